@@ -1,0 +1,27 @@
+# Doors to `cargo xtask`, where each step is a file: crates/xtask/src.
+
+.PHONY: help run test check build audit fmt prepare
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+run: ## build everything and start the demo: prints its address and a sign-in link
+	@cargo xtask run
+
+test: ## everything CI checks, from scratch; ends with a summary
+	@cargo xtask test
+
+check: ## the fast inner loop: format, class names, clippy
+	@cargo xtask check
+
+build: ## the one release binary, console inside: target/release/headgate
+	@cargo xtask build
+
+audit: ## licences, bans, sources and advisories of the dependencies
+	@cargo xtask audit
+
+fmt: ## format all code
+	@cargo fmt --all
+
+prepare: ## write .sqlx after a change of SQL
+	@cargo xtask prepare

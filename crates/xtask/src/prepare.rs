@@ -1,0 +1,198 @@
+//! Writes `.sqlx`: the description of every compile-time checked statement, so that nobody needs a database to build.
+//!
+//! This is what `cargo sqlx prepare` does, without that tool: the macros are expanded against a fresh, migrated cluster
+//! with `SQLX_OFFLINE_DIR` set, and each leaves its description there.
+
+use crate::{process, progress, services::Services, workspace};
+use anyhow::{Context, Result, bail};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Statement file → its content.
+type Statements = BTreeMap<OsString, String>;
+
+/// Brings `.sqlx` up to date.
+pub(crate) fn write() -> Result<()> {
+    let services = Services::start()?;
+    let fresh = progress::step("describe statements", || describe(&services))?;
+    let committed = workspace::root().join(".sqlx");
+    fs::create_dir_all(&committed)?;
+    for stale in read(&committed)?.keys().filter(|name| !fresh.contains_key(*name)) {
+        fs::remove_file(committed.join(stale))?;
+    }
+    for (name, content) in &fresh {
+        fs::write(committed.join(name), content)?;
+    }
+    progress::note(&format!("{} statements in .sqlx", fresh.len()));
+    Ok(())
+}
+
+/// Fails when `.sqlx` is not what the sources ask for.
+pub(crate) fn check() -> Result<()> {
+    check_with(&Services::start()?)
+}
+
+/// The same on a cluster that runs already.
+pub(crate) fn check_with(services: &Services) -> Result<()> {
+    let fresh = describe(services)?;
+    let committed = read(&workspace::root().join(".sqlx"))?;
+    let mut faults = Vec::new();
+    for (name, content) in &fresh {
+        match committed.get(name) {
+            None => faults.push(format!("missing: {}", statement(content))),
+            Some(other) if other != content => faults.push(format!("changed: {}", statement(content))),
+            Some(_) => {}
+        }
+    }
+    faults.extend(
+        committed
+            .iter()
+            .filter(|(name, _)| !fresh.contains_key(*name))
+            .map(|(_, content)| format!("not used any more: {}", statement(content))),
+    );
+    if !faults.is_empty() {
+        bail!(".sqlx is stale, run `make prepare` and commit it\n  {}", faults.join("\n  "));
+    }
+    progress::note(&format!("{} statements are fresh", fresh.len()));
+    Ok(())
+}
+
+fn describe(services: &Services) -> Result<Statements> {
+    let scratch = workspace::target_dir().join(format!("prepare-{}", std::process::id()));
+    let out = scratch.join("sqlx");
+    fs::create_dir_all(&out)?;
+    let result = migrate(services)
+        .and_then(|()| expand_all_macros(services, &scratch, &out))
+        .and_then(|()| read(&out));
+    fs::remove_dir_all(&scratch)?;
+    result
+}
+
+/// Applies `migrations/*.sql` with `psql`, which is part of the server's packages, in the order of their numbers.
+fn migrate(services: &Services) -> Result<()> {
+    let psql = |database: &str| {
+        let mut command = std::process::Command::new(psql_binary());
+        command.args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-d"]).arg(services.url(database));
+        command.env("PGOPTIONS", "-c client_min_messages=warning");
+        command
+    };
+    process::run_quietly(psql("postgres").args([
+        "-c",
+        "drop database if exists prepare",
+        "-c",
+        "create database prepare",
+    ]))?;
+    for file in workspace::files_below(&workspace::root().join("migrations"))? {
+        if file.extension().is_some_and(|extension| extension == "sql") {
+            process::run_quietly(psql("prepare").arg("-f").arg(&file))
+                .with_context(|| file.display().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+fn psql_binary() -> PathBuf {
+    crate::services::find_binaries().map_or_else(|| "psql".into(), |folder| folder.join("psql"))
+}
+
+/// Cargo would call the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build
+/// them anew while all other crates are shared with clippy and doc; what it built is thrown away afterwards.
+fn expand_all_macros(services: &Services, scratch: &Path, out: &Path) -> Result<()> {
+    let wrapper = scratch.join("rustc-wrapper");
+    std::os::unix::fs::symlink(process::find("env").context("no program `env`")?, &wrapper)?;
+    let mut artefacts = Vec::new();
+    let result = process::run_captured(
+        process::cargo()
+            .args([
+                "check",
+                "--locked",
+                "--workspace",
+                "--all-targets",
+                "--message-format=json-render-diagnostics",
+            ])
+            .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
+            .env("CARGO_INCREMENTAL", "0")
+            .env("SQLX_OFFLINE", "false")
+            .env("SQLX_OFFLINE_DIR", out)
+            .env("DATABASE_URL", services.url("prepare")),
+        |message| artefacts.extend(artefacts_of_members(message)),
+    );
+    for artefact in &artefacts {
+        remove(artefact);
+    }
+    result
+}
+
+/// The files cargo names in a message about one of our own crates.
+fn artefacts_of_members(message: &str) -> Vec<PathBuf> {
+    let Ok(message) = serde_json::from_str::<serde_json::Value>(message) else { return Vec::new() };
+    let is_of_member = message["manifest_path"]
+        .as_str()
+        .is_some_and(|manifest| Path::new(manifest).starts_with(workspace::root()));
+    let files = message["filenames"].as_array().filter(|_| is_of_member);
+    files.into_iter().flatten().filter_map(|file| file.as_str().map(PathBuf::from)).collect()
+}
+
+/// Removes `lib<crate>-<hash>.rmeta` and cargo's note about it. Best effort: what stays only takes room.
+fn remove(artefact: &Path) {
+    let _ = fs::remove_file(artefact);
+    let stem = artefact.file_stem().unwrap_or_default().to_string_lossy();
+    let (Some((_, hash)), Some(profile)) = (stem.rsplit_once('-'), artefact.ancestors().nth(2)) else {
+        return;
+    };
+    for note in fs::read_dir(profile.join(".fingerprint")).into_iter().flatten().flatten() {
+        if note.file_name().to_string_lossy().ends_with(&format!("-{hash}")) {
+            let _ = fs::remove_dir_all(note.path());
+        }
+    }
+}
+
+fn read(folder: &Path) -> Result<Statements> {
+    let mut statements = Statements::new();
+    for file in workspace::files_below(folder)? {
+        if let Some(name) = file.file_name() {
+            statements.insert(name.to_owned(), fs::read_to_string(&file)?);
+        }
+    }
+    Ok(statements)
+}
+
+/// The first words of a description's statement, to find it by.
+fn statement(content: &str) -> String {
+    let text = serde_json::from_str::<serde_json::Value>(content)
+        .ok()
+        .and_then(|description| Some(description["query"].as_str()?.to_owned()))
+        .unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().take(14).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_shown_by_its_first_words() {
+        let content = r#"{"query": "select\n  id\nfrom jobs", "hash": "x"}"#;
+        assert_eq!(statement(content), "select id from jobs");
+    }
+
+    #[test]
+    fn only_artefacts_of_our_own_crates_are_thrown_away() {
+        let own = workspace::root().join("crates/queue/Cargo.toml");
+        let message =
+            serde_json::json!({"manifest_path": own, "filenames": ["/t/debug/deps/libqueue-1f.rmeta"]});
+        assert_eq!(
+            artefacts_of_members(&message.to_string()),
+            [PathBuf::from("/t/debug/deps/libqueue-1f.rmeta")]
+        );
+        let foreign =
+            serde_json::json!({"manifest_path": "/registry/serde/Cargo.toml", "filenames": ["/t/x-1.rmeta"]});
+        assert!(artefacts_of_members(&foreign.to_string()).is_empty());
+        assert!(artefacts_of_members("not json").is_empty());
+    }
+}

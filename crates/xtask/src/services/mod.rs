@@ -1,0 +1,154 @@
+//! A throw-away Postgres for tests and for compile-time checked SQL.
+//!
+//! It has a directory of its own, listens on a socket in it and on no port, trades safety for speed, and is gone
+//! afterwards: also when xtask itself is killed.
+
+mod binaries;
+mod guard;
+mod unprivileged;
+
+pub(crate) use binaries::find as find_binaries;
+
+use crate::{process, progress};
+use anyhow::{Context, Result, bail};
+use guard::Guard;
+use std::{
+    fs,
+    os::unix::fs::chown,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use unprivileged::Unprivileged;
+
+/// Nobody but the tests of one run sees this cluster: losing it in a crash costs nothing.
+const SETTINGS: [&str; 11] = [
+    "listen_addresses=",
+    "unix_socket_permissions=0700",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "max_connections=300",
+    "max_locks_per_transaction=256",
+    "shared_buffers=128MB",
+    "jit=off",
+];
+
+/// A running throw-away cluster; dropping it stops the server and removes the directory.
+pub(crate) struct Services {
+    socket_dir: PathBuf,
+    server: Child,
+    guard: Guard,
+}
+
+impl Services {
+    /// Makes and starts a cluster: about two seconds.
+    pub(crate) fn start() -> Result<Self> {
+        progress::step("throw-away Postgres", Self::start_silently)
+    }
+
+    fn start_silently() -> Result<Self> {
+        let binaries = binaries::find().context("no PostgreSQL server: `cargo xtask setup` installs it")?;
+        let user = unprivileged::user()?;
+        let dir = make_dir(user.as_ref())?;
+        let guard = Guard::over(&dir)?;
+        let data = dir.join("data");
+        process::run_quietly(
+            command(&binaries.join("initdb"), user.as_ref(), &dir)
+                .args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"])
+                .arg(&data),
+        )?;
+        let mut start = command(&binaries.join("postgres"), user.as_ref(), &dir);
+        start.arg("-D").arg(&data).arg("-k").arg(&dir);
+        for setting in SETTINGS {
+            start.args(["-c", setting]);
+        }
+        let log = dir.join("postgres.log");
+        let server = start.stdout(Stdio::null()).stderr(fs::File::create(&log)?).spawn()?;
+        let mut services = Self { socket_dir: dir, server, guard };
+        services.wait_until_ready(&data).with_context(|| fs::read_to_string(&log).unwrap_or_default())?;
+        Ok(services)
+    }
+
+    /// The address of one of its databases, for a superuser.
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("postgres:///{database}?host={}&user=postgres", self.socket_dir.display())
+    }
+
+    /// The eighth line of `postmaster.pid` says `ready`: that is how `pg_ctl` knows too.
+    fn wait_until_ready(&mut self, data: &Path) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let state = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
+            if state.lines().nth(7).is_some_and(|line| line.trim() == "ready") {
+                return Ok(());
+            }
+            if let Some(status) = self.server.try_wait()? {
+                bail!("Postgres ended with {status}");
+            }
+            if started.elapsed() > Duration::from_secs(60) {
+                bail!("Postgres was not ready after a minute");
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        self.guard.stop(&mut self.server);
+    }
+}
+
+/// `cargo xtask services -- CMD`: for a look by hand, and for one crate's tests.
+pub(crate) fn with_command(command: &[&str]) -> Result<ExitCode> {
+    let services = Services::start()?;
+    let shell = std::env::var("SHELL").unwrap_or_else(|_| "sh".into());
+    let (program, arguments) =
+        command.split_first().map_or((shell.as_str(), command), |(first, rest)| (*first, rest));
+    progress::note(&format!("DATABASE_URL={}", services.url("postgres")));
+    let status = Command::new(program)
+        .args(arguments)
+        .env("DATABASE_URL", services.url("postgres"))
+        .status()
+        .with_context(|| format!("cannot start {program}"))?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn make_dir(user: Option<&Unprivileged>) -> Result<PathBuf> {
+    // Not TMPDIR: a socket's path may have 107 bytes, and root's private directories are closed to the server.
+    let dir = PathBuf::from(format!("/tmp/headgate-test-{}", std::process::id()));
+    fs::create_dir(&dir).with_context(|| dir.display().to_string())?;
+    fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    if let Some(user) = user {
+        chown(&dir, Some(user.uid), Some(user.gid))?;
+    }
+    Ok(dir)
+}
+
+fn command(program: &Path, user: Option<&Unprivileged>, dir: &Path) -> Command {
+    let mut command = unprivileged::command(program, user);
+    command.current_dir(dir).env("HOME", dir).env("LC_ALL", "C").stdin(Stdio::null());
+    for variable in ["PGDATA", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGOPTIONS"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_answers_and_leaves_nothing_behind() {
+        let services = Services::start_silently().unwrap();
+        let dir = services.socket_dir.clone();
+        assert!(dir.join(".s.PGSQL.5432").exists());
+        assert!(services.url("x").starts_with("postgres:///x?host=/tmp/headgate-test-"));
+        drop(services);
+        assert!(!dir.exists());
+    }
+}

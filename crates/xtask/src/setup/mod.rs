@@ -1,0 +1,61 @@
+//! Installs what this machine lacks, says so, and does nothing twice.
+
+mod debian;
+mod node;
+mod rust;
+
+use crate::{process, progress, services};
+use anyhow::{Result, bail};
+use debian::Package;
+use std::path::PathBuf;
+
+/// What the machine is to be made ready for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Purpose {
+    /// Building and running the program.
+    Run,
+    /// Also what only tests need.
+    Test,
+}
+
+/// Installs everything that is missing; each thing that could not be installed is named with its remedy.
+pub(crate) fn run(purpose: Purpose) -> Result<()> {
+    progress::step("setup", || {
+        let mut faults = Vec::new();
+        let mut keep = |result: Result<()>| {
+            if let Err(error) = result {
+                faults.push(format!("{error:#}"));
+            }
+        };
+        keep(rust::ensure(purpose));
+        keep(debian::install(&missing_packages(purpose)));
+        if purpose == Purpose::Test {
+            keep(node::ensure());
+        }
+        if !faults.is_empty() {
+            bail!("this machine still lacks something:\n  {}", faults.join("\n  "));
+        }
+        Ok(())
+    })
+}
+
+/// The browser for the tests, under any of its names.
+pub(crate) fn chromium() -> Option<PathBuf> {
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+        .into_iter()
+        .find_map(process::find)
+}
+
+fn missing_packages(purpose: Purpose) -> Vec<Package> {
+    let mut packages = Vec::new();
+    let has_external_database = ["HEADGATE_DATABASE_URL", "DATABASE_URL"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()));
+    if services::find_binaries().is_none() && (purpose == Purpose::Test || !has_external_database) {
+        packages.push(Package { name: "postgresql", why: "the embedded database (15 or newer)" });
+    }
+    if purpose == Purpose::Test && chromium().is_none() {
+        packages.push(Package { name: "chromium", why: "the browser tests" });
+    }
+    packages
+}

@@ -1,0 +1,67 @@
+//! Node for the browser tests, and their npm packages.
+
+use super::debian::{self, Package};
+use crate::{process, progress, workspace};
+use anyhow::{Context, Result, bail};
+use std::{fs, process::Command};
+
+/// The oldest version Playwright runs on.
+const OLDEST: u32 = 20;
+
+/// Node itself where Debian's is new enough, then `npm ci` when the lock file is newer than what is installed.
+pub(super) fn ensure() -> Result<()> {
+    if !is_new_enough() {
+        let candidate = process::output_of("apt-cache", &["show", "--no-all-versions", "nodejs"])
+            .and_then(|package| major_of_package(&package))
+            .unwrap_or_default();
+        if candidate < OLDEST {
+            bail!(
+                "the browser tests need Node {OLDEST} or newer with npm: install it (Debian 13: `apt-get install nodejs npm`)"
+            );
+        }
+        debian::install(&[
+            Package { name: "nodejs", why: "the browser tests" },
+            Package { name: "npm", why: "the browser tests" },
+        ])?;
+    }
+    let folder = workspace::root().join("end2end");
+    let installed =
+        fs::metadata(folder.join("node_modules/.package-lock.json")).and_then(|file| file.modified());
+    let wanted = fs::metadata(folder.join("package-lock.json")).and_then(|file| file.modified());
+    let wanted = wanted.context("end2end/package-lock.json")?;
+    if installed.is_ok_and(|installed| installed >= wanted) {
+        return Ok(());
+    }
+    progress::note("npm ci in end2end");
+    process::run_quietly(
+        Command::new("npm")
+            .args(["ci", "--no-audit", "--no-fund"])
+            .current_dir(folder)
+            // The browser is Debian's.
+            .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
+    )
+}
+
+fn is_new_enough() -> bool {
+    process::find("npm").is_some()
+        && process::output_of("node", &["--version"])
+            .and_then(|version| version.trim_start_matches('v').split('.').next()?.parse::<u32>().ok())
+            .is_some_and(|major| major >= OLDEST)
+}
+
+/// `Version: 20.19.2+dfsg-1` → 20
+fn major_of_package(description: &str) -> Option<u32> {
+    let version = description.lines().find_map(|line| line.strip_prefix("Version: "))?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major_of_package;
+
+    #[test]
+    fn the_major_version_of_a_package_is_read_from_its_description() {
+        assert_eq!(major_of_package("Package: nodejs\nVersion: 18.20.4+dfsg-1~deb12u1\n"), Some(18));
+        assert_eq!(major_of_package("Package: nodejs\n"), None);
+    }
+}

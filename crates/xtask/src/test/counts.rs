@@ -1,0 +1,84 @@
+//! Counts tests in what test runners print.
+
+/// How many tests ended how, and the names of those that failed.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Counts {
+    pub(super) passed: u32,
+    pub(super) failed: u32,
+    pub(super) skipped: u32,
+    pub(super) failures: Vec<String>,
+}
+
+impl Counts {
+    /// A line of cargo's test harness.
+    pub(super) fn read_cargo(&mut self, line: &str) {
+        if let Some(result) = line.strip_prefix("test result: ") {
+            // ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+            let numbers = result.split_once(". ").map_or(result, |(_, numbers)| numbers);
+            for part in numbers.split("; ") {
+                self.add(part);
+            }
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    /// A line of Playwright's closing summary: `  12 passed (1.2m)`.
+    pub(super) fn read_playwright(&mut self, line: &str) {
+        if line.starts_with("  ") {
+            self.add(line);
+        }
+    }
+
+    fn add(&mut self, part: &str) {
+        let mut words = part.split_whitespace();
+        let (Some(number), Some(word)) =
+            (words.next().and_then(|word| word.parse::<u32>().ok()), words.next())
+        else {
+            return;
+        };
+        match word {
+            "passed" | "flaky" => self.passed += number,
+            "failed" | "interrupted" => self.failed += number,
+            "ignored" | "skipped" | "did" => self.skipped += number,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn results_of_several_test_binaries_add_up() {
+        let mut counts = Counts::default();
+        for line in [
+            "test lost_lease_cannot_complete ... ok",
+            "test the_other ... FAILED",
+            "test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 1.00s",
+        ] {
+            counts.read_cargo(line);
+        }
+        let failures = vec!["the_other".to_owned()];
+        assert_eq!(counts, Counts { passed: 7, failed: 1, skipped: 2, failures });
+    }
+
+    #[test]
+    fn playwrights_summary_is_understood() {
+        let mut counts = Counts::default();
+        for line in [
+            "  1 failed",
+            "  2 skipped",
+            "  3 did not run",
+            "  38 passed (1.2m)",
+            "Running 44 tests using 1 worker",
+        ] {
+            counts.read_playwright(line);
+        }
+        assert_eq!((counts.passed, counts.failed, counts.skipped), (38, 1, 5));
+    }
+}

@@ -1,0 +1,165 @@
+//! What ran, how it ended and how long it took.
+
+use super::counts::Counts;
+use crate::progress;
+use anyhow::{Error, Result};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+#[derive(Default)]
+pub(super) struct Summary {
+    rows: Vec<Row>,
+}
+
+struct Row {
+    step: &'static str,
+    outcome: Outcome,
+    counts: Option<Counts>,
+    took: Duration,
+}
+
+enum Outcome {
+    Ok,
+    Failed(String),
+    Skipped(&'static str),
+}
+
+impl Summary {
+    /// Runs a step and keeps how it ended; answers whether it succeeded.
+    pub(super) fn record(&mut self, step: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
+        let started = Instant::now();
+        let result = work();
+        self.push(step, result, None, started.elapsed())
+    }
+
+    /// The same for a step that counts tests.
+    pub(super) fn record_tests(
+        &mut self,
+        step: &'static str,
+        work: impl FnOnce() -> Result<(Counts, Result<()>)>,
+    ) -> bool {
+        let started = Instant::now();
+        match work() {
+            Ok((counts, result)) => self.push(step, result, Some(counts), started.elapsed()),
+            Err(error) => self.push(step, Err(error), None, started.elapsed()),
+        }
+    }
+
+    pub(super) fn failed(&mut self, step: &'static str, error: &Error) {
+        let outcome = Outcome::Failed(format!("{error:#}"));
+        self.rows.push(Row { step, outcome, counts: None, took: Duration::ZERO });
+    }
+
+    pub(super) fn skipped(&mut self, step: &'static str, why: &'static str) {
+        self.rows.push(Row { step, outcome: Outcome::Skipped(why), counts: None, took: Duration::ZERO });
+    }
+
+    /// A skipped step is not green: nobody knows how it would have ended.
+    pub(super) fn is_green(&self) -> bool {
+        self.rows.iter().all(|row| matches!(row.outcome, Outcome::Ok))
+    }
+
+    fn push(
+        &mut self,
+        step: &'static str,
+        result: Result<()>,
+        counts: Option<Counts>,
+        took: Duration,
+    ) -> bool {
+        let is_ok = result.is_ok();
+        let outcome = result.map_or_else(
+            |error| {
+                let error = format!("{error:#}");
+                eprintln!("    {step}: {error}");
+                Outcome::Failed(error)
+            },
+            |()| Outcome::Ok,
+        );
+        self.rows.push(Row { step, outcome, counts, took });
+        is_ok
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f)?;
+        for row in &self.rows {
+            if let Outcome::Failed(error) = &row.outcome {
+                writeln!(f, "{} failed: {error}", row.step)?;
+            }
+            for name in row.counts.iter().flat_map(|counts| &counts.failures) {
+                writeln!(f, "  {name}")?;
+            }
+        }
+        writeln!(
+            f,
+            "\n{:<22}{:<9}{:>8}{:>8}{:>9}{:>9}",
+            "step", "result", "passed", "failed", "skipped", "seconds"
+        )?;
+        let mut total = Counts::default();
+        for row in &self.rows {
+            write!(f, "{:<22}{:<9}", row.step, row.outcome.word())?;
+            match &row.counts {
+                Some(counts) => {
+                    write!(f, "{:>8}{:>8}{:>9}", counts.passed, counts.failed, counts.skipped)?;
+                    total.passed += counts.passed;
+                    total.failed += counts.failed;
+                    total.skipped += counts.skipped;
+                }
+                None => write!(f, "{:>25}", "")?,
+            }
+            write!(f, "{:>9.1}", row.took.as_secs_f64())?;
+            writeln!(
+                f,
+                "{}",
+                if let Outcome::Skipped(why) = row.outcome { format!("  {why}") } else { String::new() }
+            )?;
+        }
+        let word = if self.is_green() { "ok" } else { "FAILED" };
+        writeln!(
+            f,
+            "{:<22}{word:<9}{:>8}{:>8}{:>9}{:>9.1}",
+            "total",
+            total.passed,
+            total.failed,
+            total.skipped,
+            progress::elapsed().as_secs_f64()
+        )
+    }
+}
+
+impl Outcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed(_) => "FAILED",
+            Self::Skipped(_) => "not run",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_the_verdict_over_all_tests() {
+        let mut summary = Summary::default();
+        summary.record("format", || Ok(()));
+        let counts = Counts { passed: 7, failed: 1, skipped: 2, failures: vec!["the_other".into()] };
+        summary.record_tests("Rust tests", || Ok((counts, Err(anyhow::anyhow!("exit 101")))));
+        let text = summary.to_string();
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last[..5], ["total", "FAILED", "7", "1", "2"], "{text}");
+        assert!(text.contains("Rust tests failed: exit 101\n  the_other"), "{text}");
+    }
+
+    #[test]
+    fn a_step_that_did_not_run_is_not_green() {
+        let mut summary = Summary::default();
+        summary.skipped("browser tests", "there is nothing to open");
+        assert!(!summary.is_green());
+    }
+}
