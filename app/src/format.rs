@@ -1,0 +1,232 @@
+//! Numbers, durations and moments as the console writes them: units apart, thousands grouped, times in UTC.
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+/// `1,204`.
+pub fn count(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if n < 0 {
+        out.push('−');
+    }
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `940`, `1.9 k`, `12 k`, `3.4 M`: where room is scarce.
+pub fn compact(n: f64) -> String {
+    let (size, unit) = match n.abs() {
+        n if n >= 999_950_000.0 => (1e9, " G"),
+        n if n >= 999_950.0 => (1e6, " M"),
+        n if n >= 999.5 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    let scaled = n / size;
+    let decimals = usize::from(scaled.abs() < 9.95 && scaled.fract().abs() > 0.049);
+    format!("{scaled:.decimals$}{unit}")
+}
+
+/// `1 job`, `1,204 jobs`.
+pub fn counted(n: i64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A length of time, as exact as is of use: `340 ms`, `1.21 s`, `38 s`, `4 m 12 s`, `1 h 12 m`, `3 d 4 h`.
+pub fn duration(length: TimeDelta) -> String {
+    let ms = length.num_milliseconds().max(0);
+    let s = ms / 1_000;
+    match s {
+        0 => format!("{ms} ms"),
+        1..10 => format!("{:.2} s", ms as f64 / 1_000.0),
+        10..60 => format!("{s} s"),
+        60..3_600 => two(s / 60, "m", s % 60, "s"),
+        3_600..86_400 => two(s / 3_600, "h", s % 3_600 / 60, "m"),
+        _ => two(s / 86_400, "d", s % 86_400 / 3_600, "h"),
+    }
+}
+
+/// [`duration`] in whole seconds: what ticks must not twitch.
+pub fn age(length: TimeDelta) -> String {
+    match length.num_seconds().max(0) {
+        s @ 0..10 => format!("{s} s"),
+        _ => duration(length),
+    }
+}
+
+/// As [`age`], from seconds.
+pub fn age_seconds(seconds: i64) -> String {
+    age(TimeDelta::seconds(seconds.clamp(0, 3_153_600_000)))
+}
+
+/// As [`duration`], from milliseconds.
+pub fn milliseconds(ms: i64) -> String {
+    duration(TimeDelta::milliseconds(ms.clamp(0, 3_153_600_000_000)))
+}
+
+/// A limit or setting, where `0` and whole units read best: `10 s`, `5 m`, `7 d`.
+fn two(big: i64, big_unit: &str, small: i64, small_unit: &str) -> String {
+    if small == 0 { format!("{big} {big_unit}") } else { format!("{big} {big_unit} {small:02} {small_unit}") }
+}
+
+/// `20/s`, `100/min`, `5 per 10 s`: how a limit is spoken of.
+pub fn limit(requests: i64, per_seconds: i64) -> String {
+    match per_seconds {
+        1 => format!("{}/s", count(requests)),
+        60 => format!("{}/min", count(requests)),
+        3_600 => format!("{}/h", count(requests)),
+        per => format!("{} per {}", count(requests), age_seconds(per)),
+    }
+}
+
+/// `43 %`; under one half `0.4 %`, so that something is not told as nothing.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if !percent.is_finite() {
+        "–".to_owned()
+    } else if percent > 0.0 && percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// `812 B`, `1.2 kB`, `3.4 MB`.
+pub fn bytes(n: u64) -> String {
+    let n = n as f64;
+    if n < 1_000.0 { format!("{n} B") } else { format!("{}B", compact(n)) }
+}
+
+/// `4 m ago`, `in 38 s`, `just now`.
+pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let passed = now - at;
+    if passed < TimeDelta::zero() {
+        // The first second of the future still reads as a wait, never as `in 0 s`.
+        format!("in {}", coarse((-passed).max(TimeDelta::seconds(1))))
+    } else if passed < TimeDelta::seconds(2) {
+        "just now".to_owned()
+    } else {
+        format!("{} ago", coarse(passed))
+    }
+}
+
+/// One unit, two only where the second still matters.
+fn coarse(length: TimeDelta) -> String {
+    let s = length.num_seconds();
+    match s {
+        ..60 => format!("{s} s"),
+        60..600 => two(s / 60, "m", s % 60, "s"),
+        600..3_600 => format!("{} m", s / 60),
+        3_600..36_000 => two(s / 3_600, "h", s % 3_600 / 60, "m"),
+        36_000..172_800 => format!("{} h", s / 3_600),
+        _ => format!("{} d", s / 86_400),
+    }
+}
+
+/// `14:46:02`, or `20 Nov 14:46:02` when that is another day than `now`'s.
+pub fn clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    if at.date_naive() == now.date_naive() {
+        at.format("%H:%M:%S").to_string()
+    } else {
+        at.format("%-d %b %H:%M:%S").to_string()
+    }
+}
+
+/// `2026-11-20 14:46:02 UTC`: what hovering shows.
+pub fn full(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// For machines.
+pub fn rfc3339(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        for (n, want) in
+            [(0, "0"), (7, "7"), (999, "999"), (1_204, "1,204"), (1_234_567, "1,234,567"), (-12_480, "−12,480")]
+        {
+            assert_eq!(count(n), want);
+        }
+    }
+
+    #[test]
+    fn compact_counts_keep_two_digits_that_matter() {
+        for (n, want) in
+            [(0.0, "0"), (940.0, "940"), (1_900.0, "1.9 k"), (12_480.0, "12 k"), (3_000.0, "3 k"), (3_400_000.0, "3.4 M")]
+        {
+            assert_eq!(compact(n), want);
+        }
+    }
+
+    #[test]
+    fn durations_are_as_exact_as_is_of_use() {
+        for (ms, want) in [
+            (0, "0 ms"),
+            (340, "340 ms"),
+            (1_210, "1.21 s"),
+            (38_400, "38 s"),
+            (252_000, "4 m 12 s"),
+            (182_000, "3 m 02 s"),
+            (1_440_000, "24 m"),
+            (4_320_000, "1 h 12 m"),
+            (273_600_000, "3 d 04 h"),
+            (-5, "0 ms"),
+        ] {
+            assert_eq!(milliseconds(ms), want);
+        }
+        assert_eq!(age_seconds(3), "3 s");
+    }
+
+    #[test]
+    fn relative_times_tell_past_from_future() {
+        let now = at("2026-11-20T14:46:02Z");
+        for (then, want) in [
+            ("2026-11-20T14:46:02Z", "just now"),
+            ("2026-11-20T14:45:24Z", "38 s ago"),
+            ("2026-11-20T14:41:50Z", "4 m 12 s ago"),
+            ("2026-11-20T14:22:02Z", "24 m ago"),
+            ("2026-11-20T12:30:02Z", "2 h 16 m ago"),
+            ("2026-11-17T12:30:02Z", "3 d ago"),
+            ("2026-11-20T14:46:02.300Z", "in 1 s"),
+            ("2026-11-20T14:46:40Z", "in 38 s"),
+        ] {
+            assert_eq!(relative(at(then), now), want, "{then}");
+        }
+    }
+
+    #[test]
+    fn a_clock_names_the_day_only_when_it_is_another() {
+        let now = at("2026-11-20T14:46:02Z");
+        assert_eq!(clock(at("2026-11-20T01:02:03Z"), now), "01:02:03");
+        assert_eq!(clock(at("2026-11-09T01:02:03Z"), now), "9 Nov 01:02:03");
+        assert_eq!(full(now), "2026-11-20 14:46:02 UTC");
+    }
+
+    #[test]
+    fn limits_percents_and_sizes_read_as_people_say_them() {
+        for (requests, per, want) in [(20, 1, "20/s"), (1_000, 60, "1,000/min"), (5, 10, "5 per 10 s")] {
+            assert_eq!(limit(requests, per), want);
+        }
+        for (share, want) in [(0.0, "0 %"), (0.004, "0.4 %"), (0.43, "43 %"), (1.0, "100 %"), (f64::NAN, "–")] {
+            assert_eq!(percent(share), want);
+        }
+        for (n, want) in [(0, "0 B"), (812, "812 B"), (1_200, "1.2 kB"), (3_400_000, "3.4 MB")] {
+            assert_eq!(bytes(n), want);
+        }
+        assert_eq!(counted(1, "job", "jobs"), "1 job");
+    }
+}

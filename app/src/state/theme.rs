@@ -1,0 +1,96 @@
+//! Light, dark, or what the system wishes: a cookie the server reads, so that the first paint is right.
+
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Name of the cookie. It holds one of the words below and nothing about the reader.
+pub const COOKIE: &str = "headgate_theme";
+
+/// The reader's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Theme {
+    /// Always light.
+    Light,
+    /// Always dark.
+    Dark,
+    /// As the system.
+    #[default]
+    System,
+}
+
+impl Theme {
+    /// The word in cookie, form and `data-theme`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+            Self::System => "system",
+        }
+    }
+
+    /// The value of `<html data-theme>`; none lets the style sheet ask the system.
+    pub const fn attribute(self) -> Option<&'static str> {
+        match self {
+            Self::Light => Some("light"),
+            Self::Dark => Some("dark"),
+            Self::System => None,
+        }
+    }
+
+    /// What the switch offers next: light → dark → system.
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Light => Self::Dark,
+            Self::Dark => Self::System,
+            Self::System => Self::Light,
+        }
+    }
+
+    /// The choice in a `Cookie` header; anything else means no choice.
+    pub fn from_cookie_header(header: &str) -> Self {
+        header
+            .split(';')
+            .filter_map(|pair| pair.trim().split_once('='))
+            .find(|(name, _)| *name == COOKIE)
+            .and_then(|(_, value)| value.parse().ok())
+            .unwrap_or_default()
+    }
+}
+
+/// Not one of the three words.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("a theme is light, dark or system")]
+pub struct UnknownTheme;
+
+impl FromStr for Theme {
+    type Err = UnknownTheme;
+
+    fn from_str(word: &str) -> Result<Self, UnknownTheme> {
+        match word {
+            "light" => Ok(Self::Light),
+            "dark" => Ok(Self::Dark),
+            "system" => Ok(Self::System),
+            _ => Err(UnknownTheme),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Theme;
+
+    #[test]
+    fn the_cookie_header_tells_the_choice_and_nonsense_tells_none() {
+        for (header, want) in [
+            ("headgate_theme=dark", Theme::Dark),
+            ("a=1; headgate_theme=light; b=2", Theme::Light),
+            ("headgate_theme=system", Theme::System),
+            ("headgate_theme=\"><script>", Theme::System),
+            ("other_headgate_theme=dark", Theme::System),
+            ("", Theme::System),
+        ] {
+            assert_eq!(Theme::from_cookie_header(header), want, "{header}");
+        }
+    }
+}

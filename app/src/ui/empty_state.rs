@@ -1,0 +1,34 @@
+//! Nothing here: which nothing it is, and what to do about it.
+
+use super::{Glyph, Icon, Tone};
+use leptos::prelude::*;
+
+/// Icon, one sentence, one remark, perhaps a button.
+#[component]
+pub fn EmptyState(
+    /// What is drawn.
+    glyph: Glyph,
+    /// Its colour; grey unless told.
+    #[prop(optional)]
+    tone: Tone,
+    /// The sentence.
+    #[prop(into)]
+    title: String,
+    /// The remark.
+    #[prop(optional, into)]
+    text: String,
+    /// Buttons or links.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <div class=format!("grid justify-items-center gap-1 px-4 py-10 text-center {}", tone.class())>
+            <span class="grid place-items-center w-9 h-9 mb-1.5 rounded-full bg-tone-soft text-tone">
+                <Icon glyph=glyph size="w-[18px] h-[18px]" />
+            </span>
+            <p class="type-strong font-semibold">{title}</p>
+            <p class="text-muted max-w-[52ch]">{text}</p>
+            {children.map(|children| view! { <div class="flex flex-wrap gap-2 justify-center mt-3">{children()}</div> })}
+        </div>
+    }
+}

@@ -1,0 +1,148 @@
+//! Labelled form fields with hint and error, tied together for assistive technology.
+
+use leptos::prelude::*;
+
+/// A one-line input.
+#[component]
+pub fn TextField(
+    /// Form field name; also the element's id.
+    name: &'static str,
+    /// The label above.
+    #[prop(into)]
+    label: String,
+    /// What it holds at first.
+    #[prop(optional, into)]
+    value: Signal<String>,
+    /// HTML input type; `text` unless told.
+    #[prop(default = "text")]
+    kind: &'static str,
+    /// Example shown while empty.
+    #[prop(optional)]
+    placeholder: &'static str,
+    /// Remark below.
+    #[prop(optional, into)]
+    hint: Option<String>,
+    /// What is wrong with it.
+    #[prop(optional, into)]
+    error: Signal<Option<String>>,
+    /// Browser's autofill token.
+    #[prop(optional)]
+    autocomplete: Option<&'static str>,
+    /// Must be filled in.
+    #[prop(optional)]
+    required: bool,
+    /// Lower and upper bound of a number.
+    #[prop(optional)]
+    range: Option<(i64, i64)>,
+    /// Takes the room that is left in a row of fields.
+    #[prop(optional)]
+    grow: bool,
+) -> impl IntoView {
+    let hint_id = hint.is_some().then(|| format!("{name}-hint"));
+    let described_by = hint_id.clone().unwrap_or_default() + " " + name + "-error";
+    view! {
+        <div class=if grow { "grow" } else { "" }>
+            <label for=name class=LABEL>
+                {label}
+            </label>
+            <input
+                class="input"
+                id=name
+                name=name
+                type=kind
+                value=move || value.get()
+                placeholder=placeholder
+                autocomplete=autocomplete
+                required=required
+                min=range.map(|(min, _)| min)
+                max=range.map(|(_, max)| max)
+                aria-invalid=move || error.get().is_some().then_some("true")
+                aria-describedby=described_by.trim().to_owned()
+            />
+            {hint.map(|hint| view! { <p id=hint_id class="type-label text-faint mt-1">{hint}</p> })}
+            <p id=format!("{name}-error") class="type-label text-failed mt-1" hidden=move || error.get().is_none()>
+                {move || error.get()}
+            </p>
+        </div>
+    }
+}
+
+const LABEL: &str = "block mb-1 type-label font-medium text-muted";
+
+/// One choice of a [`SelectField`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectOption {
+    /// Sent with the form.
+    pub value: String,
+    /// Shown.
+    pub label: String,
+}
+
+impl SelectOption {
+    /// A choice.
+    pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { value: value.into(), label: label.into() }
+    }
+}
+
+/// A choice of one.
+#[component]
+pub fn SelectField(
+    /// Form field name; also the element's id.
+    name: &'static str,
+    /// The label above.
+    #[prop(into)]
+    label: String,
+    /// The value chosen at first.
+    #[prop(into)]
+    value: Signal<String>,
+    /// The choices.
+    options: Vec<SelectOption>,
+) -> impl IntoView {
+    view! {
+        <div>
+            <label for=name class=LABEL>
+                {label}
+            </label>
+            <select class="input" id=name name=name>
+                {options
+                    .into_iter()
+                    .map(|option| {
+                        let own = option.value.clone();
+                        view! {
+                            <option value=option.value selected=move || value.get() == own>
+                                {option.label}
+                            </option>
+                        }
+                    })
+                    .collect_view()}
+            </select>
+        </div>
+    }
+}
+
+/// A tick with its words beside it, or for a screen reader only.
+#[component]
+pub fn CheckField(
+    /// Form field name.
+    name: &'static str,
+    /// Sent when ticked.
+    #[prop(into)]
+    value: String,
+    /// The words.
+    #[prop(into)]
+    label: String,
+    /// Hides the words from the eye, as in a table row.
+    #[prop(optional)]
+    bare: bool,
+    /// The form it belongs to, when it stands outside of it.
+    #[prop(optional, into)]
+    form: Option<String>,
+) -> impl IntoView {
+    view! {
+        <label class="inline-flex items-center gap-2">
+            <input type="checkbox" class="check" name=name value=value form=form />
+            <span class=if bare { "sr-only" } else { "" }>{label}</span>
+        </label>
+    }
+}

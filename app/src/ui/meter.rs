@@ -1,0 +1,72 @@
+//! Shares of a whole. Drawn as SVG, whose widths are attributes: the page needs no inline style.
+
+use super::Tone;
+use leptos::prelude::*;
+
+/// A slim bar beside a number; decoration, the number says it.
+#[component]
+pub fn Meter(
+    /// 0 to 1.
+    #[prop(into)]
+    share: Signal<f64>,
+    /// Colour family.
+    #[prop(into)]
+    tone: Signal<Tone>,
+) -> impl IntoView {
+    view! {
+        <svg
+            class=move || format!("inline-block align-middle w-[84px] h-1.5 mr-2 rounded-[3px] bg-sunken {}", tone.get().class())
+            aria-hidden="true"
+        >
+            <rect class="fill-tone-solid" height="100%" width=move || percent(share.get()) />
+        </svg>
+    }
+}
+
+/// How far something long is, named for assistive technology.
+#[component]
+pub fn ProgressBar(
+    /// What is on its way.
+    #[prop(into)]
+    label: String,
+    /// 0 to 1.
+    #[prop(into)]
+    share: Signal<f64>,
+    /// Colour family.
+    #[prop(into)]
+    tone: Signal<Tone>,
+) -> impl IntoView {
+    view! {
+        <div
+            class=move || format!("prog {}", tone.get().class())
+            role="progressbar"
+            aria-label=label
+            aria-valuemin="0"
+            aria-valuemax="100"
+            aria-valuenow=move || format!("{:.0}", share.get().clamp(0.0, 1.0) * 100.0)
+        >
+            <svg aria-hidden="true">
+                <rect class="fill-tone-solid" height="100%" width=move || percent(share.get()) />
+            </svg>
+        </div>
+    }
+}
+
+fn percent(share: f64) -> String {
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    // Something is never drawn as nothing.
+    let shown = if share > 0.0 { share.max(0.02) } else { 0.0 };
+    format!("{:.1}%", shown * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn a_small_share_stays_visible_and_a_wild_one_is_bounded() {
+        for (share, want) in [(0.0, "0.0%"), (0.001, "2.0%"), (0.5, "50.0%"), (7.0, "100.0%"), (f64::NAN, "0.0%")] {
+            assert_eq!(percent(share), want);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What just happened, in one sentence, until it is dismissed.
+
+use super::{Glyph, Icon, Link, Tone};
+use leptos::prelude::*;
+
+/// A line above the page's content.
+#[component]
+pub fn Notice(
+    /// Green for done, red for refused.
+    tone: Tone,
+    /// The icon.
+    glyph: Glyph,
+    /// The sentence.
+    #[prop(into)]
+    text: String,
+    /// The page without the notice.
+    #[prop(optional, into)]
+    dismiss: Option<String>,
+) -> impl IntoView {
+    view! {
+        <div
+            class=format!(
+                "flex items-center gap-2.5 mb-3 px-3.5 py-2 corner-m bg-tone-soft text-tone font-medium {}",
+                tone.class(),
+            )
+            role=if tone == Tone::Failed { "alert" } else { "status" }
+        >
+            <Icon glyph=glyph />
+            <span class="min-w-0">{text}</span>
+            {dismiss
+                .map(|href| {
+                    view! {
+                        <Link
+                            href=href
+                            stay=true
+                            class="ml-auto grid place-items-center w-6 h-6"
+                            says="Dismiss"
+                        >
+                            <Icon glyph=Glyph::Cross />
+                        </Link>
+                    }
+                })}
+        </div>
+    }
+}

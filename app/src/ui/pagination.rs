@@ -1,0 +1,27 @@
+//! Older and newest: lists are paged by cursor, so there are no page numbers to lie with.
+
+use super::{Glyph, Icon, LinkButton};
+use leptos::prelude::*;
+
+/// Links below a list.
+#[component]
+pub fn Pagination(
+    /// Back to the first page; `None` when this is it.
+    newest: Option<String>,
+    /// The next page; `None` at the end.
+    older: Option<String>,
+    /// What is shown, in words.
+    #[prop(into)]
+    shown: String,
+) -> impl IntoView {
+    view! {
+        <nav
+            class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line type-label text-faint"
+            aria-label="Pages"
+        >
+            <span class="mr-auto tabular-nums">{shown}</span>
+            {newest.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Newest"</LinkButton> })}
+            {older.map(|href| view! { <LinkButton href=href>"Older" <Icon glyph=Glyph::ChevronRight /></LinkButton> })}
+        </nav>
+    }
+}

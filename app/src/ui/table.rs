@@ -1,0 +1,27 @@
+//! A dense table that scrolls sideways inside its own region, so that the page never does.
+
+use leptos::prelude::*;
+
+/// The frame of a table. The region can be focused, so that arrow keys scroll it.
+#[component]
+pub fn Table(
+    /// What the table holds, for assistive technology.
+    #[prop(into)]
+    label: String,
+    /// The cells of the head row: `<th scope="col">…`.
+    #[prop(into)]
+    head: ViewFn,
+    /// The rows.
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <div class="wide" role="region" aria-label=label tabindex="0">
+            <table class="table">
+                <thead>
+                    <tr>{head.run()}</tr>
+                </thead>
+                <tbody>{children()}</tbody>
+            </table>
+        </div>
+    }
+}

@@ -1,0 +1,39 @@
+//! Moments: relative for the eye, absolute on hover and for machines.
+//!
+//! The first render takes `now` from the data it came with and never reads a clock, so that the server's text and
+//! the browser's are the same.
+
+use crate::format;
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+
+/// `4 m ago` or `in 38 s`, with the exact time behind it.
+#[component]
+pub fn Ago(
+    /// The moment.
+    at: DateTime<Utc>,
+    /// Against what it is told.
+    #[prop(into)]
+    now: Signal<DateTime<Utc>>,
+) -> impl IntoView {
+    view! {
+        <time class="tabular-nums" datetime=format::rfc3339(at) title=format::full(at)>
+            {move || format::relative(at, now.get())}
+        </time>
+    }
+}
+
+/// `14:46:02`, with its day when that is not today.
+#[component]
+pub fn Instant(
+    /// The moment.
+    at: DateTime<Utc>,
+    /// Decides what today is.
+    now: DateTime<Utc>,
+) -> impl IntoView {
+    view! {
+        <time class="tabular-nums" datetime=format::rfc3339(at) title=format::full(at)>
+            {format::clock(at, now)}
+        </time>
+    }
+}
