@@ -37,6 +37,7 @@ cargo xtask <step>
   fmt                  format all code";
 
 fn main() -> ExitCode {
+    progress::start();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&arguments) {
         Ok(code) => code,

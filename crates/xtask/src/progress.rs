@@ -8,7 +8,12 @@ use std::{
 
 static STARTED: OnceLock<Instant> = OnceLock::new();
 
-/// Time since the first step of this run.
+/// Starts the clock that all progress lines show.
+pub(crate) fn start() {
+    elapsed();
+}
+
+/// Time since the start of this run.
 pub(crate) fn elapsed() -> Duration {
     STARTED.get_or_init(Instant::now).elapsed()
 }

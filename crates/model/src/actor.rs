@@ -1,0 +1,132 @@
+//! Who asks, with which role, for which app.
+
+use crate::id::{ApiKeyId, AppId, UserId};
+use serde::{Deserialize, Serialize};
+
+/// What a user or a key may do: see [`crate::rules::permission`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Role {
+    /// Everything.
+    Operator,
+    /// Reads, requeues, cancels.
+    Support,
+    /// Reads everything, changes nothing.
+    Auditor,
+    /// Sends events and jobs of its app.
+    Producer,
+    /// Takes assignments of its app, or of all apps when bound to none.
+    Worker,
+    /// Its own app: read and re-sync.
+    Portal,
+}
+
+impl Role {
+    /// All, in the order a form offers them.
+    pub const ALL: [Self; 6] =
+        [Self::Operator, Self::Support, Self::Auditor, Self::Producer, Self::Worker, Self::Portal];
+
+    /// As it is written on the wire and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Support => "support",
+            Self::Auditor => "auditor",
+            Self::Producer => "producer",
+            Self::Worker => "worker",
+            Self::Portal => "portal",
+        }
+    }
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Role {
+    type Err = UnknownRole;
+    fn from_str(text: &str) -> Result<Self, UnknownRole> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or(UnknownRole)
+    }
+}
+
+/// A role that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("role must be operator, support, auditor, producer, worker or portal")]
+pub struct UnknownRole;
+
+/// Which credential speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum ActorKind {
+    /// A signed-in person.
+    User(UserId),
+    /// A key of the API.
+    ApiKey(ApiKeyId),
+    /// The key of `HEADGATE_ADMIN_API_KEY`.
+    AdminKey,
+    /// The program itself (the demo, a command line).
+    System,
+}
+
+/// The one who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// Which credential speaks.
+    pub kind: ActorKind,
+    /// For people: an e-mail address, a key's name.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// The one app it is bound to; none means all.
+    pub app_id: Option<AppId>,
+}
+
+impl Actor {
+    /// The apps whose data this actor may touch. A store function takes this, never an app id of the request.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.app_id.map_or(Scope::AllApps, Scope::App)
+    }
+
+    /// Whose idempotency keys these are: stable over requests, never shared between credentials.
+    #[must_use]
+    pub fn owner(&self) -> String {
+        match self.kind {
+            ActorKind::User(id) => format!("user:{id}"),
+            ActorKind::ApiKey(id) => format!("key:{id}"),
+            ActorKind::AdminKey => "admin-key".to_owned(),
+            ActorKind::System => "system".to_owned(),
+        }
+    }
+}
+
+/// The apps a read or a write may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every app.
+    AllApps,
+    /// One.
+    App(AppId),
+}
+
+impl Scope {
+    /// For a statement's `($1::uuid is null or app_id = $1)`.
+    #[must_use]
+    pub fn app_id(self) -> Option<AppId> {
+        match self {
+            Self::AllApps => None,
+            Self::App(id) => Some(id),
+        }
+    }
+
+    /// Whether data of this app may be touched.
+    #[must_use]
+    pub fn contains(self, app_id: AppId) -> bool {
+        self.app_id().is_none_or(|own| own == app_id)
+    }
+}

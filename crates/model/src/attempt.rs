@@ -1,0 +1,78 @@
+//! Attempts: one try at a job.
+
+use crate::{id::WorkerId, rules::verdict::ErrorKind};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum AttemptOutcome {
+    /// It runs.
+    Running,
+    /// The job completed.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It took longer than it may.
+    TimedOut,
+    /// The worker vanished.
+    Lost,
+}
+
+impl AttemptOutcome {
+    /// As it is written on the wire and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+impl std::str::FromStr for AttemptOutcome {
+    type Err = crate::integration::UnknownName;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Running, Self::Completed, Self::Failed, Self::TimedOut, Self::Lost]
+            .into_iter()
+            .find(|outcome| outcome.as_str() == text)
+            .ok_or(crate::integration::UnknownName)
+    }
+}
+
+/// One try at a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Attempt {
+    /// 1 for the first.
+    pub attempt: i16,
+    /// Which process tried.
+    pub worker_id: Option<WorkerId>,
+    /// Begin.
+    pub started_at: Option<DateTime<Utc>>,
+    /// End; null while it runs.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// What kind of failure.
+    pub error_kind: Option<ErrorKind>,
+    /// In words.
+    pub error_message: Option<String>,
+    /// HTTP status of the answer, if one came.
+    pub response_status: Option<i16>,
+    /// The beginning of the answer, made safe.
+    pub response_excerpt: Option<String>,
+    /// From begin to verdict.
+    pub duration_ms: Option<i32>,
+    /// The wait that followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_wait_ms: Option<i64>,
+    /// Why it was that long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_wait_reason: Option<String>,
+}

@@ -1,0 +1,63 @@
+//! What a list of jobs or dead letters is narrowed to. One type serves query strings, bulk actions and the console's URLs.
+
+use crate::{
+    id::{AppId, BatchId, IntegrationId},
+    job::JobStatus,
+};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// Every condition given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema, utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct JobFilter {
+    /// `retrying` finds jobs whose retry is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<JobStatus>,
+    /// Of one app.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_id: Option<AppId>,
+    /// Of one integration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integration_id: Option<IntegrationId>,
+    /// Exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_type: Option<String>,
+    /// Exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// Items of one batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_id: Option<BatchId>,
+    /// Changes of records of one type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_type: Option<String>,
+    /// Changes of one record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
+    /// Part of the error message, upper and lower case alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// A job id, a record id, a correlation id or a deduplication id, exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Accepted at or after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_after: Option<DateTime<Utc>>,
+    /// Accepted before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_before: Option<DateTime<Utc>>,
+    /// Dead letters of one cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+impl JobFilter {
+    /// Whether it narrows nothing: bulk actions refuse that.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,84 @@
+//! Ids: UUIDv7 newtypes, so that no id of one thing passes for another's and every id sorts by when it was made.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+use uuid::Uuid;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// An id later than every id this process made before.
+            #[must_use]
+            pub fn generate() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self)
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id)
+            }
+        }
+
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A tenant.
+    AppId
+    /// One app's connection to one external system.
+    IntegrationId
+    /// A unit of work.
+    JobId
+    /// One worker's lease on one job; the only key to report with.
+    AssignmentId
+    /// One start of one process.
+    WorkerId
+    /// A round trip of the claim.
+    ClaimBatchId
+    /// A container of jobs.
+    BatchId
+    /// A batch that sends an integration its catalog again.
+    ResyncId
+    /// A job that will not be tried again by itself.
+    DeadLetterId
+    /// A bulk action.
+    OperationId
+    /// A person who signs in.
+    UserId
+    /// A key of the API.
+    ApiKeyId
+    /// A line of the audit log.
+    AuditEntryId
+}

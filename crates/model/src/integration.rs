@@ -1,0 +1,452 @@
+//! Integrations: one app's connection to one external system.
+
+use crate::{
+    app::is_name,
+    id::{AppId, IntegrationId},
+    patch::Change,
+    problem::Faults,
+    rate_limit::RateLimits,
+};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How an external system is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum IntegrationType {
+    /// One signed POST per job.
+    Webhook,
+    /// PUT, PATCH and DELETE of a resource per record.
+    Rest,
+    /// Changes of a window in one POST.
+    Bundle,
+    /// Nothing is sent: workers take the jobs through `/assignments`.
+    External,
+}
+
+impl IntegrationType {
+    /// All, in the order a form offers them.
+    pub const ALL: [Self; 4] = [Self::Webhook, Self::Rest, Self::Bundle, Self::External];
+
+    /// As it is written on the wire and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+            Self::Rest => "rest",
+            Self::Bundle => "bundle",
+            Self::External => "external",
+        }
+    }
+}
+
+impl std::str::FromStr for IntegrationType {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(UnknownName)
+    }
+}
+
+/// Whether an integration's jobs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum IntegrationState {
+    /// They run.
+    Active,
+    /// They are collected and wait.
+    Paused,
+    /// Switched off: changes make no jobs.
+    Disabled,
+}
+
+impl IntegrationState {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Disabled];
+
+    /// As it is written on the wire and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl std::str::FromStr for IntegrationState {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(UnknownName)
+    }
+}
+
+/// A name none of the known ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is none of the known names")]
+pub struct UnknownName;
+
+/// One app's connection to one external system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Integration {
+    /// UUIDv7.
+    pub id: IntegrationId,
+    /// Whose it is.
+    pub app_id: AppId,
+    /// For people.
+    pub name: String,
+    /// How the system is spoken to.
+    pub integration_type: IntegrationType,
+    /// Whether this is the integration `workers` every app has from the start.
+    pub is_built_in: bool,
+    /// Where requests go; null for `external`.
+    pub endpoint_url: Option<String>,
+    /// Whether jobs run.
+    pub state: IntegrationState,
+    /// Why it is in that state, when someone or something put it there.
+    pub state_reason: Option<String>,
+    /// One limit, several, or none.
+    pub rate_limit: Option<RateLimits>,
+    /// Integrations of an app with the same key share the limit.
+    pub rate_limit_key: Option<String>,
+    /// Jobs processed at once, over all processes. Default 50.
+    pub max_concurrency: i32,
+    /// Time for one attempt; null: the deployment's default.
+    pub timeout_ms: Option<i32>,
+    /// Null: the deployment's default.
+    pub max_attempts: Option<i16>,
+    /// The record types it is interested in; null: all.
+    pub record_types: Option<Vec<String>>,
+    /// Sent with every request. Values of secret headers belong into `credentials`.
+    pub headers: BTreeMap<String, String>,
+    /// Of a bundle: how long changes are gathered.
+    pub bundle_window_seconds: Option<i32>,
+    /// Whether credentials are stored (they are never shown).
+    pub has_credentials: bool,
+    /// Whatever the platform wants to keep with it.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it was last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// An integration together with the secret that is shown once.
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IntegrationWithSecret {
+    /// The integration.
+    #[serde(flatten)]
+    pub integration: Integration,
+    /// `whsec_…`: signs every request (Standard Webhooks 1.0.0). Shown this once.
+    pub signing_secret: String,
+}
+
+/// `POST /integrations`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewIntegration {
+    /// Whose it is.
+    pub app_id: AppId,
+    /// 1 to 200 characters.
+    pub name: String,
+    /// How the system is spoken to.
+    pub integration_type: IntegrationType,
+    /// Required but for `external`; https, or http to an allowed target.
+    #[serde(default)]
+    pub endpoint_url: Option<String>,
+    /// None: no limit.
+    #[serde(default)]
+    pub rate_limit: Option<RateLimits>,
+    /// 1 to 255 characters.
+    #[serde(default)]
+    pub rate_limit_key: Option<String>,
+    /// 1 to 10,000, default 50.
+    #[serde(default)]
+    pub max_concurrency: Option<i32>,
+    /// 100 to 3,600,000.
+    #[serde(default)]
+    pub timeout_ms: Option<i32>,
+    /// 1 to 100.
+    #[serde(default)]
+    pub max_attempts: Option<i16>,
+    /// Up to 1,000 types; absent: all.
+    #[serde(default)]
+    pub record_types: Option<Vec<String>>,
+    /// Up to 50.
+    #[serde(default)]
+    pub headers: Option<BTreeMap<String, String>>,
+    /// 1 to 86,400; `bundle` only.
+    #[serde(default)]
+    pub bundle_window_seconds: Option<i32>,
+    /// Stored encrypted and never shown: headers sent with each request, such as `authorization`.
+    #[serde(default)]
+    pub credentials: Option<BTreeMap<String, String>>,
+    /// Any object.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// `PATCH /integrations/{id}`: absent leaves a field, null takes it away.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IntegrationChanges {
+    /// 1 to 200 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// https, or http to an allowed target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint_url: Option<String>,
+    /// `disabled` switches it off, `active` on; pausing has its own call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<IntegrationState>,
+    /// null: no limit.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<RateLimits>))]
+    pub rate_limit: Change<RateLimits>,
+    /// null: its own limit.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub rate_limit_key: Change<String>,
+    /// 1 to 10,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_concurrency: Option<i32>,
+    /// 100 to 3,600,000.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
+    pub timeout_ms: Change<i32>,
+    /// 1 to 100.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i16>))]
+    pub max_attempts: Change<i16>,
+    /// null: all types.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub record_types: Change<Vec<String>>,
+    /// Replaces all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<BTreeMap<String, String>>,
+    /// 1 to 86,400; `bundle` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle_window_seconds: Option<i32>,
+    /// Replaces all; null: none.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<BTreeMap<String, String>>))]
+    pub credentials: Change<BTreeMap<String, String>>,
+    /// Replaces all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The fields new and changed integrations share, for one check of both.
+struct Fields<'a> {
+    name: Option<&'a str>,
+    rate_limit: Option<&'a RateLimits>,
+    rate_limit_key: Option<&'a str>,
+    max_concurrency: Option<i32>,
+    timeout_ms: Option<i32>,
+    max_attempts: Option<i16>,
+    record_types: Option<&'a [String]>,
+    headers: Option<&'a BTreeMap<String, String>>,
+    bundle_window_seconds: Option<i32>,
+    credentials: Option<&'a BTreeMap<String, String>>,
+}
+
+impl NewIntegration {
+    /// Checks all but the address, which the target guard judges.
+    ///
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Fields {
+            name: Some(&self.name),
+            rate_limit: self.rate_limit.as_ref(),
+            rate_limit_key: self.rate_limit_key.as_deref(),
+            max_concurrency: self.max_concurrency,
+            timeout_ms: self.timeout_ms,
+            max_attempts: self.max_attempts,
+            record_types: self.record_types.as_deref(),
+            headers: self.headers.as_ref(),
+            bundle_window_seconds: self.bundle_window_seconds,
+            credentials: self.credentials.as_ref(),
+        }
+        .faults();
+        match (self.integration_type, &self.endpoint_url) {
+            (IntegrationType::External, Some(_)) => {
+                faults.add("/endpoint_url", "is not used by an external integration: leave it out");
+            }
+            (IntegrationType::External, None) | (_, Some(_)) => {}
+            (_, None) => faults.add("/endpoint_url", "is required: where requests are sent"),
+        }
+        faults.require(
+            self.integration_type == IntegrationType::Bundle || self.bundle_window_seconds.is_none(),
+            "/bundle_window_seconds",
+            "is for integrations of type bundle only",
+        );
+        faults.into_result()
+    }
+}
+
+impl IntegrationChanges {
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Fields {
+            name: self.name.as_deref(),
+            rate_limit: self.rate_limit.set(),
+            rate_limit_key: self.rate_limit_key.set().map(String::as_str),
+            max_concurrency: self.max_concurrency,
+            timeout_ms: self.timeout_ms.set().copied(),
+            max_attempts: self.max_attempts.set().copied(),
+            record_types: self.record_types.set().map(Vec::as_slice),
+            headers: self.headers.as_ref(),
+            bundle_window_seconds: self.bundle_window_seconds,
+            credentials: self.credentials.set(),
+        }
+        .faults();
+        faults.require(
+            self.state != Some(IntegrationState::Paused),
+            "/state",
+            "must be active or disabled: POST …/pause pauses",
+        );
+        faults.into_result()
+    }
+}
+
+impl Fields<'_> {
+    fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        if let Some(name) = self.name {
+            faults.require(is_name(name), "/name", "must be 1 to 200 characters without control characters");
+        }
+        if let Some(Err(part)) = self.rate_limit.map(RateLimits::check) {
+            faults.nest("/rate_limit", part);
+        }
+        if let Some(key) = self.rate_limit_key {
+            faults.require(is_key(key), "/rate_limit_key", "must be 1 to 255 characters");
+        }
+        let within = |value: Option<i32>, range: std::ops::RangeInclusive<i32>| {
+            value.is_none_or(|value| range.contains(&value))
+        };
+        faults.require(within(self.max_concurrency, 1..=10_000), "/max_concurrency", "must be 1 to 10,000");
+        faults.require(within(self.timeout_ms, 100..=3_600_000), "/timeout_ms", "must be 100 to 3,600,000");
+        faults.require(
+            within(self.max_attempts.map(i32::from), 1..=100),
+            "/max_attempts",
+            "must be 1 to 100",
+        );
+        faults.require(
+            within(self.bundle_window_seconds, 1..=86_400),
+            "/bundle_window_seconds",
+            "must be 1 to 86,400",
+        );
+        if let Some(types) = self.record_types {
+            faults.require(types.len() <= 1_000, "/record_types", "must be at most 1,000 types");
+            for (index, kind) in types.iter().enumerate().filter(|(_, kind)| !is_key(kind)) {
+                let _ = kind;
+                faults.add(format!("/record_types/{index}"), "must be 1 to 255 characters");
+            }
+        }
+        for (place, headers) in [("/headers", self.headers), ("/credentials", self.credentials)] {
+            let Some(headers) = headers else { continue };
+            faults.require(headers.len() <= 50, place, "must be at most 50 headers");
+            for (name, value) in headers {
+                let at = format!("{place}/{}", crate::json::escape(name));
+                if !is_header_name(name) {
+                    faults.add(at, "is no header name (RFC 9110 token, up to 100 characters)");
+                } else if is_reserved_header(name) {
+                    faults.add(at, "is set by Headgate itself");
+                } else if !is_header_value(value) {
+                    faults.add(at, "must be up to 4,000 visible ASCII characters, blanks and tabs");
+                }
+            }
+        }
+        faults
+    }
+}
+
+/// 1 to 255 characters, none of them a control character.
+#[must_use]
+pub fn is_key(key: &str) -> bool {
+    (1..=255).contains(&key.chars().count()) && !key.chars().any(char::is_control)
+}
+
+fn is_header_name(name: &str) -> bool {
+    (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+fn is_header_value(value: &str) -> bool {
+    value.len() <= 4_000 && value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t')
+}
+
+fn is_reserved_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("webhook-")
+        || [
+            "host",
+            "content-length",
+            "content-type",
+            "transfer-encoding",
+            "connection",
+            "upgrade",
+            "te",
+            "trailer",
+            "expect",
+            "user-agent",
+            "x-correlation-id",
+            "traceparent",
+        ]
+        .contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn faults(body: serde_json::Value) -> Vec<String> {
+        let new: NewIntegration = serde_json::from_value(body).unwrap();
+        new.check().err().map_or_else(Vec::new, |f| f.0.into_iter().map(|fault| fault.pointer).collect())
+    }
+
+    #[test]
+    fn every_impossible_field_is_named() {
+        let app_id = AppId::generate();
+        let with = |fields: serde_json::Value| {
+            let mut body = json!({"app_id": app_id, "name": "Shop", "integration_type": "webhook", "endpoint_url": "https://x.test"});
+            for (key, value) in fields.as_object().unwrap() {
+                body[key] = value.clone();
+            }
+            faults(body)
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(with(json!({})), none);
+        for (fields, pointer) in [
+            (json!({"name": ""}), "/name"),
+            (json!({"endpoint_url": null}), "/endpoint_url"),
+            (json!({"rate_limit": {"requests": 0, "per_seconds": 1}}), "/rate_limit/requests"),
+            (json!({"rate_limit": [{"requests": 1, "per_seconds": 86_401}]}), "/rate_limit/0/per_seconds"),
+            (json!({"rate_limit": []}), "/rate_limit"),
+            (json!({"max_concurrency": 0}), "/max_concurrency"),
+            (json!({"timeout_ms": 99}), "/timeout_ms"),
+            (json!({"max_attempts": 101}), "/max_attempts"),
+            (json!({"record_types": ["ok", ""]}), "/record_types/1"),
+            (json!({"headers": {"a b": "x"}}), "/headers/a b"),
+            (json!({"headers": {"Webhook-Id": "x"}}), "/headers/Webhook-Id"),
+            (json!({"credentials": {"authorization": "a\nb"}}), "/credentials/authorization"),
+            (json!({"bundle_window_seconds": 5}), "/bundle_window_seconds"),
+        ] {
+            assert_eq!(with(fields.clone()), [pointer], "{fields}");
+        }
+    }
+}

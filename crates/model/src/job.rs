@@ -1,0 +1,321 @@
+//! Jobs: one unit of work for one integration.
+
+use crate::{
+    attempt::Attempt,
+    id::{AppId, BatchId, IntegrationId, JobId},
+    integration::{IntegrationType, is_key},
+    json,
+    problem::Faults,
+    record::EventType,
+    rules::verdict::ErrorKind,
+};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Where a job stands. Each change is one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum JobStatus {
+    /// Waits for its first attempt; a claim moves it on.
+    Pending,
+    /// Held by a worker; its result, or the sweep when the lease is lost, moves it on.
+    Processing,
+    /// Waits for another attempt; the clock moves it on.
+    ToBeRetried,
+    /// To be retried, and its time has come: a claim moves it on. Shown, never stored.
+    Retrying,
+    /// Done. Final.
+    Completed,
+    /// A dead letter; only a requeue moves it on.
+    Failed,
+    /// Called off. Final.
+    Cancelled,
+}
+
+impl JobStatus {
+    /// All, in the order of a job's life.
+    pub const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::Processing,
+        Self::ToBeRetried,
+        Self::Retrying,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// As it is written on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Processing => "processing",
+            Self::ToBeRetried => "to_be_retried",
+            Self::Retrying => "retrying",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The database's code: live jobs 0 to 2, finished ones 3 and 4, dead letters (in the counters) 5.
+    #[must_use]
+    pub fn code(self) -> i16 {
+        match self {
+            Self::Pending => 0,
+            Self::Processing => 1,
+            Self::ToBeRetried | Self::Retrying => 2,
+            Self::Completed => 3,
+            Self::Cancelled => 4,
+            Self::Failed => 5,
+        }
+    }
+
+    /// The status behind a row's code and retry time.
+    #[must_use]
+    pub fn from_code(code: i16, retry_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Self {
+        match code {
+            0 => Self::Pending,
+            1 => Self::Processing,
+            2 if retry_at.is_some_and(|at| at <= now) => Self::Retrying,
+            2 => Self::ToBeRetried,
+            3 => Self::Completed,
+            4 => Self::Cancelled,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Whether the job has a row among the live ones.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Pending | Self::Processing | Self::ToBeRetried | Self::Retrying)
+    }
+}
+
+impl std::str::FromStr for JobStatus {
+    type Err = UnknownStatus;
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(UnknownStatus)
+    }
+}
+
+/// A status that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be pending, processing, to_be_retried, retrying, completed, failed or cancelled")]
+pub struct UnknownStatus;
+
+/// One unit of work for one integration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Job {
+    /// UUIDv7; the same over all attempts and requeues, and the `webhook-id` of every request.
+    pub id: JobId,
+    /// Whose it is.
+    pub app_id: AppId,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// That integration's type.
+    pub integration_type: IntegrationType,
+    /// For a record's change, the type of the most urgent event folded into it.
+    pub job_type: String,
+    /// Where it stands.
+    pub status: JobStatus,
+    /// -100 to 100, higher first.
+    pub priority: i16,
+    /// What `POST /jobs` gave; null for a record's change, whose payload is computed when it is sent.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub payload: Option<Value>,
+    /// Of a record's change.
+    pub record_type: Option<String>,
+    /// Of a record's change.
+    pub record_id: Option<String>,
+    /// One live job per integration and id.
+    pub deduplication_id: Option<String>,
+    /// Jobs of one key run one at a time, in order.
+    pub serialize_key: Option<String>,
+    /// Ties together what belongs together.
+    pub correlation_id: String,
+    /// The batch it is an item of.
+    pub batch_id: Option<BatchId>,
+    /// Attempts begun.
+    pub attempt: i16,
+    /// Attempts it may have.
+    pub max_attempts: i16,
+    /// Not before then.
+    pub run_at: DateTime<Utc>,
+    /// Next attempt of a job that is to be retried.
+    pub retry_at: Option<DateTime<Utc>>,
+    /// Called off when not begun by then.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Begin of the last attempt.
+    pub started_at: Option<DateTime<Utc>>,
+    /// Set when completed.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// Set when it became a dead letter.
+    pub failed_at: Option<DateTime<Utc>>,
+    /// Set when called off.
+    pub cancelled_at: Option<DateTime<Utc>>,
+    /// When it was accepted.
+    pub created_at: DateTime<Utc>,
+    /// Of the last failed attempt.
+    pub error_kind: Option<ErrorKind>,
+    /// Of the last failed attempt.
+    pub error_message: Option<String>,
+    /// Of a finished job: `sent`, `unchanged`, `done`, or why it was called off.
+    pub outcome: Option<String>,
+    /// Further changes folded into it.
+    pub folded: i32,
+}
+
+/// A job with its attempts, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobDetail {
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+    /// Every attempt that has ended, and the one that runs.
+    pub attempts: Vec<Attempt>,
+}
+
+/// `POST /jobs`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewJob {
+    /// For which integration; or `app_id` alone for the app's built-in one.
+    #[serde(default)]
+    pub integration_id: Option<IntegrationId>,
+    /// Whose it is.
+    #[serde(default)]
+    pub app_id: Option<AppId>,
+    /// 1 to 255 characters.
+    pub job_type: String,
+    /// Any JSON up to 1 MB.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub payload: Option<Value>,
+    /// 1 to 255 characters.
+    #[serde(default)]
+    pub deduplication_id: Option<String>,
+    /// 1 to 255 characters.
+    #[serde(default)]
+    pub serialize_key: Option<String>,
+    /// -100 to 100, default 0.
+    #[serde(default)]
+    pub priority: i16,
+    /// Default: now.
+    #[serde(default)]
+    pub run_at: Option<DateTime<Utc>>,
+    /// Default: never.
+    #[serde(default)]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// 1 to 100.
+    #[serde(default)]
+    pub max_attempts: Option<i16>,
+    /// 100 to 3,600,000.
+    #[serde(default)]
+    pub timeout_ms: Option<i32>,
+    /// 1 to 255 characters; made when absent.
+    #[serde(default)]
+    pub correlation_id: Option<String>,
+    /// A batch of the same app.
+    #[serde(default)]
+    pub batch_id: Option<BatchId>,
+}
+
+impl NewJob {
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        let key = "must be 1 to 255 characters without control characters";
+        faults.require(
+            self.integration_id.is_some() || self.app_id.is_some(),
+            "/integration_id",
+            "or app_id is required",
+        );
+        faults.require(is_key(&self.job_type), "/job_type", key);
+        for (place, value) in [
+            ("/deduplication_id", &self.deduplication_id),
+            ("/serialize_key", &self.serialize_key),
+            ("/correlation_id", &self.correlation_id),
+        ] {
+            faults.require(value.as_deref().is_none_or(is_key), place, key);
+        }
+        faults.require((-100..=100).contains(&self.priority), "/priority", "must be -100 to 100");
+        faults.require(
+            self.max_attempts.is_none_or(|n| (1..=100).contains(&n)),
+            "/max_attempts",
+            "must be 1 to 100",
+        );
+        faults.require(
+            self.timeout_ms.is_none_or(|ms| (100..=3_600_000).contains(&ms)),
+            "/timeout_ms",
+            "must be 100 to 3,600,000",
+        );
+        if let Some(Err(fault)) = self.payload.as_ref().map(json::check) {
+            faults.add(format!("/payload{}", fault.pointer), fault.detail);
+        }
+        faults.into_result()
+    }
+}
+
+/// What became of one accepted job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EnqueuedJob {
+    /// The job that will do the work.
+    pub id: JobId,
+    /// Whether it is a new one.
+    pub outcome: EnqueueOutcome,
+}
+
+/// Whether a job was made or folded into one that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum EnqueueOutcome {
+    /// A new job.
+    Created,
+    /// Folded into the job of the same deduplication id.
+    Coalesced,
+}
+
+/// The order inside a lane, lower first: urgent kinds below zero, everything else above, each by its priority.
+#[must_use]
+pub fn rank(job_type: &str, priority: i16) -> i16 {
+    let is_urgent = job_type.parse::<EventType>().is_ok_and(EventType::is_urgent);
+    if is_urgent { -1000 - priority } else { 200 - priority }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urgent_kinds_go_before_any_priority() {
+        assert!(rank("attribute.update", -100) < rank("record.updated", 100));
+        assert!(rank("record.updated", 5) < rank("record.updated", 0));
+        assert!(rank("attribute.update", -100) < 0 && rank("x", 100) > 0);
+    }
+
+    #[test]
+    fn a_retry_whose_time_has_come_shows_as_retrying() {
+        let now = DateTime::UNIX_EPOCH + chrono::Duration::days(1);
+        let second = chrono::Duration::seconds(1);
+        for (code, retry_at, status) in [
+            (0, None, JobStatus::Pending),
+            (1, None, JobStatus::Processing),
+            (2, Some(now + second), JobStatus::ToBeRetried),
+            (2, Some(now), JobStatus::Retrying),
+            (3, None, JobStatus::Completed),
+            (4, None, JobStatus::Cancelled),
+            (5, None, JobStatus::Failed),
+        ] {
+            assert_eq!(JobStatus::from_code(code, retry_at, now), status);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The words of Headgate and its pure rules, shared by engine, API and browser.
+//!
+//! Nothing here does I/O or reads a clock: every rule is given the time. What the contract calls a thing is what it is
+//! called here, and what serde writes is what the API answers.
+#![deny(missing_docs)]
+
+pub mod actor;
+pub mod app;
+pub mod attempt;
+pub mod dead_letter;
+pub mod duration;
+pub mod filter;
+pub mod id;
+pub mod integration;
+pub mod job;
+pub mod json;
+pub mod operation;
+pub mod page;
+pub mod patch;
+pub mod problem;
+pub mod rate_limit;
+pub mod record;
+pub mod resync;
+pub mod rules;
+pub mod stats;
+pub mod sync_status;
+pub mod text;
+pub mod worker;

@@ -1,0 +1,56 @@
+//! Fields of a PATCH: absent means "leave it", null means "take it away".
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A change of one optional field.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Change<T> {
+    /// Absent: the field stays.
+    #[default]
+    Keep,
+    /// null: the field is taken away.
+    Clear,
+    /// A new value.
+    Set(T),
+}
+
+impl<T> Change<T> {
+    /// Whether the field stays as it is.
+    pub fn is_keep(&self) -> bool {
+        matches!(self, Self::Keep)
+    }
+
+    /// The field after the change.
+    pub fn apply(self, before: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => before,
+            Self::Clear => None,
+            Self::Set(value) => Some(value),
+        }
+    }
+
+    /// The new value, if there is one.
+    pub fn set(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Keep | Self::Clear => None,
+        }
+    }
+}
+
+/// Use with `#[serde(default)]`: an absent field never gets here.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::Clear, Self::Set))
+    }
+}
+
+/// Use with `#[serde(skip_serializing_if = "Change::is_keep")]`.
+impl<T: Serialize> Serialize for Change<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Set(value) => serializer.serialize_some(value),
+            Self::Keep | Self::Clear => serializer.serialize_none(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Rate limits: how many requests in how many seconds, and how slots are spaced to keep to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Faults;
+
+/// At most `requests` in any window of `per_seconds`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RateLimit {
+    /// 1 to 1,000,000.
+    pub requests: i32,
+    /// 1 to 86,400.
+    pub per_seconds: i32,
+}
+
+impl RateLimit {
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        faults.require((1..=1_000_000).contains(&self.requests), "/requests", "must be 1 to 1,000,000");
+        faults.require((1..=86_400).contains(&self.per_seconds), "/per_seconds", "must be 1 to 86,400");
+        faults.into_result()
+    }
+
+    /// Microseconds between two slots.
+    ///
+    /// Slots evenly spaced at `per_seconds / requests` would keep to the limit at the moment of sending; stretched by 6 % they keep to
+    /// it at the moment of arrival too, as long as requests are late by less than that share of the window (60 ms of a second).
+    /// So 94 % of the rate is used and no sliding window holds more than the limit.
+    #[must_use]
+    pub fn emission_us(self) -> i64 {
+        let window = i64::from(self.per_seconds.max(1)) * 1_060_000;
+        let requests = i64::from(self.requests.max(1));
+        (window + requests - 1) / requests
+    }
+
+    /// How late a slot may still be used: half of what [`Self::emission_us`] leaves, at most 250 ms; a later one is given up and
+    /// another is reserved.
+    #[must_use]
+    pub fn lateness_us(self) -> i64 {
+        (i64::from(self.per_seconds) * 30_000).min(250_000)
+    }
+}
+
+/// One limit or several, as `POST /integrations` takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum RateLimits {
+    /// One.
+    One(RateLimit),
+    /// Several: all hold.
+    Several(Vec<RateLimit>),
+}
+
+impl RateLimits {
+    /// As a list.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<RateLimit> {
+        match self {
+            Self::One(limit) => vec![*limit],
+            Self::Several(limits) => limits.clone(),
+        }
+    }
+
+    /// As it was given: none, one, or several.
+    #[must_use]
+    pub fn from_vec(mut limits: Vec<RateLimit>) -> Option<Self> {
+        match limits.len() {
+            0 => None,
+            1 => limits.pop().map(Self::One),
+            _ => Some(Self::Several(limits)),
+        }
+    }
+
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        match self {
+            Self::One(limit) => limit.check(),
+            Self::Several(limits) => {
+                let mut faults = Faults::default();
+                faults.require((1..=8).contains(&limits.len()), "", "must be one limit or 1 to 8 of them");
+                for (index, limit) in limits.iter().enumerate() {
+                    if let Err(part) = limit.check() {
+                        faults.nest(&format!("/{index}"), part);
+                    }
+                }
+                faults.into_result()
+            }
+        }
+    }
+}
+
+/// How much of a limit is used: for people to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RateLimitUse {
+    /// Requests allowed per window.
+    pub limit: i32,
+    /// Requests in the current window (or the last one, when the current has just begun).
+    pub used: i32,
+    /// Length of the window.
+    pub per_seconds: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_sliding_window_holds_more_slots_than_the_limit_even_when_late() {
+        for (requests, per_seconds) in [(1, 1), (2, 1), (7, 3), (10, 1), (100, 1), (999, 60), (1_000_000, 1)] {
+            let limit = RateLimit { requests, per_seconds };
+            let window = i64::from(per_seconds) * 1_000_000;
+            // The first of requests + 1 slots goes out as late as allowed, the last on time.
+            let span = i64::from(requests) * limit.emission_us() - limit.lateness_us();
+            assert!(span >= window, "{limit:?}: {span}");
+            let used = window as f64 / limit.emission_us() as f64 / f64::from(requests);
+            assert!(used > 0.9 || requests > 900_000, "{limit:?} uses {used}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! How long to wait before the next attempt.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+/// No wait is longer.
+pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// What jitter spreads a wait of nothing over, so that an outage does not double the load at once.
+pub const SPREAD_OF_ZERO: Duration = Duration::from_secs(1);
+
+/// The waits between attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RetrySchedule {
+    /// The n-th wait follows attempt n; the last one repeats. Never empty.
+    Steps(Vec<Duration>),
+    /// 2^n seconds after attempt n.
+    Exponential,
+}
+
+impl Default for RetrySchedule {
+    fn default() -> Self {
+        Self::Steps([0, 10, 30, 60, 120, 300, 600, 900, 1200, 1800].map(Duration::from_secs).to_vec())
+    }
+}
+
+/// A schedule with its jitter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backoff {
+    /// The waits.
+    pub schedule: RetrySchedule,
+    /// 0 to 1: the part of each wait that is random. The wait lies between (1 - jitter) and 1 of it.
+    pub jitter: f64,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { schedule: RetrySchedule::default(), jitter: 0.5 }
+    }
+}
+
+impl Backoff {
+    /// The wait after attempt `attempt` (1 for the first), never shorter than `at_least` asks for. `random` is in [0, 1); jitter goes
+    /// only upwards from what the other side asked for.
+    #[must_use]
+    pub fn wait(&self, attempt: i16, at_least: Option<Duration>, random: f64) -> Duration {
+        let full = self.schedule.step(attempt).min(LONGEST);
+        let jitter = self.jitter.clamp(0.0, 1.0);
+        let own = if jitter > 0.0 && full.is_zero() {
+            SPREAD_OF_ZERO.mul_f64(random)
+        } else {
+            full.mul_f64(1.0 - jitter * random)
+        };
+        match at_least {
+            Some(asked) if asked > own => asked.mul_f64(1.0 + 0.1 * jitter * random).min(LONGEST),
+            _ => own,
+        }
+    }
+}
+
+impl RetrySchedule {
+    fn step(&self, attempt: i16) -> Duration {
+        let n = usize::try_from(attempt.max(1)).unwrap_or(1);
+        match self {
+            Self::Steps(steps) => steps.get(n - 1).or(steps.last()).copied().unwrap_or(SPREAD_OF_ZERO),
+            // The exponent is clamped before the power: 2^17 s is above the longest wait already.
+            Self::Exponential => Duration::from_secs(1 << n.min(17)),
+        }
+    }
+}
+
+/// Why a schedule cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a list of waits such as 0s,10s,1m (1 to 100 of them, each up to 24h), or exponential")]
+pub struct ScheduleError;
+
+impl FromStr for RetrySchedule {
+    type Err = ScheduleError;
+    fn from_str(text: &str) -> Result<Self, ScheduleError> {
+        if text.trim() == "exponential" {
+            return Ok(Self::Exponential);
+        }
+        let steps = text.split(',').map(|step| parse_wait(step.trim())).collect::<Option<Vec<_>>>();
+        match steps {
+            Some(steps) if (1..=100).contains(&steps.len()) && steps.iter().all(|step| *step <= LONGEST) => {
+                Ok(Self::Steps(steps))
+            }
+            _ => Err(ScheduleError),
+        }
+    }
+}
+
+/// `250ms`, `30s`, `5m`, `2h`, `7d`.
+fn parse_wait(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let unit_ms: u64 = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit_ms).map(Duration::from_millis)
+}
+
+impl fmt::Display for RetrySchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exponential => f.write_str("exponential"),
+            Self::Steps(steps) => {
+                for (index, step) in steps.iter().enumerate() {
+                    let gap = if index == 0 { "" } else { "," };
+                    write!(f, "{gap}{step:?}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    #[test]
+    fn the_nth_wait_follows_attempt_n_and_the_last_repeats() {
+        let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
+        for (attempt, seconds) in [(1, 0), (2, 10), (3, 30), (4, 60), (10, 1800), (11, 1800), (i16::MAX, 1800)] {
+            assert_eq!(backoff.wait(attempt, None, 0.9), S(seconds), "after attempt {attempt}");
+        }
+    }
+
+    #[test]
+    fn exponential_doubles_and_never_overflows() {
+        let backoff = Backoff { schedule: RetrySchedule::Exponential, jitter: 0.0 };
+        for (attempt, seconds) in [(1, 2), (2, 4), (10, 1024), (16, 65_536), (17, 86_400), (i16::MAX, 86_400)] {
+            assert_eq!(backoff.wait(attempt, None, 0.0), S(seconds), "after attempt {attempt}");
+        }
+    }
+
+    #[test]
+    fn jitter_keeps_the_wait_between_its_bounds() {
+        let backoff = Backoff::default();
+        for random in [0.0, 0.25, 0.5, 0.999] {
+            let wait = backoff.wait(4, None, random);
+            assert!((S(30)..=S(60)).contains(&wait), "{wait:?}");
+            assert!(backoff.wait(1, None, random) <= S(1), "a wait of nothing is spread over a second");
+        }
+        assert_eq!(backoff.wait(1, None, 0.5), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn what_the_other_side_asks_for_is_never_shortened() {
+        for random in [0.0, 0.5, 0.999] {
+            let wait = Backoff::default().wait(2, Some(S(180)), random);
+            assert!(wait >= S(180) && wait <= S(190), "{wait:?}");
+        }
+        assert_eq!(Backoff::default().wait(9, Some(S(1)), 0.0), S(1200));
+    }
+
+    #[test]
+    fn schedules_are_read_and_refused() {
+        assert_eq!("0s,10s,30s,1m,2m,5m,10m,15m,20m,30m".parse(), Ok(RetrySchedule::default()));
+        assert_eq!(" exponential ".parse(), Ok(RetrySchedule::Exponential));
+        assert_eq!("250ms, 2h".parse(), Ok(RetrySchedule::Steps(vec![Duration::from_millis(250), S(7200)])));
+        for text in ["", ",", "10", "s", "10x", "25h", "99999999999999999999s", "-1s", "1s,,2s"] {
+            assert_eq!(text.parse::<RetrySchedule>(), Err(ScheduleError), "{text}");
+        }
+    }
+}

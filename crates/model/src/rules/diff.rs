@@ -1,0 +1,132 @@
+//! What an external system has to be told of a record: the difference to what it last accepted.
+
+use crate::record::Attributes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The difference between two sets of attributes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Changes {
+    /// Attributes to set, with their new values whole.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub set: Attributes,
+    /// Attributes to take away.
+    pub unset: Vec<String>,
+}
+
+impl Changes {
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.unset.is_empty()
+    }
+
+    /// All attributes, for one who has none.
+    #[must_use]
+    pub fn all(attributes: &Attributes) -> Self {
+        Self { set: attributes.clone(), unset: Vec::new() }
+    }
+
+    /// From what was accepted to what is now. Attributes are compared whole: a changed member of a nested object sends the object.
+    #[must_use]
+    pub fn between(accepted: &Attributes, now: &Attributes) -> Self {
+        let set = now
+            .iter()
+            .filter(|(key, value)| accepted.get(*key) != Some(value))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let unset = accepted.keys().filter(|key| !now.contains_key(*key)).cloned().collect();
+        Self { set, unset }
+    }
+
+    /// The receiver's side: what a copy becomes.
+    pub fn apply_to(&self, copy: &mut Attributes) {
+        for key in &self.unset {
+            copy.remove(key);
+        }
+        for (key, value) in &self.set {
+            copy.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// As a JSON merge patch (RFC 7396); none when that cannot say it: null means "take away" there, so an attribute set to null, or an
+    /// object with a null or a lost member in it, has to be sent whole.
+    #[must_use]
+    pub fn to_merge_patch(&self, accepted: &Attributes) -> Option<Attributes> {
+        let mut patch = Attributes::new();
+        for (key, value) in &self.set {
+            patch.insert(key.clone(), merge_value(accepted.get(key), value)?);
+        }
+        for key in &self.unset {
+            patch.insert(key.clone(), Value::Null);
+        }
+        Some(patch)
+    }
+}
+
+/// The patch that makes `before` into `after`: merging recurses into objects, so lost members have to be named with null.
+fn merge_value(before: Option<&Value>, after: &Value) -> Option<Value> {
+    match (before, after) {
+        (_, Value::Null) => None,
+        (before, Value::Object(after)) => {
+            let empty = Attributes::new();
+            let before = before.and_then(Value::as_object).unwrap_or(&empty);
+            let mut patch = Attributes::new();
+            for (key, value) in after {
+                if before.get(key) != Some(value) {
+                    patch.insert(key.clone(), merge_value(before.get(key), value)?);
+                }
+            }
+            for key in before.keys().filter(|key| !after.contains_key(*key)) {
+                patch.insert(key.clone(), Value::Null);
+            }
+            Some(Value::Object(patch))
+        }
+        (_, value) => Some(value.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Attributes {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn applying_the_difference_makes_the_copies_equal() {
+        for (accepted, now, set, unset) in [
+            (json!({}), json!({"a": 1}), json!({"a": 1}), vec![]),
+            (json!({"a": 1}), json!({"a": 1}), json!({}), vec![]),
+            (json!({"a": 1, "b": 2}), json!({"a": 3}), json!({"a": 3}), vec!["b"]),
+            (json!({"a": {"x": 1, "y": 2}}), json!({"a": {"x": 1}}), json!({"a": {"x": 1}}), vec![]),
+            (json!({"a": 1}), json!({"a": null}), json!({"a": null}), vec![]),
+            (json!({"a": [1, 2]}), json!({"a": [2, 1]}), json!({"a": [2, 1]}), vec![]),
+        ] {
+            let (accepted, now) = (object(accepted), object(now));
+            let changes = Changes::between(&accepted, &now);
+            assert_eq!(changes, Changes { set: object(set), unset: unset.into_iter().map(str::to_owned).collect() });
+            let mut copy = accepted;
+            changes.apply_to(&mut copy);
+            assert_eq!(copy, now);
+        }
+    }
+
+    #[test]
+    fn a_merge_patch_names_lost_members_and_refuses_null_values() {
+        for (accepted, now, patch) in [
+            (json!({"a": 1, "b": 2}), json!({"a": 3}), Some(json!({"a": 3, "b": null}))),
+            (json!({"a": {"x": 1, "y": 2}}), json!({"a": {"x": 5}}), Some(json!({"a": {"x": 5, "y": null}}))),
+            (json!({"a": 1}), json!({"a": {"x": {"y": 1}}}), Some(json!({"a": {"x": {"y": 1}}}))),
+            (json!({"a": 1}), json!({"a": null}), None),
+            (json!({}), json!({"a": {"x": null}}), None),
+        ] {
+            let (accepted, now) = (object(accepted), object(now));
+            let changes = Changes::between(&accepted, &now);
+            assert_eq!(changes.to_merge_patch(&accepted).map(Value::Object), patch);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Pure decisions: everything they need is passed in, the time too.
+
+pub mod backoff;
+pub mod diff;
+pub mod explain;
+pub mod fingerprint;
+pub mod permission;
+pub mod transition;
+pub mod verdict;

@@ -1,0 +1,182 @@
+//! Gauges and rollups: what the sampler keeps and the console shows.
+
+use crate::{
+    id::{AppId, IntegrationId},
+    integration::{IntegrationState, IntegrationType},
+    rate_limit::RateLimitUse,
+    sync_status::LastError,
+};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// The whole deployment at one moment: what `/live` sends each second and every page's first paint shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Snapshot {
+    /// When the sampler read it, on the database's clock.
+    pub at: DateTime<Utc>,
+    /// All integrations together.
+    pub totals: Totals,
+    /// Jobs to be retried, by attempts made: the first number is those after one attempt.
+    pub retry_pyramid: Vec<i64>,
+    /// Every integration, by id.
+    pub integrations: Vec<IntegrationGauge>,
+    /// Processes that claim jobs.
+    pub workers: i64,
+}
+
+/// Sums over integrations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Totals {
+    /// Pending jobs.
+    pub backlog: i64,
+    /// Jobs being processed.
+    pub processing: i64,
+    /// Jobs that wait for another attempt.
+    pub to_be_retried: i64,
+    /// Jobs given up.
+    pub dead_letters: i64,
+    /// Completed (sent or unchanged) in the last 60 seconds.
+    pub delivered_per_minute: i64,
+    /// Failed attempts in the last 60 seconds.
+    pub failed_per_minute: i64,
+    /// Age of the oldest claimable job; null when none waits.
+    pub oldest_pending_age_seconds: Option<i64>,
+}
+
+/// One integration at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IntegrationGauge {
+    /// Which.
+    pub integration_id: IntegrationId,
+    /// Whose.
+    pub app_id: AppId,
+    /// Its app's name.
+    pub app_name: String,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub integration_type: IntegrationType,
+    /// Whether its jobs run.
+    pub state: IntegrationState,
+    /// Why it is in that state.
+    pub state_reason: Option<String>,
+    /// Pending jobs.
+    pub backlog: i64,
+    /// Jobs being processed.
+    pub processing: i64,
+    /// The most at once.
+    pub max_concurrency: i32,
+    /// Jobs that wait for another attempt.
+    pub to_be_retried: i64,
+    /// Jobs given up.
+    pub dead_letters: i64,
+    /// By attempts made.
+    pub retry_pyramid: Vec<i64>,
+    /// Completed in the last 60 seconds.
+    pub delivered_per_minute: i64,
+    /// Failed attempts in the last 60 seconds.
+    pub failed_per_minute: i64,
+    /// Age of the oldest claimable job.
+    pub oldest_pending_age_seconds: Option<i64>,
+    /// At the pace of the last minute and under the limit; null when that says nothing.
+    pub eta_seconds: Option<i64>,
+    /// Use of the tightest limit.
+    pub rate_limit: Option<RateLimitUse>,
+    /// The external system asked for quiet until then.
+    pub held_until: Option<DateTime<Utc>>,
+    /// When it last accepted something.
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// The last failure.
+    pub last_error: Option<LastError>,
+}
+
+/// How long back a chart goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Window {
+    /// 60 minutes in steps of a minute.
+    #[default]
+    #[serde(rename = "1h")]
+    Hour,
+    /// 24 hours in steps of 15 minutes.
+    #[serde(rename = "24h")]
+    Day,
+    /// 7 days in steps of 2 hours.
+    #[serde(rename = "7d")]
+    Week,
+}
+
+impl Window {
+    /// All, as a control offers them.
+    pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
+
+    /// As it is written in URLs.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hour => "1h",
+            Self::Day => "24h",
+            Self::Week => "7d",
+        }
+    }
+
+    /// Seconds of one bucket.
+    #[must_use]
+    pub fn step_seconds(self) -> i32 {
+        match self {
+            Self::Hour => 60,
+            Self::Day => 900,
+            Self::Week => 7_200,
+        }
+    }
+
+    /// Buckets.
+    #[must_use]
+    pub fn buckets(self) -> i32 {
+        match self {
+            Self::Hour => 60,
+            Self::Day => 96,
+            Self::Week => 84,
+        }
+    }
+}
+
+impl std::str::FromStr for Window {
+    type Err = crate::integration::UnknownName;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|w| w.as_str() == text).ok_or(crate::integration::UnknownName)
+    }
+}
+
+/// What was done over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Throughput {
+    /// Seconds of one bucket.
+    pub step_seconds: i32,
+    /// Oldest first, none left out; the last is not complete yet.
+    pub buckets: Vec<ThroughputBucket>,
+}
+
+/// What was done in one bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ThroughputBucket {
+    /// Its beginning.
+    pub at: DateTime<Utc>,
+    /// Jobs that completed by sending.
+    pub completed: i64,
+    /// Jobs that completed without a request.
+    pub unchanged: i64,
+    /// Failed attempts that are tried again.
+    pub retried: i64,
+    /// Jobs given up.
+    pub dead: i64,
+    /// Jobs called off.
+    pub cancelled: i64,
+    /// Answers 429.
+    pub limited: i64,
+}

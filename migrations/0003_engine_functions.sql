@@ -1,0 +1,227 @@
+-- The statements that must see a fresh snapshot after a lock (the claim), or decide several rows together (rate slots): functions,
+-- so that lock and work are one round trip. First release: no older worker exists.
+
+-- How many jobs of a lane are being processed, unfolded deltas included. Read under the claim's lock it is never too low.
+create view headgate.processing_counts as
+select integration_id, sum(n)::bigint as n
+from (
+    select integration_id, n from headgate.job_counts where status = 1
+    union all
+    select integration_id, n from headgate.job_count_deltas where status = 1
+) counted
+group by integration_id;
+
+-- Claims up to `wanted` jobs for one worker: fair over lanes, urgent first, limits and caps respected, a lease given.
+--
+-- Claimers of all processes take turns on one advisory lock (class 4711, object 1): running jobs only become more inside it, so a cap read
+-- here is never exceeded. The lock and the claim are separate statements on purpose: the second sees what the lock's last
+-- holder committed. A lane that is closed, held, at its cap or out of rate slots is passed over before any of its rows is read.
+create function headgate.claim_jobs(claimer uuid, wanted int, lane_cap int)
+returns table (
+    claim_batch_id uuid, id uuid, app_id uuid, integration_id uuid, batch_id uuid, assignment_id uuid, created_at timestamptz,
+    run_at timestamptz, expires_at timestamptz, is_expired boolean, started_at timestamptz, timeout_ms int, rank smallint, priority smallint,
+    attempt smallint, max_attempts smallint, lost_leases smallint, is_full boolean, folded int, job_type text, record_type text,
+    record_id text, deduplication_id text, serialize_key text, correlation_id text, payload jsonb
+)
+language plpgsql volatile
+set jit = off
+set statement_timeout = '5s'
+as $$
+#variable_conflict use_column
+begin
+    perform pg_advisory_xact_lock(4711, 1);
+    return query
+    with lanes_open as materialized (
+        -- The lanes that may run now, and how many jobs each may take: its free concurrency, and what its limits let go
+        -- within half a second, so that jobs are not taken to be given back.
+        select l.integration_id, l.last_claimed_at,
+            least(l.max_concurrency - coalesce(p.n, 0), lane_cap, coalesce(r.slots, lane_cap), wanted) as room
+        from headgate.lanes l
+        left join headgate.processing_counts p on p.integration_id = l.integration_id
+        left join lateral (
+            select min(case
+                when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
+                else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
+            end) as slots
+            from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
+            where x.key = any (l.limit_keys)
+        ) r on true
+        where l.is_open and not l.is_external and (l.held_until is null or l.held_until <= clock_timestamp())
+    ), candidates as materialized (
+        -- Oldest and most urgent of each lane; the turn makes the merge fair: every lane's first before any lane's second.
+        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn
+        from lanes_open l
+        cross join lateral (
+            select r.integration_id, r.rank, r.created_at, r.job_id,
+                row_number() over (order by r.rank, r.created_at, r.job_id) as turn
+            from (
+                select integration_id, rank, created_at, job_id from headgate.ready
+                where integration_id = l.integration_id
+                order by rank, created_at, job_id
+                limit greatest(l.room, 0)
+            ) r
+        ) c
+        where l.room > 0
+        order by (c.rank < 0) desc, c.turn, l.last_claimed_at nulls first, c.created_at, c.job_id
+        limit wanted
+    ), taken as materialized (
+        delete from headgate.ready r
+        using candidates c
+        where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
+        returning r.job_id, c.turn
+    ), claimed as materialized (
+        update headgate.jobs j
+        set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = claimer,
+            started_at = clock_timestamp(), retry_at = null,
+            -- What it was before, for the counters: an attempt of 0 was pending, any other was to be retried.
+            previous_rank = j.rank
+        from taken t
+        where j.id = t.job_id and j.status <> 1
+        returning j.id, j.app_id, j.integration_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.expires_at,
+            j.expires_at <= clock_timestamp() as is_expired, j.started_at, j.timeout_ms, j.rank, j.priority, j.attempt, j.max_attempts,
+            j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
+            j.correlation_id, j.payload
+    ), counted as (
+        insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+        select d.integration_id, d.status, d.attempt, sum(d.n)
+        from (
+            select integration_id, (case when attempt = 1 then 0 else 2 end)::smallint as status, (attempt - 1)::smallint as attempt, -1 as n
+            from claimed
+            union all
+            select integration_id, 1::smallint, attempt, 1 from claimed
+        ) d
+        group by d.integration_id, d.status, d.attempt
+    ), served as (
+        update headgate.lanes l set last_claimed_at = clock_timestamp()
+        where l.integration_id in (select integration_id from claimed)
+    ), batch as (
+        insert into headgate.claim_batches (id, worker_id, job_ids)
+        select gen_random_uuid(), claimer, array_agg(id) from claimed having count(*) > 0
+        returning id
+    )
+    select b.id, c.id, c.app_id, c.integration_id, c.batch_id, c.assignment_id, c.created_at, c.run_at, c.expires_at,
+        coalesce(c.is_expired, false), c.started_at, c.timeout_ms, c.rank, c.priority, c.attempt, c.max_attempts, c.lost_leases, c.is_full,
+        c.folded, c.job_type, c.record_type, c.record_id, c.deduplication_id, c.serialize_key, c.correlation_id, c.payload
+    from claimed c cross join batch b
+    order by c.rank, c.created_at, c.id;
+end;
+$$;
+
+-- Moves due jobs from `waiting` to `ready`; a job behind another of its serialize key is in neither. Answers how many.
+create function headgate.promote_due(most int) returns int
+language sql volatile
+as $$
+    with due as materialized (
+        select due_at, job_id from headgate.waiting
+        where due_at <= clock_timestamp()
+        order by due_at, job_id
+        limit most
+        for update skip locked
+    ), gone as materialized (
+        delete from headgate.waiting w using due d
+        where w.due_at = d.due_at and w.job_id = d.job_id
+        returning w.job_id
+    ), promoted as (
+        insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select j.integration_id, j.rank, j.created_at, j.id from gone g join headgate.jobs j on j.id = g.job_id
+        returning 1
+    )
+    select count(*)::int from gone;
+$$;
+
+-- When the claimer should look again if nobody wakes it: the next due job, or the next slot or end of quiet of a lane that has
+-- work. Null: nothing is known to come.
+create function headgate.next_wake_at() returns timestamptz
+language sql volatile
+as $$
+    select least(
+        (select min(due_at) from headgate.waiting),
+        (
+            select min(greatest(
+                l.held_until,
+                (select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) from headgate.rate_limits x where x.key = any (l.limit_keys))
+            ))
+            from headgate.lanes l
+            where l.is_open and not l.is_external
+                and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
+                and exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)
+        )
+    );
+$$;
+
+-- Reserves up to `wanted` send times that keep to every one of the limits together (GCRA as a scheduler, RELIABILITY 4): slots of
+-- one limit are never nearer to each other than its emission, and none lies further ahead than `horizon_us`. Fewer than wanted,
+-- or none, means the limits are used up; `next_free_us` tells when to ask again. Rows are locked in the order of their keys.
+create function headgate.reserve_slots(limit_keys text[], wanted int, horizon_us bigint)
+returns table (slots_us bigint[], now_us bigint, next_free_us bigint)
+language plpgsql volatile
+as $$
+declare
+    limits headgate.rate_limits[];
+    slot bigint;
+    now_at bigint;
+    given bigint[] := '{}';
+begin
+    select array_agg(x order by x.key) into limits
+    from (select r.* from headgate.rate_limits r where r.key = any (limit_keys) order by r.key for update) x;
+    now_at := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    if limits is null then
+        -- No such limit: free.
+        return query select array_fill(now_at, array[wanted]), now_at, now_at;
+        return;
+    end if;
+    for i in 1 .. array_length(limits, 1) loop
+        -- A time further ahead than any plan reaches means that the clock was set back.
+        if limits[i].tat_us > now_at + horizon_us + limits[i].emission_us + 10000000 then
+            limits[i].tat_us := now_at;
+        end if;
+    end loop;
+    loop
+        slot := now_at;
+        for i in 1 .. array_length(limits, 1) loop
+            slot := greatest(slot, limits[i].tat_us, limits[i].hold_until_us);
+        end loop;
+        exit when coalesce(array_length(given, 1), 0) >= wanted or slot > now_at + horizon_us;
+        given := given || slot;
+        for i in 1 .. array_length(limits, 1) loop
+            limits[i].tat_us := slot + limits[i].emission_us;
+            if slot >= limits[i].window_started_us + limits[i].per_seconds * 1000000::bigint then
+                limits[i].used_before := case
+                    when slot < limits[i].window_started_us + 2 * limits[i].per_seconds * 1000000::bigint then limits[i].used else 0
+                end;
+                limits[i].window_started_us := slot;
+                limits[i].used := 0;
+            end if;
+            limits[i].used := limits[i].used + 1;
+        end loop;
+    end loop;
+    if array_length(given, 1) > 0 then
+        update headgate.rate_limits r
+        set tat_us = x.tat_us, window_started_us = x.window_started_us, used = x.used, used_before = x.used_before
+        from unnest(limits) x
+        where r.key = x.key;
+    end if;
+    return query select given, now_at, slot;
+end;
+$$;
+
+-- The oldest claimable job of a lane: one probe per rank that occurs, not a walk over its rows.
+create function headgate.oldest_ready_at(lane uuid) returns timestamptz
+language sql stable
+as $$
+    with recursive ranks (rank, created_at) as (
+        (
+            select rank, created_at from headgate.ready where integration_id = lane
+            order by rank, created_at limit 1
+        )
+        union all
+        select n.rank, n.created_at
+        from ranks p
+        cross join lateral (
+            select r.rank, r.created_at from headgate.ready r
+            where r.integration_id = lane and r.rank > p.rank
+            order by r.rank, r.created_at limit 1
+        ) n
+    )
+    select min(created_at) from ranks;
+$$;

@@ -1,0 +1,66 @@
+-- The catalog Headgate owns a copy of, and what each integration last accepted of it. First release: no older worker exists.
+
+create table headgate.records (
+    app_id uuid not null references headgate.apps (id) on delete cascade,
+    record_type text not null,
+    record_id text not null,
+    version bigint not null default 1,
+    attributes jsonb not null,
+    -- A deleted record stays as a tombstone until every integration has been told.
+    deleted_at timestamptz,
+    created_at timestamptz not null default clock_timestamp(),
+    updated_at timestamptz not null default clock_timestamp(),
+    primary key (app_id, record_type, record_id),
+    constraint records_type_length check (char_length(record_type) between 1 and 255),
+    constraint records_id_length check (char_length(record_id) between 1 and 255)
+) with (fillfactor = 80);
+
+-- What the external system has, as far as it answered 2xx. A deletion it accepted leaves no row.
+create table headgate.sent_records (
+    integration_id uuid not null references headgate.integrations (id) on delete cascade,
+    record_type text not null,
+    record_id text not null,
+    version bigint not null,
+    attributes jsonb not null,
+    sent_at timestamptz not null default clock_timestamp(),
+    primary key (integration_id, record_type, record_id)
+) with (fillfactor = 80);
+
+-- How many records there are, without counting them: appended deltas, folded by the leader, as with job_counts.
+create table headgate.record_counts (
+    app_id uuid not null,
+    record_type text not null,
+    n bigint not null,
+    primary key (app_id, record_type)
+) with (fillfactor = 50);
+create table headgate.record_count_deltas (
+    app_id uuid not null,
+    record_type text not null,
+    n int not null
+);
+
+create table headgate.resyncs (
+    id uuid primary key,
+    app_id uuid not null references headgate.apps (id) on delete cascade,
+    integration_id uuid not null references headgate.integrations (id) on delete cascade,
+    batch_id uuid not null references headgate.batches (id) on delete cascade,
+    -- null: all of the integration's types; record_ids only together with a type.
+    record_type text,
+    record_ids text[],
+    mode text not null,
+    state text not null default 'running',
+    -- How far the catalog was read: jobs are made in chunks, by the leader.
+    cursor_type text,
+    cursor_id text,
+    is_enumerated boolean not null default false,
+    requested_by text not null,
+    created_at timestamptz not null default clock_timestamp(),
+    started_at timestamptz,
+    finished_at timestamptz,
+    constraint resyncs_mode_known check (mode in ('full', 'changed')),
+    constraint resyncs_state_known check (state in ('running', 'paused', 'completed', 'cancelled')),
+    constraint resyncs_end_has_time check ((state in ('completed', 'cancelled')) = (finished_at is not null))
+);
+create index resyncs_by_integration on headgate.resyncs (integration_id, id);
+create index resyncs_by_app on headgate.resyncs (app_id, id);
+create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null;
