@@ -1,1 +1,4 @@
 //! server
+
+pub mod console_files;
+pub mod embedded_postgres;

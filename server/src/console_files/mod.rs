@@ -1,0 +1,77 @@
+//! What browsers load besides pages: script, wasm, style, fonts and icons.
+//!
+//! A release carries the files inside and runs from any directory; a debug build reads them from `target/site`, so that
+//! `cargo xtask front` shows after a reload. They come compressed from the build and are never compressed here.
+
+#[cfg(debug_assertions)]
+#[path = "disk.rs"]
+mod site;
+#[cfg(not(debug_assertions))]
+#[path = "embedded.rs"]
+mod site;
+
+mod encoding;
+mod response;
+
+use axum::{
+    Router,
+    extract::Path,
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use encoding::Encoding;
+use response::Found;
+
+/// Nothing here is for search engines: every page asks for a session.
+const ROBOTS: &str = "User-agent: *\nDisallow: /\n";
+
+/// A file of the site in one encoding.
+struct SiteFile {
+    bytes: axum::body::Bytes,
+    /// Changes whenever the content does; visible characters without quotes.
+    version: String,
+}
+
+/// `/pkg/…`, `/fonts/…`, the icons and `robots.txt`.
+pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route(
+            "/pkg/{*path}",
+            get(async |Path(path): Path<String>, uri, headers| serve("pkg/", &path, &uri, &headers)),
+        )
+        .route(
+            "/fonts/{*path}",
+            get(async |Path(path): Path<String>, uri, headers| serve("fonts/", &path, &uri, &headers)),
+        )
+        .route("/favicon.svg", get(async |uri, headers| serve("", "favicon.svg", &uri, &headers)))
+        .route("/favicon.ico", get(favicon_ico))
+        .route("/robots.txt", get(async || ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ROBOTS)))
+}
+
+/// The version of a file such as `pkg/headgate.css`: behind `?v=` it lets browsers keep the file for a year.
+#[must_use]
+pub fn version_of(path: &str) -> Option<String> {
+    site::load(path).map(|file| file.version)
+}
+
+/// Some clients ask for it whatever the page says: browsers take a drawing just as well.
+async fn favicon_ico(uri: Uri, headers: HeaderMap) -> Response {
+    let name = if site::load("favicon.ico").is_some() { "favicon.ico" } else { "favicon.svg" };
+    serve("", name, &uri, &headers)
+}
+
+fn serve(folder: &str, path: &str, uri: &Uri, headers: &HeaderMap) -> Response {
+    let path = format!("{folder}{path}");
+    // What was compressed is reached by its plain name alone.
+    if Encoding::is_suffix_of(&path) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let Some(plain) = site::load(&path) else { return StatusCode::NOT_FOUND.into_response() };
+    let (file, encoding) = Encoding::accepted(headers)
+        .into_iter()
+        .find_map(|encoding| Some((site::load(&format!("{path}{}", encoding.suffix()))?, encoding)))
+        .unwrap_or((plain, Encoding::Identity));
+    let version = version_of(&path).unwrap_or_default();
+    Found { path: &path, file, encoding, version }.respond(uri, headers)
+}

@@ -1,0 +1,139 @@
+//! The answer for a file that was found: type, encoding, and how long it may be kept.
+
+use super::{SiteFile, encoding::Encoding};
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+
+/// The query names the content: what it names never changes.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// A font's name has no version and its content hardly ever a new one; asking each time makes text flicker.
+const A_DAY: &str = "public, max-age=86400";
+/// Kept, but asked about before each use: after an upgrade, page and script always fit.
+const ASK_FIRST: &str = "no-cache";
+
+/// A file that was found, in the encoding that is sent.
+pub(super) struct Found<'a> {
+    /// The plain path, which decides about the type.
+    pub(super) path: &'a str,
+    pub(super) file: SiteFile,
+    pub(super) encoding: Encoding,
+    /// The version of the plain file, whatever encoding is sent.
+    pub(super) version: String,
+}
+
+impl Found<'_> {
+    pub(super) fn respond(self, uri: &Uri, request: &HeaderMap) -> Response {
+        let tag = self.entity_tag();
+        let mut headers = HeaderMap::new();
+        let mut set = |name, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        set(header::CACHE_CONTROL, self.cache_control(uri));
+        set(header::ETAG, &tag);
+        set(header::VARY, "accept-encoding");
+        if is_known(request, &tag) {
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        set(header::CONTENT_TYPE, &content_type(self.path));
+        if let Some(encoding) = self.encoding.name() {
+            set(header::CONTENT_ENCODING, encoding);
+        }
+        (headers, self.file.bytes).into_response()
+    }
+
+    /// Each encoding is a representation of its own, so it has a tag of its own.
+    fn entity_tag(&self) -> String {
+        match self.encoding.name() {
+            Some(encoding) => format!("\"{}-{encoding}\"", self.file.version),
+            None => format!("\"{}\"", self.file.version),
+        }
+    }
+
+    fn cache_control(&self, uri: &Uri) -> &'static str {
+        let asked = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("v=")));
+        if asked.is_some_and(|version| version == self.version) {
+            FOR_EVER
+        } else if self.path.starts_with("fonts/") {
+            A_DAY
+        } else {
+            ASK_FIRST
+        }
+    }
+}
+
+/// `If-None-Match` with this tag, compared weakly as RFC 9110 asks: a proxy that recompressed makes tags weak.
+fn is_known(request: &HeaderMap, tag: &str) -> bool {
+    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|value| {
+        value
+            .split(',')
+            .map(str::trim)
+            .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+    })
+}
+
+fn content_type(path: &str) -> String {
+    let guess = mime_guess::from_path(path).first_or_octet_stream();
+    // `application/wasm` exactly: browsers refuse to compile while it streams in otherwise.
+    if guess.type_() == mime_guess::mime::TEXT {
+        format!("{guess}; charset=utf-8")
+    } else {
+        guess.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(encoding: Encoding) -> Found<'static> {
+        let file = SiteFile { bytes: "body { }".into(), version: "1f".into() };
+        Found { path: "pkg/headgate.css", file, encoding, version: "1f".into() }
+    }
+
+    fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+        response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[test]
+    fn types_are_those_that_browsers_insist_on() {
+        assert_eq!(content_type("pkg/headgate_bg.wasm"), "application/wasm");
+        assert_eq!(content_type("pkg/headgate.js"), "text/javascript; charset=utf-8");
+        assert_eq!(content_type("pkg/headgate.css"), "text/css; charset=utf-8");
+        assert_eq!(content_type("fonts/inter.woff2"), "font/woff2");
+        assert_eq!(content_type("favicon.svg"), "image/svg+xml");
+    }
+
+    #[test]
+    fn each_encoding_has_a_tag_of_its_own() {
+        let uri = Uri::from_static("/pkg/headgate.css");
+        let brotli = found(Encoding::Brotli).respond(&uri, &HeaderMap::new());
+        assert_eq!((header(&brotli, "etag"), header(&brotli, "content-encoding")), ("\"1f-br\"", "br"));
+        let plain = found(Encoding::Identity).respond(&uri, &HeaderMap::new());
+        assert_eq!((header(&plain, "etag"), header(&plain, "content-encoding")), ("\"1f\"", ""));
+        assert_eq!(header(&plain, "vary"), "accept-encoding");
+    }
+
+    #[test]
+    fn a_client_that_knows_the_content_gets_no_body() {
+        for (known, status) in
+            [("\"1f-br\"", 304), ("W/\"1f-br\"", 304), ("\"0\", \"1f-br\"", 304), ("*", 304), ("\"1f\"", 200)]
+        {
+            let mut request = HeaderMap::new();
+            request.insert(header::IF_NONE_MATCH, known.parse().unwrap());
+            let response = found(Encoding::Brotli).respond(&Uri::from_static("/"), &request);
+            assert_eq!(response.status().as_u16(), status, "{known}");
+        }
+    }
+
+    #[test]
+    fn only_a_matching_version_is_kept_for_ever() {
+        let cache_control = |uri| found(Encoding::Identity).cache_control(&Uri::from_static(uri));
+        assert_eq!(cache_control("/pkg/headgate.css?v=1f"), FOR_EVER);
+        assert_eq!(cache_control("/pkg/headgate.css?v=0"), ASK_FIRST);
+        assert_eq!(cache_control("/pkg/headgate.css"), ASK_FIRST);
+    }
+}

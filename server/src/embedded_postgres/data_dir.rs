@@ -1,0 +1,60 @@
+//! Which directory holds the cluster and the generated keys.
+
+use super::{EmbeddedError, OwnerLock, run_as};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+const DEFAULT: &str = ".headgate";
+
+/// Where root keeps it when the working directory is closed to the database's user (`/root` is).
+const DEFAULT_OF_ROOT: &str = "/var/lib/headgate";
+
+/// The absolute data directory: the configured one, else `./.headgate`, else what root can use. The last choice is said.
+///
+/// # Errors
+///
+/// When the working directory is gone, or root has nobody to run the database as.
+pub fn choose_data_dir(configured: Option<&Path>) -> Result<PathBuf, EmbeddedError> {
+    let wanted = configured.unwrap_or(Path::new(DEFAULT));
+    let wanted = std::path::absolute(wanted).map_err(|error| EmbeddedError::io(wanted, error))?;
+    if configured.is_some() {
+        return Ok(wanted);
+    }
+    let Some(user) = run_as::database_user(&wanted)? else { return Ok(wanted) };
+    let Some(closed) = user.first_closed(wanted.parent().unwrap_or(&wanted)) else { return Ok(wanted) };
+    tracing::info!(
+        "data directory: {DEFAULT_OF_ROOT}, because the database's user {} cannot enter {}",
+        user.name,
+        closed.display()
+    );
+    Ok(DEFAULT_OF_ROOT.into())
+}
+
+/// Makes the directory if need be and takes possession of it. The path that comes back has no links in it.
+pub(super) fn open(data_dir: &Path) -> Result<(PathBuf, OwnerLock), EmbeddedError> {
+    let at = |error| EmbeddedError::io(data_dir, error);
+    let is_new = !data_dir.exists();
+    fs::create_dir_all(data_dir).map_err(at)?;
+    let data_dir = data_dir.canonicalize().map_err(at)?;
+    let owner = OwnerLock::take(&data_dir)?;
+    if is_new {
+        // Keys lie here: nobody else may list it. Root's unprivileged database user must be able to walk through.
+        let mode = if run_as::is_root() { 0o711 } else { 0o700 };
+        fs::set_permissions(&data_dir, fs::Permissions::from_mode(mode)).map_err(at)?;
+    }
+    Ok((data_dir, owner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configured_directory_is_taken_as_it_is() {
+        assert_eq!(choose_data_dir(Some(Path::new("/srv/x"))).unwrap(), Path::new("/srv/x"));
+        assert!(choose_data_dir(Some(Path::new("x"))).unwrap().is_absolute());
+    }
+}

@@ -1,0 +1,62 @@
+//! What an earlier run left behind: a server that outlived its program, or the traces of one that was killed.
+//!
+//! A server that still runs is stopped and started anew under us, rather than adopted: then it has today's settings,
+//! ends with us, and tells us when it dies.
+
+use super::{EmbeddedError, cluster::Cluster, pid_file::PidFile, processes, socket};
+use nix::sys::signal::Signal;
+use std::{fs, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// Fast shutdown writes all that is in memory to disk first.
+const FAST: Duration = Duration::from_secs(60);
+/// Immediate shutdown writes nothing: the next start recovers from the log.
+const IMMEDIATE: Duration = Duration::from_secs(5);
+
+/// Afterwards nothing of the cluster runs and nothing keeps it from starting.
+pub(super) async fn clear(cluster: &Cluster) -> Result<(), EmbeddedError> {
+    let Some(file) = PidFile::read(&cluster.data) else {
+        socket::remove_remains(&cluster.socket_dir);
+        return Ok(());
+    };
+    if processes::is_server(file.pid, &cluster.data) {
+        tracing::warn!("stopping the database that an earlier run left behind (process {})", file.pid);
+        stop(file.pid, cluster).await?;
+    } else {
+        tracing::warn!("the database was not stopped in order the last time; it recovers now");
+    }
+    // Children of a killed server notice and end by themselves.
+    let is_clear = wait_until(IMMEDIATE, || !processes::any_left(&cluster.data, &cluster.name())).await;
+    if !is_clear {
+        return Err(EmbeddedError::OrphanStuck { pid: None });
+    }
+    // Postgres drops a stale file itself, unless its number is in use: by a stranger, or by a zombie that nobody reaps.
+    if PidFile::read(&cluster.data).is_some_and(|file| processes::is_taken(file.pid)) {
+        let path = cluster.data.join("postmaster.pid");
+        fs::remove_file(&path).map_err(|error| EmbeddedError::io(&path, error))?;
+    }
+    socket::remove_remains(&cluster.socket_dir);
+    Ok(())
+}
+
+async fn stop(pid: i32, cluster: &Cluster) -> Result<(), EmbeddedError> {
+    for (signal, patience) in [(Signal::SIGINT, FAST), (Signal::SIGQUIT, IMMEDIATE)] {
+        processes::signal(pid, signal);
+        if wait_until(patience, || !processes::is_server(pid, &cluster.data)).await {
+            return Ok(());
+        }
+    }
+    Err(EmbeddedError::OrphanStuck { pid: u32::try_from(pid).ok() })
+}
+
+/// Other processes send no event when they end: looking is the only way.
+async fn wait_until(patience: Duration, condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    while !condition() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    true
+}

@@ -1,0 +1,41 @@
+//! One process owns a data directory.
+
+use super::EmbeddedError;
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{Read, Seek, Write},
+    path::Path,
+};
+
+/// A lock that the system takes back when its process ends, however it ends. Child processes do not inherit it.
+#[derive(Debug)]
+pub(super) struct OwnerLock {
+    _file: File,
+}
+
+impl OwnerLock {
+    pub(super) fn take(data_dir: &Path) -> Result<Self, EmbeddedError> {
+        let path = data_dir.join("owner.lock");
+        let at = |error| EmbeddedError::io(&path, error);
+        let mut file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).map_err(at)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                let _ = file.read_to_string(&mut pid);
+                return Err(EmbeddedError::Owned {
+                    path: data_dir.to_path_buf(),
+                    pid: pid.trim().parse().ok(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(at(error)),
+        }
+        // Only for the message above; the lock itself is what counts.
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
+            .map_err(at)?;
+        Ok(Self { _file: file })
+    }
+}

@@ -1,0 +1,7 @@
+//! The embedded database with real clusters: started, killed, taken over, refused.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod faults;
+mod life;
+mod support;
+mod survival;
