@@ -22,7 +22,7 @@ pub enum ButtonKind {
 impl ButtonKind {
     const fn class(self) -> &'static str {
         match self {
-            Self::Primary => "border-accent bg-accent text-accent-ink hover:bg-[var(--accent-hover)]",
+            Self::Primary => "border-accent bg-accent text-accent-ink hover:bg-[color:var(--accent-hover)]",
             Self::Plain => "border-line-strong bg-raised text-ink hover:bg-sunken",
             Self::Quiet => "border-transparent text-muted hover:bg-sunken hover:text-ink",
             Self::Danger => "border-line-strong bg-raised text-failed hover:bg-failed-soft",
