@@ -24,6 +24,76 @@ create table headgate.leader (
     constraint leader_is_only_row check (is_only)
 ) with (fillfactor = 50);
 
+-- Whether this holder's term still holds. Every maintenance write asks `where (select headgate.is_leader(…))`: evaluated once per
+-- statement, so that a process that was stopped and woke up after another took over writes nothing.
+create function headgate.is_leader(asked_holder uuid, asked_term bigint) returns boolean
+language sql volatile
+as $$
+    select exists (
+        select 1 from headgate.leader
+        where holder = asked_holder and term = asked_term and expires_at > clock_timestamp()
+    );
+$$;
+
+-- How much of a limit is used, for people to look at: the slots of the current window, or of the one before while the current has
+-- just begun or when nothing was sent since.
+create function headgate.slots_used(asked headgate.rate_limits) returns int
+language sql volatile
+as $$
+    select least(asked.requests, case
+        when c.now_us < asked.window_started_us + c.window_us / 4 then greatest(asked.used, asked.used_before)
+        when c.now_us < asked.window_started_us + 2 * c.window_us then asked.used
+        else 0
+    end)
+    from (
+        select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us, asked.per_seconds * 1000000::bigint as window_us
+    ) c;
+$$;
+
+-- Makes the partition of one day (UTC) unless it is there; answers whether it did. Made apart and then attached: that takes no lock
+-- on the parent that a read or a write would wait for.
+create function headgate.make_partition(parent text, day date) returns boolean
+language plpgsql volatile
+as $$
+declare
+    partition_name text := parent || '_' || to_char(day, 'YYYYMMDD');
+begin
+    if to_regclass(format('headgate.%I', partition_name)) is not null then
+        return false;
+    end if;
+    execute format('create table headgate.%I (like headgate.%I including all)', partition_name, parent);
+    execute format('alter table headgate.%I attach partition headgate.%I for values from (%L) to (%L)', parent, partition_name,
+        day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
+    return true;
+end;
+$$;
+
+-- Makes the partitions of today and of the days ahead; answers how many were missing. Processes take turns (advisory lock 4711, 2),
+-- but only when there is something to make.
+create function headgate.make_partitions(days_ahead int) returns int
+language plpgsql volatile
+as $$
+declare
+    today date := (clock_timestamp() at time zone 'UTC')::date;
+    parents text[] := array['finished_jobs', 'job_attempts'];
+    made int := 0;
+begin
+    if not exists (
+        select 1 from unnest(parents) parent, generate_series(0, days_ahead) ahead
+        where to_regclass(format('headgate.%I', parent || '_' || to_char(today + ahead, 'YYYYMMDD'))) is null
+    ) then
+        return 0;
+    end if;
+    perform pg_advisory_xact_lock(4711, 2);
+    select count(*) filter (where headgate.make_partition(parent, today + ahead)) into made
+    from unnest(parents) parent, generate_series(0, days_ahead) ahead;
+    return made;
+end;
+$$;
+
+-- The first days, so that a database is whole once it is migrated; from then on every process and the leader make them.
+select headgate.make_partitions(7);
+
 -- One row a second, read by every server process: N browsers cost the database what one costs.
 create table headgate.live_snapshots (
     at timestamptz primary key,
@@ -76,6 +146,8 @@ create table headgate.operations (
     subject text not null,
     action text not null,
     filter jsonb not null,
+    -- Named one by one instead of by a filter.
+    ids uuid[],
     reason text,
     requested_by text not null,
     app_id uuid,
@@ -88,6 +160,8 @@ create table headgate.operations (
     -- Ids at or below this one were there when the action was asked for; later ones are not touched.
     upper_id uuid not null,
     cursor_id uuid,
+    -- With a chosen rate: no further chunk before then.
+    paced_until timestamptz,
     error_message text,
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
