@@ -96,7 +96,8 @@ fn migrate(services: &Services) -> Result<()> {
 }
 
 fn psql_binary() -> PathBuf {
-    crate::services::find_binaries().map_or_else(|| "psql".into(), |folder| folder.join("psql"))
+    let beside_server = crate::services::find_binaries().map(|folder| folder.join("psql"));
+    beside_server.filter(|psql| psql.is_file()).unwrap_or_else(|| "psql".into())
 }
 
 /// Cargo would call the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build

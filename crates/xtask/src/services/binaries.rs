@@ -21,7 +21,7 @@ pub(crate) fn find() -> Option<PathBuf> {
         .filter(|folder| folder.join("postgres").is_file() && folder.join("initdb").is_file())
         .filter_map(|folder| Some((version(&folder)?, folder)))
         .filter(|(version, _)| *version >= OLDEST)
-        .max()
+        .max_by_key(|(version, _)| *version)
         .map(|(_, folder)| folder)
 }
 
