@@ -1,0 +1,38 @@
+// Journeys run twice: with JavaScript, and without it but for those named *.hydrate.spec.ts.
+import { defineConfig, devices } from "@playwright/test";
+import { BASE_URL } from "./fixtures/environment";
+
+export default defineConfig({
+  testDir: "./tests",
+  globalSetup: "./fixtures/global_setup.ts",
+  // One program and one database serve all journeys; each makes an app of its own.
+  workers: 1,
+  fullyParallel: false,
+  forbidOnly: !!process.env.CI,
+  retries: 0,
+  timeout: 45_000,
+  expect: { timeout: 10_000 },
+  reporter: [["list"]],
+  use: {
+    ...devices["Desktop Chrome"],
+    viewport: { width: 1440, height: 900 },
+    baseURL: BASE_URL,
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: process.env.HEADGATE_TEST_CHROMIUM ?? "/usr/bin/chromium",
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+  projects: [
+    { name: "hydrated" },
+    { name: "no JavaScript", testIgnore: /\.hydrate\.spec\.ts$/, use: { javaScriptEnabled: false } },
+  ],
+});
