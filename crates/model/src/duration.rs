@@ -2,6 +2,23 @@
 
 use std::time::Duration;
 
+/// Reads `250ms`, `30s`, `5m`, `2h`, `7d`: a whole number and one unit. None when it is anything else.
+#[must_use]
+pub fn parse(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let unit_ms: u64 = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit_ms).map(Duration::from_millis)
+}
+
 /// Whole milliseconds, saturating.
 #[must_use]
 pub fn millis(duration: Duration) -> i64 {

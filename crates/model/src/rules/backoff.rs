@@ -1,5 +1,6 @@
 //! How long to wait before the next attempt.
 
+use crate::duration;
 use std::{fmt, str::FromStr, time::Duration};
 
 /// No wait is longer.
@@ -78,7 +79,7 @@ impl FromStr for RetrySchedule {
         if text.trim() == "exponential" {
             return Ok(Self::Exponential);
         }
-        let steps = text.split(',').map(|step| parse_wait(step.trim())).collect::<Option<Vec<_>>>();
+        let steps = text.split(',').map(|step| duration::parse(step.trim())).collect::<Option<Vec<_>>>();
         match steps {
             Some(steps) if (1..=100).contains(&steps.len()) && steps.iter().all(|step| *step <= LONGEST) => {
                 Ok(Self::Steps(steps))
@@ -86,22 +87,6 @@ impl FromStr for RetrySchedule {
             _ => Err(ScheduleError),
         }
     }
-}
-
-/// `250ms`, `30s`, `5m`, `2h`, `7d`.
-fn parse_wait(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().ok()?;
-    let unit_ms: u64 = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(unit_ms).map(Duration::from_millis)
 }
 
 impl fmt::Display for RetrySchedule {
