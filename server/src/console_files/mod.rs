@@ -75,3 +75,45 @@ fn serve(folder: &str, path: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     let version = version_of(&path).unwrap_or_default();
     Found { path: &path, file, encoding, version }.respond(uri, headers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::{body::Body, http::Request};
+    use tower::ServiceExt;
+
+    async fn get(method: &str, uri: &str) -> Response {
+        let request = Request::builder().method(method).uri(uri).body(Body::empty()).unwrap();
+        routes().with_state(()).oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn search_engines_are_told_to_stay_away() {
+        let answer = get("GET", "/robots.txt").await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(axum::body::to_bytes(answer.into_body(), 100).await.unwrap(), ROBOTS);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_not_found_and_nothing_outside_is_there() {
+        for uri in [
+            "/pkg/nothing.js",
+            "/pkg/../../Cargo.toml",
+            "/pkg/%2e%2e/%2e%2e/Cargo.toml",
+            "/fonts/%2Fetc%2Fpasswd",
+        ] {
+            assert_eq!(get("GET", uri).await.status(), StatusCode::NOT_FOUND, "{uri}");
+        }
+    }
+
+    #[tokio::test]
+    async fn compressed_forms_have_no_address_of_their_own() {
+        assert_eq!(get("GET", "/pkg/headgate.css.br").await.status(), StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn files_are_read_only() {
+        assert_eq!(get("POST", "/pkg/headgate.css").await.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(get("HEAD", "/robots.txt").await.status(), StatusCode::OK);
+    }
+}

@@ -5,6 +5,15 @@ use crate::{process, services::Services, setup, workspace};
 use anyhow::{Context, Result};
 use std::process::Command;
 
+/// The journeys are TypeScript, which Playwright runs without looking at the types.
+pub(super) fn check_types() -> Result<()> {
+    process::run(
+        Command::new("npx")
+            .args(["--no-install", "tsc", "-p", "."])
+            .current_dir(workspace::root().join("end2end")),
+    )
+}
+
 pub(super) fn run(services: &Services) -> Result<(Counts, Result<()>)> {
     let chromium = setup::chromium().context("no Chromium")?;
     let mut counts = Counts::default();

@@ -19,6 +19,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     summary.record("clippy", || progress::step("clippy", check::clippy));
     summary.record("clippy (wasm)", || progress::step("clippy (wasm)", check::clippy_wasm));
     summary.record("docs", || progress::step("docs", check::docs));
+    summary.record("types of end2end", || progress::step("types of end2end", browser::check_types));
     match Services::start() {
         Ok(services) => with_services(&mut summary, &services),
         Err(error) => summary.failed("throw-away Postgres", &error),
