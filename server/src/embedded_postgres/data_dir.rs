@@ -3,7 +3,7 @@
 use super::{EmbeddedError, OwnerLock, run_as};
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -40,9 +40,11 @@ pub(super) fn open(data_dir: &Path) -> Result<(PathBuf, OwnerLock), EmbeddedErro
     fs::create_dir_all(data_dir).map_err(at)?;
     let data_dir = data_dir.canonicalize().map_err(at)?;
     let owner = OwnerLock::take(&data_dir)?;
-    if is_new {
-        // Keys lie here: nobody else may list it. Root's unprivileged database user must be able to walk through.
-        let mode = if run_as::is_root() { 0o711 } else { 0o700 };
+    // Keys lie here: nobody else may list it. Root's unprivileged database user must be able to walk through.
+    let metadata = fs::metadata(&data_dir).map_err(at)?;
+    let mode = if is_new { 0o700 } else { metadata.permissions().mode() & 0o7777 };
+    let mode = if run_as::is_root() && metadata.uid() == 0 { mode | 0o011 } else { mode };
+    if mode != metadata.permissions().mode() & 0o7777 {
         fs::set_permissions(&data_dir, fs::Permissions::from_mode(mode)).map_err(at)?;
     }
     Ok((data_dir, owner))

@@ -57,7 +57,10 @@ async fn a_server_that_refuses_to_start_is_quoted() {
     EmbeddedPostgres::start(data_dir.path()).await.unwrap().stop().await.unwrap();
     fs::remove_dir_all(data_dir.path().join("postgres/data/global")).unwrap();
     let error = refused(data_dir.path()).await;
-    assert!(matches!(&error, EmbeddedError::Start { reason, .. } if reason.contains("database system")), "{error}");
+    assert!(
+        matches!(&error, EmbeddedError::Start { reason, .. } if reason.contains("database system")),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::support::{DataDir, remember, remembered};
 use nix::sys::signal::{Signal, kill};
 use server::embedded_postgres::EmbeddedPostgres;
 use sqlx::{Connection, PgConnection};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 #[tokio::test]
 async fn data_outlive_a_stop_and_the_next_start_makes_no_new_cluster() {
@@ -22,6 +22,21 @@ async fn data_outlive_a_stop_and_the_next_start_makes_no_new_cluster() {
     let found_at =
         fs::metadata(data_dir.path().join("postgres/data/PG_VERSION")).unwrap().modified().unwrap();
     assert_eq!(made_at, found_at);
+    database.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_private_directory_that_exists_already_will_do() {
+    let data_dir = DataDir::empty();
+    let private = data_dir.path().join("private");
+    fs::create_dir(&private).unwrap();
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o700)).unwrap();
+    let database = EmbeddedPostgres::start(&private).await.unwrap();
+    assert_eq!(
+        fs::metadata(&private).unwrap().permissions().mode() & 0o066,
+        0,
+        "nobody else may read or write it"
+    );
     database.stop().await.unwrap();
 }
 
