@@ -1,0 +1,214 @@
+//! The command line: what can be asked for, and how the program ends.
+//!
+//! Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 an import left records out.
+
+use crate::{
+    commands,
+    config::{Concern, ConfigError, Sources, all_keys},
+};
+use clap::{Arg, ArgMatches, Args, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+    marker::PhantomData,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+const FAILED: u8 = 1;
+const WRONG_USE: u8 = 2;
+
+/// Delivers every change of a record to every system that wants it, watched live.
+#[derive(Debug, Parser)]
+#[command(name = "headgate", version, max_term_width = 110)]
+pub struct Cli {
+    /// TOML file with settings: the names of the HEADGATE_ variables in lower case, without the prefix
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// API, console and workers in one process (--workers 0: no workers)
+    Serve(Flags<ServeConcerns>),
+    /// Workers only, against the same database: as many as you like, on any host
+    Worker(Flags<WorkerConcerns>),
+    /// Apply migrations and exit
+    Migrate(Flags<DatabaseConcerns>),
+    /// Serve, with sample apps, integrations, a stream of changes and external systems to deliver to
+    Demo(Flags<ServeConcerns>),
+    /// Read records from a file or standard input
+    Import {
+        #[command(subcommand)]
+        what: commands::import::Import,
+    },
+    /// Users and keys
+    Admin {
+        #[command(subcommand)]
+        action: commands::admin::Action,
+    },
+    /// Write dead letters, records or sent state to standard output
+    Export(commands::export::Export),
+}
+
+/// The settings a command takes as flags: one for each variable of its concerns.
+#[derive(Debug)]
+pub struct Flags<C> {
+    given: BTreeMap<&'static str, String>,
+    concerns: PhantomData<fn() -> C>,
+}
+
+/// Which settings a command reads.
+pub trait Concerns {
+    /// In the order of `--help`.
+    const CONCERNS: &'static [Concern];
+}
+
+/// Of `serve` and `demo`: all.
+#[derive(Debug)]
+pub struct ServeConcerns;
+/// Of `worker`.
+#[derive(Debug)]
+pub struct WorkerConcerns;
+/// Of the commands that only touch the database.
+#[derive(Debug)]
+pub struct DatabaseConcerns;
+
+impl Concerns for ServeConcerns {
+    const CONCERNS: &'static [Concern] = &Concern::ALL;
+}
+impl Concerns for WorkerConcerns {
+    const CONCERNS: &'static [Concern] =
+        &[Concern::Database, Concern::Workers, Concern::Retry, Concern::Delivery, Concern::Telemetry];
+}
+impl Concerns for DatabaseConcerns {
+    const CONCERNS: &'static [Concern] = &[Concern::Database, Concern::Telemetry];
+}
+
+impl<C: Concerns> Args for Flags<C> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let keys = C::CONCERNS.iter().flat_map(|concern| concern.keys());
+        keys.fold(command, |command, key| {
+            let default = key.default.map_or_else(String::new, |default| format!(" [default: {default}]"));
+            let help = format!("{} ({}){default} [env: {}]", key.meaning, key.accepted, key.name);
+            let value_name = key.toml_name().to_ascii_uppercase();
+            command.arg(Arg::new(key.name).long(key.flag()).value_name(value_name).help(help).allow_hyphen_values(true))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<C: Concerns> FromArgMatches for Flags<C> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let keys = C::CONCERNS.iter().flat_map(|concern| concern.keys());
+        let given = keys.filter_map(|key| Some((key.name, matches.get_one::<String>(key.name)?.clone()))).collect();
+        Ok(Self { given, concerns: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<C> Flags<C> {
+    /// Flags, environment and file together.
+    ///
+    /// # Errors
+    /// An unknown key, a file that cannot be read.
+    pub fn sources(self, config: Option<&PathBuf>) -> Result<Sources, ConfigError> {
+        Sources::gather(self.given, std::env::vars_os(), config.map(PathBuf::as_path), &all_keys())
+    }
+}
+
+/// Reads the command line, does what it says, and says in one line what went wrong.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return wrong_use(&error),
+    };
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            let code = if error.is::<ConfigError>() { WRONG_USE } else { FAILED };
+            complain(&one_line(&format!("{error:#}")));
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = cli.config.as_ref();
+    match cli.command {
+        Command::Serve(flags) => commands::serve::run(&flags.sources(config)?),
+        Command::Worker(flags) => commands::worker::run(&flags.sources(config)?),
+        Command::Migrate(flags) => commands::migrate::run(&flags.sources(config)?),
+        Command::Demo(flags) => commands::demo::run(flags.sources(config)?),
+        Command::Import { what } => commands::import::run(what, config),
+        Command::Admin { action } => commands::admin::run(action, config),
+        Command::Export(export) => commands::export::run(export, config),
+    }
+}
+
+/// Help and version go to standard output; a mistake is one line and a hint.
+fn wrong_use(error: &clap::Error) -> ExitCode {
+    let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if is_asked_for || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // A closed pipe (`headgate --help | head`) is no reason to complain.
+        let _ = error.print();
+        return if is_asked_for { ExitCode::SUCCESS } else { ExitCode::from(WRONG_USE) };
+    }
+    let text = error.render().to_string();
+    // What is wrong and the tips, without the usage.
+    let words: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    complain(&format!("{} (see --help)", words.join(" ").trim_start_matches("error: ")));
+    ExitCode::from(WRONG_USE)
+}
+
+/// One line on standard error. Nobody may be listening there any more.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "headgate: {line}");
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_of_serve_is_a_flag_with_its_default_and_variable() {
+        let mut command = Cli::command();
+        let help = command.find_subcommand_mut("serve").unwrap().render_long_help().to_string();
+        for key in all_keys() {
+            assert!(help.contains(&format!("--{} <", key.flag())), "{}", key.name);
+            assert!(help.contains(key.name), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn a_flag_is_read_as_the_variable_it_stands_for() {
+        let cli = Cli::try_parse_from(["headgate", "serve", "--workers", "0", "--config", "x.toml"]).unwrap();
+        assert_eq!(cli.config, Some(PathBuf::from("x.toml")));
+        let Command::Serve(flags) = cli.command else { panic!("serve") };
+        assert_eq!(flags.given, BTreeMap::from([("HEADGATE_WORKERS", "0".to_owned())]));
+    }
+}

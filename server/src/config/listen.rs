@@ -1,0 +1,97 @@
+//! Where API and console are reached.
+
+use super::{error::ConfigError, key::Key, sources::Sources};
+use std::net::SocketAddr;
+
+const LISTEN: Key = Key::with_default(
+    "HEADGATE_LISTEN",
+    "127.0.0.1:3000",
+    "address of API and console",
+    "an address and a port such as 127.0.0.1:3000 or [::]:3000",
+);
+const BASE_PATH: Key = Key::with_default(
+    "HEADGATE_BASE_PATH",
+    "/",
+    "mount prefix behind a reverse proxy",
+    "a path such as /headgate: letters, digits and - _ . ~ between slashes",
+);
+
+/// The settings of this concern.
+pub(super) const KEYS: [&Key; 2] = [&LISTEN, &BASE_PATH];
+
+/// Address and prefix.
+#[derive(Clone, Debug)]
+pub struct ListenSettings {
+    /// Port 0 takes any free one.
+    pub address: SocketAddr,
+    /// `""` at the root, else `/prefix` without a slash at its end.
+    pub base_path: String,
+}
+
+impl ListenSettings {
+    /// # Errors
+    /// A bad value.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        Ok(Self {
+            address: sources.required(&LISTEN, address)?,
+            base_path: sources.required(&BASE_PATH, base_path)?,
+        })
+    }
+}
+
+fn address(text: &str) -> Option<SocketAddr> {
+    // `localhost` is what people type; it means the loopback address.
+    let text =
+        text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    text.parse().ok()
+}
+
+fn base_path(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('/')?.trim_end_matches('/');
+    let is_segment = |segment: &str| {
+        !segment.is_empty()
+            && segment != "."
+            && segment != ".."
+            && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b))
+    };
+    if inner.is_empty() {
+        return Some(String::new());
+    }
+    inner.split('/').all(is_segment).then(|| format!("/{inner}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_read_and_refused() {
+        for (given, read) in [
+            ("/", Some("")),
+            ("/headgate", Some("/headgate")),
+            ("/a/b/", Some("/a/b")),
+            ("headgate", None),
+            ("/a//b", None),
+            ("/a/../b", None),
+            ("/{x}", None),
+            ("/a b", None),
+        ] {
+            assert_eq!(base_path(given).as_deref(), read, "{given}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_read_and_refused() {
+        for (given, read) in [
+            ("127.0.0.1:3000", Some("127.0.0.1:3000")),
+            ("localhost:80", Some("127.0.0.1:80")),
+            ("[::]:0", Some("[::]:0")),
+            ("3000", None),
+            (":3000", None),
+            ("host:3000", None),
+            ("1.2.3.4:99999", None),
+        ] {
+            assert_eq!(address(given).map(|address| address.to_string()).as_deref(), read, "{given}");
+        }
+    }
+}

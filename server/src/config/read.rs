@@ -1,0 +1,76 @@
+//! Reads one setting as what it means.
+
+use super::{
+    error::{ConfigError, Origin},
+    key::Key,
+    secret::Secret,
+    sources::Sources,
+};
+use std::{ops::RangeInclusive, str::FromStr, time::Duration};
+
+impl Sources {
+    /// What `parse` makes of the value; none when unset.
+    ///
+    /// # Errors
+    /// When `parse` makes nothing of it.
+    pub fn optional<T>(
+        &self,
+        key: &Key,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some((text, origin)) = self.find(key) else { return Ok(None) };
+        parse(text).map(Some).ok_or_else(|| refuse(key, text, &origin))
+    }
+
+    /// As [`optional`](Self::optional), for a key with a default.
+    ///
+    /// # Errors
+    /// When `parse` makes nothing of the value.
+    pub fn required<T>(&self, key: &Key, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ConfigError> {
+        let refusal = || refuse(key, "", &Origin::Environment(key.name));
+        self.optional(key, parse)?.ok_or_else(refusal)
+    }
+
+    /// A whole number within a range.
+    ///
+    /// # Errors
+    /// When it is none or outside.
+    pub fn number<T: FromStr + PartialOrd>(
+        &self,
+        key: &Key,
+        range: RangeInclusive<T>,
+    ) -> Result<T, ConfigError> {
+        self.required(key, |text| text.parse().ok().filter(|number| range.contains(number)))
+    }
+
+    /// A duration such as `250ms` or `7d`, within a range.
+    ///
+    /// # Errors
+    /// When it is none or outside.
+    pub fn duration(&self, key: &Key, range: RangeInclusive<Duration>) -> Result<Duration, ConfigError> {
+        self.required(key, |text| model::duration::parse(text).filter(|duration| range.contains(duration)))
+    }
+
+    /// A secret text, checked.
+    ///
+    /// # Errors
+    /// When it does not pass.
+    pub fn secret(&self, key: &Key, check: impl FnOnce(&str) -> bool) -> Result<Option<Secret>, ConfigError> {
+        self.optional(key, |text| check(text).then(|| Secret::new(text)))
+    }
+}
+
+fn refuse(key: &Key, text: &str, origin: &Origin) -> ConfigError {
+    let place = match origin {
+        Origin::Flag => format!("--{}", key.flag()),
+        Origin::Environment(name) => (*name).to_owned(),
+        Origin::File(path) => format!("{}: {}", path.display(), key.toml_name()),
+        Origin::Default => key.name.to_owned(),
+    };
+    let value = if key.is_secret {
+        "(hidden)".to_owned()
+    } else {
+        model::text::sanitise(text, 100).replace('\n', " ")
+    };
+    ConfigError::Value { place, value, accepted: key.accepted.to_owned() }
+}

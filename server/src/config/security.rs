@@ -1,0 +1,118 @@
+//! Keys, the first operator, and where deliveries may go.
+
+use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
+use base64::Engine as _;
+use ipnet::IpNet;
+use std::net::IpAddr;
+
+const MASTER_KEY: Key = Key::secret(
+    "HEADGATE_MASTER_KEY",
+    "encrypts signing secrets and credentials at rest; unset: made in the data directory with the embedded database",
+    "32 bytes in base64 (`openssl rand -base64 32` makes some)",
+);
+const ALLOWED_TARGETS: Key = Key::optional(
+    "HEADGATE_ALLOWED_TARGETS",
+    "networks that deliveries may reach although they are not public",
+    "a list of CIDRs such as 10.1.0.0/16,192.168.7.3/32,fd00::/8",
+);
+const ALLOW_HTTP: Key =
+    Key::with_default("HEADGATE_ALLOW_HTTP", "false", "plain http to public addresses", "true or false");
+const ADMIN_API_KEY: Key = Key::secret(
+    "HEADGATE_ADMIN_API_KEY",
+    "an operator's key accepted from the start",
+    "32 to 1000 visible ASCII characters",
+);
+const ADMIN_EMAIL: Key =
+    Key::optional("HEADGATE_ADMIN_EMAIL", "creates the first operator", "an e-mail address");
+const ADMIN_PASSWORD: Key = Key::secret("HEADGATE_ADMIN_PASSWORD", "its password", "8 to 1000 characters");
+
+/// What a process that delivers needs.
+pub(super) const DELIVERY_KEYS: [&Key; 3] = [&MASTER_KEY, &ALLOWED_TARGETS, &ALLOW_HTTP];
+/// What a process that people sign in to needs.
+pub(super) const OPERATOR_KEYS: [&Key; 3] = [&ADMIN_API_KEY, &ADMIN_EMAIL, &ADMIN_PASSWORD];
+
+/// Keys at rest, and the guard of addresses.
+#[derive(Clone, Debug)]
+pub struct DeliverySettings {
+    /// 32 bytes in base64.
+    pub master_key: Option<Secret>,
+    /// Beyond public addresses.
+    pub allowed_targets: Vec<IpNet>,
+    /// Whether public addresses may be spoken to in the clear.
+    pub allow_http: bool,
+}
+
+/// Who may enter from the start.
+#[derive(Clone, Debug)]
+pub struct OperatorSettings {
+    /// Accepted as an operator's key.
+    pub admin_api_key: Option<Secret>,
+    /// E-mail address and password of the first operator.
+    pub first_operator: Option<(String, Secret)>,
+}
+
+impl DeliverySettings {
+    /// # Errors
+    /// A bad value.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        Ok(Self {
+            master_key: sources.secret(&MASTER_KEY, is_master_key)?,
+            allowed_targets: sources.optional(&ALLOWED_TARGETS, networks)?.unwrap_or_default(),
+            allow_http: sources.required(&ALLOW_HTTP, truth)?,
+        })
+    }
+}
+
+impl OperatorSettings {
+    /// # Errors
+    /// A bad value; an e-mail address without a password or the other way round.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        let is_visible =
+            |text: &str| (32..=1_000).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        let email = sources.optional(&ADMIN_EMAIL, |text| is_email(text).then(|| text.to_owned()))?;
+        let password = sources.secret(&ADMIN_PASSWORD, |text| (8..=1_000).contains(&text.chars().count()))?;
+        let first_operator = match (email, password) {
+            (Some(email), Some(password)) => Some((email, password)),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(ConfigError::Contradiction(
+                    "HEADGATE_ADMIN_EMAIL is set but HEADGATE_ADMIN_PASSWORD is not: set both or neither"
+                        .into(),
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(ConfigError::Contradiction(
+                    "HEADGATE_ADMIN_PASSWORD is set but HEADGATE_ADMIN_EMAIL is not: set both or neither"
+                        .into(),
+                ));
+            }
+        };
+        Ok(Self { admin_api_key: sources.secret(&ADMIN_API_KEY, is_visible)?, first_operator })
+    }
+}
+
+fn is_master_key(text: &str) -> bool {
+    base64::engine::general_purpose::STANDARD.decode(text).is_ok_and(|bytes| bytes.len() == 32)
+}
+
+fn is_email(text: &str) -> bool {
+    let is_plain = text.len() <= 254 && !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    is_plain
+        && text
+            .split_once('@')
+            .is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
+}
+
+/// An address alone is a network of one.
+fn networks(text: &str) -> Option<Vec<IpNet>> {
+    let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    text.split(',').map(|part| network(part.trim())).collect()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}

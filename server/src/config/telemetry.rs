@@ -1,0 +1,62 @@
+//! What is logged, and how.
+
+use super::{error::ConfigError, key::Key, sources::Sources};
+
+const LOG: Key = Key::with_default(
+    "HEADGATE_LOG",
+    "info",
+    "tracing filter",
+    "a tracing filter such as info or info,queue=debug",
+);
+const LOG_FORMAT: Key = Key::with_default("HEADGATE_LOG_FORMAT", "text", "text or json", "text or json");
+const OTLP_ENDPOINT: Key =
+    Key::optional("OTEL_EXPORTER_OTLP_ENDPOINT", "where traces go", "a URL such as http://collector:4318");
+
+/// The settings of this concern.
+pub(super) const KEYS: [&Key; 3] = [&LOG, &LOG_FORMAT, &OTLP_ENDPOINT];
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines, one object a line.
+    Json,
+}
+
+/// Filter and form of the log.
+#[derive(Clone, Debug)]
+pub struct TelemetrySettings {
+    /// As `tracing-subscriber` reads it.
+    pub filter: String,
+    /// Text or JSON.
+    pub format: LogFormat,
+    /// The standard variable.
+    pub otlp_endpoint: Option<url::Url>,
+}
+
+impl TelemetrySettings {
+    /// # Errors
+    /// A bad value.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        Ok(Self {
+            filter: sources.required(&LOG, filter)?,
+            format: sources.required(&LOG_FORMAT, |text| match text {
+                "text" => Some(LogFormat::Text),
+                "json" => Some(LogFormat::Json),
+                _ => None,
+            })?,
+            otlp_endpoint: sources.optional(&OTLP_ENDPOINT, |text| text.parse().ok())?,
+        })
+    }
+}
+
+/// Only the filter's own parser knows; but a single misspelt level would pass as the name of a target.
+fn filter(text: &str) -> Option<String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let is_lone_word = text.chars().all(|c| c.is_ascii_alphanumeric());
+    if is_lone_word && !LEVELS.contains(&text.to_ascii_lowercase().as_str()) {
+        return None;
+    }
+    tracing_subscriber::EnvFilter::try_new(text).is_ok().then(|| text.to_owned())
+}

@@ -1,0 +1,116 @@
+//! How much runs at once, how leases are kept, how long finished work stays.
+
+use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
+use std::time::Duration;
+
+const WORKERS: Key = Key::with_default(
+    "HEADGATE_WORKERS",
+    "100",
+    "concurrent jobs per process; 0: none",
+    "a whole number from 0 to 10000",
+);
+const FETCH_LIMIT: Key = Key::with_default(
+    "HEADGATE_FETCH_LIMIT",
+    "200",
+    "most jobs claimed in one round trip",
+    "a whole number from 1 to 2000",
+);
+const POLL_INTERVAL: Key = Key::with_default(
+    "HEADGATE_POLL_INTERVAL",
+    "1s",
+    "longest wait when no wake-up arrives",
+    "a duration from 10ms to 1h, such as 1s",
+);
+const JOB_TIMEOUT: Key = Key::with_default(
+    "HEADGATE_JOB_TIMEOUT",
+    "30s",
+    "default time for one attempt",
+    "a duration from 100ms to 1h, such as 30s",
+);
+const HEARTBEAT_INTERVAL: Key = Key::with_default(
+    "HEADGATE_HEARTBEAT_INTERVAL",
+    "10s",
+    "lease renewal; a lease ends after 3 missed",
+    "a duration from 100ms to 10m, such as 10s",
+);
+const RECOVERY_INTERVAL: Key = Key::with_default(
+    "HEADGATE_RECOVERY_INTERVAL",
+    "10s",
+    "how often jobs of lost workers are looked for",
+    "a duration from 100ms to 10m, such as 10s",
+);
+const SHUTDOWN_GRACE: Key = Key::with_default(
+    "HEADGATE_SHUTDOWN_GRACE",
+    "20s",
+    "time running jobs get to finish after SIGTERM",
+    "a duration from 0s to 1h, such as 20s",
+);
+const RETENTION: Key = Key::with_default(
+    "HEADGATE_RETENTION",
+    "7d",
+    "how long finished jobs and attempts stay",
+    "a duration from 1h to 3650d, such as 7d",
+);
+const AMQP_URL: Key = Key::secret(
+    "HEADGATE_AMQP_URL",
+    "RabbitMQ fan-out of job ids to external workers",
+    "a URL such as amqp://user:password@host:5672/vhost",
+);
+
+/// The settings of this concern.
+pub(super) const KEYS: [&Key; 9] = [
+    &WORKERS,
+    &FETCH_LIMIT,
+    &POLL_INTERVAL,
+    &JOB_TIMEOUT,
+    &HEARTBEAT_INTERVAL,
+    &RECOVERY_INTERVAL,
+    &SHUTDOWN_GRACE,
+    &RETENTION,
+    &AMQP_URL,
+];
+
+/// What the engine of a process is told.
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// Jobs at once; 0: this process runs none.
+    pub workers: usize,
+    /// Jobs of one claim.
+    pub fetch_limit: usize,
+    /// Between two looks at the queue.
+    pub poll_interval: Duration,
+    /// For integrations that do not say.
+    pub job_timeout: Duration,
+    /// Between two renewals.
+    pub heartbeat_interval: Duration,
+    /// Between two sweeps.
+    pub recovery_interval: Duration,
+    /// After the first signal.
+    pub shutdown_grace: Duration,
+    /// Of finished jobs and their attempts.
+    pub retention: Duration,
+    /// Optional notifier.
+    pub amqp_url: Option<Secret>,
+}
+
+impl WorkerSettings {
+    /// # Errors
+    /// A bad value.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        const MS: fn(u64) -> Duration = Duration::from_millis;
+        const S: fn(u64) -> Duration = Duration::from_secs;
+        let hour = S(3_600);
+        Ok(Self {
+            workers: sources.number(&WORKERS, 0..=10_000)?,
+            fetch_limit: sources.number(&FETCH_LIMIT, 1..=2_000)?,
+            poll_interval: sources.duration(&POLL_INTERVAL, MS(10)..=hour)?,
+            job_timeout: sources.duration(&JOB_TIMEOUT, MS(100)..=hour)?,
+            heartbeat_interval: sources.duration(&HEARTBEAT_INTERVAL, MS(100)..=S(600))?,
+            recovery_interval: sources.duration(&RECOVERY_INTERVAL, MS(100)..=S(600))?,
+            shutdown_grace: sources.duration(&SHUTDOWN_GRACE, S(0)..=hour)?,
+            retention: sources.duration(&RETENTION, hour..=24 * 3_650 * hour)?,
+            amqp_url: sources
+                .secret(&AMQP_URL, |text| text.starts_with("amqp://") || text.starts_with("amqps://"))?,
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! How the demo's external systems behave: pure decisions, so that they can be tested without waiting.
+
+use std::time::Duration;
+
+/// The eight systems, one of each kind a platform meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum System {
+    /// Answers at once.
+    Fast,
+    /// Takes its time.
+    Slow,
+    /// 503 every now and then.
+    Flaky,
+    /// 429 with `Retry-After` beyond its quota.
+    Limited,
+    /// Away for a minute now and then.
+    Down,
+    /// 400 for records it does not like.
+    Rejecting,
+    /// 410 after a while, until somebody opens it again.
+    Gone,
+    /// Sometimes never answers.
+    Hanging,
+}
+
+impl System {
+    /// All.
+    pub const ALL: [Self; 8] = [
+        Self::Fast,
+        Self::Slow,
+        Self::Flaky,
+        Self::Limited,
+        Self::Down,
+        Self::Rejecting,
+        Self::Gone,
+        Self::Hanging,
+    ];
+
+    /// Its path below the demo's own listener.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Slow => "slow",
+            Self::Flaky => "flaky",
+            Self::Limited => "limited",
+            Self::Down => "down",
+            Self::Rejecting => "rejecting",
+            Self::Gone => "gone",
+            Self::Hanging => "hanging",
+        }
+    }
+
+    /// The system of a path.
+    pub fn of_path(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.path() == path)
+    }
+}
+
+/// What a system answers, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// How long it takes.
+    pub after: Duration,
+    /// Seconds of `Retry-After`.
+    pub retry_after: Option<u64>,
+    /// For the reader of a dead letter.
+    pub body: String,
+}
+
+/// What a system remembers between two requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// Requests since it was last opened.
+    requests: u32,
+    /// Requests of the current quota window.
+    in_window: u32,
+    /// When that window began, since the start.
+    window_began: Duration,
+}
+
+/// The limited system's quota: requests per window.
+const QUOTA: u32 = 40;
+const QUOTA_WINDOW: Duration = Duration::from_secs(10);
+/// The down system: away for the last minute of each five.
+const DOWN_EVERY: u64 = 300;
+const DOWN_FOR: u64 = 60;
+/// The gone system closes after so many requests.
+const GONE_AFTER: u32 = 150;
+
+impl Memory {
+    /// The gone system is open again.
+    pub fn reopen(&mut self) {
+        self.requests = 0;
+    }
+
+    /// Whether the gone system has closed.
+    pub fn is_gone(&self) -> bool {
+        self.requests > GONE_AFTER
+    }
+}
+
+/// Decides one answer. `since_start` is the demo's clock, `dice` lies in [0, 1), `record_id` is what the request is about.
+pub fn decide(
+    system: System,
+    memory: &mut Memory,
+    since_start: Duration,
+    dice: f64,
+    record_id: &str,
+) -> Answer {
+    memory.requests = memory.requests.saturating_add(1);
+    match system {
+        System::Fast => answer(200, ms(5, 20, dice), r#"{"ok":true}"#),
+        System::Slow => answer(200, ms(700, 2_200, dice), r#"{"ok":true,"queued":true}"#),
+        System::Flaky if dice < 0.3 => {
+            answer(503, ms(50, 400, dice), "upstream connect error or disconnect/reset before headers")
+        }
+        System::Flaky => answer(200, ms(20, 120, dice), r#"{"ok":true}"#),
+        System::Limited => limited(memory, since_start, dice),
+        System::Down if since_start.as_secs() % DOWN_EVERY >= DOWN_EVERY - DOWN_FOR => {
+            answer(502, ms(5, 30, dice), "<html><h1>502 Bad Gateway</h1>maintenance window</html>")
+        }
+        System::Down => answer(200, ms(20, 80, dice), r#"{"ok":true}"#),
+        System::Rejecting if dislikes(record_id) => answer(
+            400,
+            ms(10, 40, dice),
+            &format!(
+                r#"{{"error":"validation_failed","field":"attributes.ean","detail":"EAN-13 check digit of {record_id} is wrong"}}"#
+            ),
+        ),
+        System::Rejecting => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
+        System::Gone if memory.is_gone() => answer(410, ms(5, 20, dice), r#"{"error":"subscription ended"}"#),
+        System::Gone => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
+        // Longer than any integration of the demo waits.
+        System::Hanging if dice < 0.2 => answer(200, Duration::from_secs(30), "too late"),
+        System::Hanging => answer(200, ms(50, 300, dice), r#"{"ok":true}"#),
+    }
+}
+
+fn limited(memory: &mut Memory, since_start: Duration, dice: f64) -> Answer {
+    if since_start.saturating_sub(memory.window_began) >= QUOTA_WINDOW {
+        memory.window_began = since_start;
+        memory.in_window = 0;
+    }
+    memory.in_window += 1;
+    if memory.in_window <= QUOTA {
+        return answer(200, ms(10, 40, dice), r#"{"ok":true}"#);
+    }
+    let left = QUOTA_WINDOW.saturating_sub(since_start.saturating_sub(memory.window_began));
+    Answer {
+        retry_after: Some(left.as_secs() + 1),
+        ..answer(429, ms(2, 10, dice), r#"{"error":"quota of 40 requests per 10 s is used up"}"#)
+    }
+}
+
+/// About one record in 25, always the same ones.
+fn dislikes(record_id: &str) -> bool {
+    record_id.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 25 == 0
+}
+
+fn answer(status: u16, after: Duration, body: &str) -> Answer {
+    Answer { status, after, retry_after: None, body: body.to_owned() }
+}
+
+fn ms(least: u64, most: u64, dice: f64) -> Duration {
+    Duration::from_millis(least) + Duration::from_millis(most - least).mul_f64(dice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: fn(u64) -> Duration = Duration::from_secs;
+
+    fn status(system: System, at: u64, dice: f64, record_id: &str) -> u16 {
+        decide(system, &mut Memory::default(), T(at), dice, record_id).status
+    }
+
+    #[test]
+    fn each_system_has_its_manners() {
+        for (system, at, dice, status_wanted) in [
+            (System::Fast, 0, 0.0, 200),
+            (System::Slow, 0, 0.9, 200),
+            (System::Flaky, 0, 0.29, 503),
+            (System::Flaky, 0, 0.3, 200),
+            (System::Down, 239, 0.5, 200),
+            (System::Down, 240, 0.5, 502),
+            (System::Down, 300, 0.5, 200),
+            (System::Gone, 0, 0.5, 200),
+            (System::Hanging, 0, 0.5, 200),
+        ] {
+            assert_eq!(status(system, at, dice, "p-1"), status_wanted, "{system:?} at {at}");
+        }
+        assert!(decide(System::Hanging, &mut Memory::default(), T(0), 0.1, "").after >= T(30));
+    }
+
+    #[test]
+    fn the_quota_is_refilled_with_its_window() {
+        let mut memory = Memory::default();
+        let mut ask = |at| decide(System::Limited, &mut memory, T(at), 0.5, "p");
+        assert!((0..QUOTA).all(|_| ask(1).status == 200));
+        let refused = ask(4);
+        assert_eq!((refused.status, refused.retry_after), (429, Some(7)));
+        assert_eq!(ask(10).status, 200);
+    }
+
+    #[test]
+    fn the_gone_system_comes_back_when_it_is_opened_again() {
+        let mut memory = Memory::default();
+        let answers: Vec<u16> =
+            (0..=GONE_AFTER).map(|_| decide(System::Gone, &mut memory, T(0), 0.5, "p").status).collect();
+        assert_eq!((answers[0], answers.last().copied()), (200, Some(410)));
+        assert!(memory.is_gone());
+        memory.reopen();
+        assert_eq!(decide(System::Gone, &mut memory, T(0), 0.5, "p").status, 200);
+    }
+
+    #[test]
+    fn some_records_are_never_liked() {
+        let disliked =
+            (0..500).filter(|n| status(System::Rejecting, 0, 0.5, &format!("lamp-{n:04}")) == 400).count();
+        assert!((5..50).contains(&disliked), "{disliked}");
+    }
+}

@@ -1,0 +1,101 @@
+//! The external systems of the demo: a listener of their own on the loopback, spoken to by real HTTP.
+
+use super::behaviour::{Memory, System, decide};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use std::{
+    collections::HashMap,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Eight systems behind one address.
+#[derive(Clone, Debug)]
+pub struct ExternalSystems {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    started: Instant,
+    memories: Mutex<HashMap<System, Memory>>,
+    stop: CancellationToken,
+}
+
+impl ExternalSystems {
+    /// Listens on a free port of the loopback until `stop`.
+    ///
+    /// # Errors
+    /// When no port is free.
+    pub async fn start(stop: CancellationToken) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let shared =
+            Arc::new(Shared { started: Instant::now(), memories: Mutex::default(), stop: stop.clone() });
+        let router = Router::new().route("/{system}", any(receive)).with_state(Arc::clone(&shared));
+        tokio::spawn(async move {
+            if let Err(error) =
+                axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+            {
+                tracing::warn!("the demo's external systems ended: {error}");
+            }
+        });
+        Ok(Self { address, shared })
+    }
+
+    /// Where an integration sends to.
+    pub fn url(&self, system: System) -> String {
+        format!("http://{}/{}", self.address, system.path())
+    }
+
+    /// Whether the gone system has closed.
+    pub fn is_gone(&self) -> bool {
+        self.shared.with(System::Gone, |memory| memory.is_gone())
+    }
+
+    /// Opens the gone system again.
+    pub fn reopen(&self) {
+        self.shared.with(System::Gone, Memory::reopen);
+    }
+}
+
+impl Shared {
+    fn with<T>(&self, system: System, use_it: impl FnOnce(&mut Memory) -> T) -> T {
+        let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        use_it(memories.entry(system).or_default())
+    }
+}
+
+async fn receive(State(shared): State<Arc<Shared>>, Path(path): Path<String>, body: Bytes) -> Response {
+    let Some(system) = System::of_path(&path) else { return StatusCode::NOT_FOUND.into_response() };
+    let record_id = record_id(&body).unwrap_or_default();
+    let since_start = shared.started.elapsed();
+    let answer =
+        shared.with(system, |memory| decide(system, memory, since_start, rand::random(), &record_id));
+    tokio::select! {
+        () = tokio::time::sleep(answer.after) => {}
+        () = shared.stop.cancelled() => {}
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(seconds) = answer.retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    (status, headers, answer.body).into_response()
+}
+
+fn record_id(body: &[u8]) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    Some(body.get("record")?.get("id")?.as_str()?.to_owned())
+}

@@ -1,0 +1,136 @@
+//! The sample apps and their integrations, as a table.
+
+use super::{
+    behaviour::System,
+    catalog::{BOOKS, LIGHTING, OUTDOOR, Range},
+};
+use model::{
+    id::AppId,
+    integration::{IntegrationType, NewIntegration},
+    rate_limit::{RateLimit, RateLimits},
+};
+use std::collections::BTreeMap;
+
+/// A sample app.
+#[derive(Debug)]
+pub struct Tenant {
+    /// For people.
+    pub name: &'static str,
+    /// By which a restart finds it again.
+    pub slug: &'static str,
+    /// What it sells.
+    pub range: Range,
+    /// Its connections.
+    pub integrations: &'static [Connection],
+}
+
+/// A sample integration.
+#[derive(Debug)]
+pub struct Connection {
+    /// For people; by which a restart finds it again.
+    pub name: &'static str,
+    /// Whom it speaks to.
+    pub system: System,
+    /// Requests and seconds.
+    pub rate_limit: Option<(i32, i32)>,
+    /// Jobs at once.
+    pub max_concurrency: i32,
+    /// For one attempt.
+    pub timeout_ms: i32,
+    /// None: the deployment's.
+    pub max_attempts: Option<i16>,
+}
+
+const PLAIN: Connection = Connection {
+    name: "",
+    system: System::Fast,
+    rate_limit: None,
+    max_concurrency: 10,
+    timeout_ms: 5_000,
+    max_attempts: None,
+};
+
+/// Three apps, eight integrations.
+pub const TENANTS: [Tenant; 3] = [
+    Tenant {
+        name: "Nordwind Outdoor",
+        slug: "nordwind",
+        range: OUTDOOR,
+        integrations: &[
+            Connection { name: "Web shop", rate_limit: Some((20, 1)), ..PLAIN },
+            Connection { name: "ERP", system: System::Slow, max_concurrency: 6, ..PLAIN },
+            // Its owner promised more than the other side keeps: 429 now and then.
+            Connection { name: "Marketplace", system: System::Limited, rate_limit: Some((5, 1)), ..PLAIN },
+        ],
+    },
+    Tenant {
+        name: "Lumen Lighting",
+        slug: "lumen",
+        range: LIGHTING,
+        integrations: &[
+            Connection { name: "Price comparison", system: System::Flaky, max_attempts: Some(4), ..PLAIN },
+            Connection {
+                name: "Search index",
+                system: System::Rejecting,
+                rate_limit: Some((10, 1)),
+                ..PLAIN
+            },
+            Connection {
+                name: "Legacy PIM",
+                system: System::Hanging,
+                timeout_ms: 2_000,
+                max_concurrency: 5,
+                max_attempts: Some(3),
+                ..PLAIN
+            },
+        ],
+    },
+    Tenant {
+        name: "Baltic Books",
+        slug: "baltic-books",
+        range: BOOKS,
+        integrations: &[
+            Connection { name: "Partner feed", system: System::Down, rate_limit: Some((15, 1)), ..PLAIN },
+            Connection { name: "Old reseller", system: System::Gone, rate_limit: Some((4, 1)), ..PLAIN },
+        ],
+    },
+];
+
+impl Connection {
+    /// As `POST /integrations` takes it.
+    pub fn to_new(&self, app_id: AppId, endpoint_url: String) -> NewIntegration {
+        let limit = |(requests, per_seconds)| RateLimits::One(RateLimit { requests, per_seconds });
+        NewIntegration {
+            app_id,
+            name: self.name.to_owned(),
+            integration_type: IntegrationType::Webhook,
+            endpoint_url: Some(endpoint_url),
+            rate_limit: self.rate_limit.map(limit),
+            rate_limit_key: None,
+            max_concurrency: Some(self.max_concurrency),
+            timeout_ms: Some(self.timeout_ms),
+            max_attempts: self.max_attempts,
+            record_types: None,
+            headers: Some(BTreeMap::from([("x-demo-system".to_owned(), self.system.path().to_owned())])),
+            bundle_window_seconds: None,
+            credentials: None,
+            metadata: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_system_has_one_integration_that_the_api_would_take() {
+        let mut systems = HashSet::new();
+        for connection in TENANTS.iter().flat_map(|tenant| tenant.integrations) {
+            assert!(systems.insert(connection.system), "{:?}", connection.system);
+            connection.to_new(AppId::generate(), "http://127.0.0.1:1/x".into()).check().unwrap();
+        }
+        assert_eq!(systems.len(), System::ALL.len());
+    }
+}

@@ -1,0 +1,152 @@
+//! deb822: stanzas of `Field: value` lines with an empty line between them (deb822(5)), as in Debian's package index.
+//!
+//! Our own forty lines, because what the crates for it lack is what an import needs: the line of a fault, and going on behind it.
+
+use super::{
+    Item, Parsed, Reject,
+    lines::{Line, Lines},
+};
+use serde_json::{Map, Value};
+use std::io::BufRead;
+
+/// Reads stanzas; lines that begin with `#` are comments.
+#[derive(Debug)]
+pub(super) struct Deb822<R>(Lines<R>);
+
+impl<R: BufRead> Deb822<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self(Lines::new(reader))
+    }
+}
+
+impl<R: BufRead> Iterator for Deb822<R> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let mut stanza = Stanza::default();
+        loop {
+            match self.0.next() {
+                Err(error) => return Some(Err(error)),
+                Ok(Some((line, Line::Text(text)))) if text.trim_matches([' ', '\t']).is_empty() => {
+                    let _ = line;
+                    if stanza.first_line.is_some() {
+                        break;
+                    }
+                }
+                Ok(Some((line, Line::Text(text)))) => stanza.add(line, &text),
+                Ok(Some((line, Line::Garbled))) => {
+                    stanza.spoil(line, format!("line {line} is not valid UTF-8"))
+                }
+                Ok(Some((line, Line::TooLong))) => {
+                    stanza.spoil(line, format!("line {line} is longer than 4 MB"))
+                }
+                Ok(None) if stanza.first_line.is_some() => break,
+                Ok(None) => return None,
+            }
+        }
+        Some(Ok(stanza.finish()))
+    }
+}
+
+#[derive(Default)]
+struct Stanza {
+    first_line: Option<u64>,
+    fields: Vec<(String, String)>,
+    fault: Option<String>,
+}
+
+impl Stanza {
+    fn add(&mut self, line: u64, text: &str) {
+        if text.starts_with('#') {
+            return;
+        }
+        if let Some(more) = text.strip_prefix([' ', '\t']) {
+            match self.fields.last_mut() {
+                Some((_, value)) => {
+                    value.push('\n');
+                    // A line with a dot alone stands for an empty one.
+                    value.push_str(if more.trim_end() == "." { "" } else { more.trim_end() });
+                    self.first_line.get_or_insert(line);
+                }
+                None => self.spoil(line, format!("line {line} continues a field, but there is none")),
+            }
+            return;
+        }
+        let Some((name, value)) = text.split_once(':').filter(|(name, _)| is_field_name(name)) else {
+            return self.spoil(line, format!("line {line} is no `Field: value`"));
+        };
+        self.first_line.get_or_insert(line);
+        if self.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            return self.spoil(line, format!("line {line} gives the field {name} a second time"));
+        }
+        self.fields.push((name.to_owned(), value.trim().to_owned()));
+    }
+
+    /// The first fault is the one that is told.
+    fn spoil(&mut self, line: u64, fault: String) {
+        self.first_line.get_or_insert(line);
+        self.fault.get_or_insert(fault);
+    }
+
+    fn finish(self) -> Result<Parsed, Reject> {
+        let line = self.first_line.unwrap_or_default();
+        if let Some(fault) = self.fault {
+            return Err(Reject::new(line, fault));
+        }
+        let attributes: Map<String, Value> =
+            self.fields.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
+        Ok(Parsed { line, attributes })
+    }
+}
+
+/// US-ASCII without control characters, spaces and colons, not beginning with `#` or `-` (Debian policy 5.1).
+fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with(['#', '-']) && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Result<Parsed, Reject>> {
+        Deb822::new(text.as_bytes()).map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn stanzas_are_read_with_their_long_fields() {
+        let text = "\n\nPackage: zlib\nVersion:1.3\nDescription: compression\n two\n .\n  indented\nHomepage: https://zlib.net:443/\n\
+                    \n \n# a comment\nPackage: acl\nEmpty:\n\n\n";
+        let stanzas = read(text);
+        assert_eq!(stanzas.len(), 2);
+        let first = stanzas[0].as_ref().unwrap();
+        assert_eq!(first.line, 3);
+        assert_eq!(first.attributes["Version"], "1.3");
+        assert_eq!(first.attributes["Description"], "compression\ntwo\n\n indented");
+        assert_eq!(first.attributes["Homepage"], "https://zlib.net:443/");
+        let second = stanzas[1].as_ref().unwrap();
+        assert_eq!((second.line, &second.attributes["Empty"]), (13, &Value::from("")));
+    }
+
+    #[test]
+    fn a_bad_stanza_is_rejected_whole_and_the_next_one_is_read() {
+        for (bad, reason) in [
+            ("Package: a\nnonsense", "line 2 is no `Field: value`"),
+            ("Package: a\nB: 1\nb: 2", "line 3 gives the field b a second time"),
+            (" leading: a", "line 1 continues a field, but there is none"),
+            ("two words: a", "line 1 is no `Field: value`"),
+            (": a", "line 1 is no `Field: value`"),
+        ] {
+            let stanzas = read(&format!("{bad}\n\nPackage: good\n"));
+            assert_eq!(stanzas[0], Err(Reject::new(1, reason)), "{bad}");
+            assert_eq!(stanzas[1].as_ref().unwrap().attributes["Package"], "good", "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_spoil_their_stanza_only() {
+        let stanzas: Vec<_> =
+            Deb822::new(&b"Package: a\nX: \xff\n\nPackage: b"[..]).map(Result::unwrap).collect();
+        assert_eq!(stanzas[0], Err(Reject::new(1, "line 2 is not valid UTF-8")));
+        assert_eq!(stanzas[1].as_ref().unwrap().attributes["Package"], "b");
+    }
+}

@@ -1,0 +1,67 @@
+//! JSON Lines: one object a line.
+
+use super::{
+    Item, Parsed, Reject,
+    lines::{Line, Lines},
+};
+use serde_json::Value;
+use std::io::BufRead;
+
+/// Reads one object a line; empty lines are skipped.
+#[derive(Debug)]
+pub(super) struct JsonLines<R>(Lines<R>);
+
+impl<R: BufRead> JsonLines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self(Lines::new(reader))
+    }
+}
+
+impl<R: BufRead> Iterator for JsonLines<R> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            let (line, text) = match self.0.next() {
+                Err(error) => return Some(Err(error)),
+                Ok(None) => return None,
+                Ok(Some((_, Line::Text(text)))) if text.trim().is_empty() => continue,
+                Ok(Some((line, Line::Text(text)))) => (line, text),
+                Ok(Some((line, Line::Garbled))) => {
+                    return Some(Ok(Err(Reject::new(line, "is not valid UTF-8"))));
+                }
+                Ok(Some((line, Line::TooLong))) => {
+                    return Some(Ok(Err(Reject::new(line, "is longer than 4 MB"))));
+                }
+            };
+            return Some(Ok(match serde_json::from_str(&text) {
+                Ok(Value::Object(attributes)) => Ok(Parsed { line, attributes }),
+                Ok(_) => Err(Reject::new(line, "is JSON but not an object")),
+                Err(error) => Err(Reject::new(line, format!("is not JSON: {}", without_line(&error)))),
+            }));
+        }
+    }
+}
+
+/// serde_json counts lines within what it was given, which is always line 1.
+fn without_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column", " at column")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn objects_are_read_and_everything_else_is_rejected_by_line() {
+        let text = "{\"id\":1}\n\n[1]\n{\"id\":\n{\"id\":\"b\",\"n\":{\"x\":[true]}}";
+        let read: Vec<_> = JsonLines::new(text.as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(read[0].as_ref().unwrap().attributes, *json!({"id": 1}).as_object().unwrap());
+        assert_eq!(read[1], Err(Reject::new(3, "is JSON but not an object")));
+        assert_eq!(read[2].as_ref().unwrap_err().line, 4);
+        assert!(read[2].as_ref().unwrap_err().reason.starts_with("is not JSON: EOF"), "{:?}", read[2]);
+        assert_eq!(read[3].as_ref().unwrap().line, 5);
+        assert_eq!(read.len(), 4);
+    }
+}
