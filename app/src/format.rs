@@ -63,6 +63,16 @@ pub fn age_seconds(seconds: i64) -> String {
     age(TimeDelta::seconds(seconds.clamp(0, 3_153_600_000)))
 }
 
+/// An estimate, no more exact than it is true: `38 s`, `4 min`, `2 h`, `3 d`.
+pub fn eta(seconds: i64) -> String {
+    match seconds.max(1) {
+        s @ ..90 => format!("{s} s"),
+        s @ 90..5_400 => format!("{} min", (s + 30) / 60),
+        s @ 5_400..172_800 => format!("{} h", (s + 1_800) / 3_600),
+        s => format!("{} d", (s + 43_200) / 86_400),
+    }
+}
+
 /// As [`duration`], from milliseconds.
 pub fn milliseconds(ms: i64) -> String {
     duration(TimeDelta::milliseconds(ms.clamp(0, 3_153_600_000_000)))
@@ -205,6 +215,13 @@ mod tests {
             ("2026-11-20T14:46:40Z", "in 38 s"),
         ] {
             assert_eq!(relative(at(then), now), want, "{then}");
+        }
+    }
+
+    #[test]
+    fn estimates_are_round() {
+        for (seconds, want) in [(0, "1 s"), (38, "38 s"), (100, "2 min"), (540, "9 min"), (7_200, "2 h"), (259_200, "3 d")] {
+            assert_eq!(eta(seconds), want);
         }
     }
 

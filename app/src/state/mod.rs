@@ -1,5 +1,9 @@
-//! What pages share: the mount prefix, the theme, the clock, filters in the URL and the live stream.
+//! What pages share: the mount prefix, the theme, the clock, the address with its filters and the live stream.
 
 pub mod base_path;
 pub mod clock;
+pub mod live;
+pub mod page_url;
+pub mod refresh;
 pub mod theme;
+pub mod url_filters;

@@ -1,5 +1,6 @@
 //! Light, dark, or what the system wishes: a cookie the server reads, so that the first paint is right.
 
+use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -55,6 +56,25 @@ impl Theme {
             .find(|(name, _)| *name == COOKIE)
             .and_then(|(_, value)| value.parse().ok())
             .unwrap_or_default()
+    }
+}
+
+/// The reader's choice on this page: the server provides it, the browser reads it from `<html data-theme>`.
+pub fn current() -> RwSignal<Theme> {
+    use_context::<RwSignal<Theme>>().unwrap_or_else(|| {
+        let theme = RwSignal::new(use_context::<Theme>().unwrap_or_default());
+        provide_context(theme);
+        theme
+    })
+}
+
+/// Puts a theme on the page, in the browser.
+pub fn apply(theme: Theme) {
+    if let Some(root) = document().document_element() {
+        let _ = match theme.attribute() {
+            Some(word) => root.set_attribute("data-theme", word),
+            None => root.remove_attribute("data-theme"),
+        };
     }
 }
 

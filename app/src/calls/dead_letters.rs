@@ -1,0 +1,40 @@
+//! Dead letters: the list, their causes. What is done to them is a bulk action, see [`super::jobs::bulk`].
+
+use super::error::CallError;
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::{
+    dead_letter::{DeadLetter, DeadLetterGroup},
+    page::Page,
+    stats::Snapshot,
+};
+use serde::{Deserialize, Serialize};
+
+/// One page of dead letters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeadLetterList {
+    /// Newest first.
+    pub page: Page<DeadLetter>,
+    /// The same, by cause.
+    pub groups: Vec<DeadLetterGroup>,
+    /// For names and counts.
+    pub snapshot: Snapshot,
+    /// The moment of the list.
+    pub as_of: DateTime<Utc>,
+}
+
+/// The dead letters an address asks for.
+#[server(prefix = "/console", endpoint = "dead-letters", input = GetUrl)]
+pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallError> {
+    use crate::{
+        server::{actor, context},
+        state::url_filters::ListQuery,
+    };
+    use model::rules::permission::Permission;
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let cx = context::current()?;
+    let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
+    let groups = queue::store::dead_letters::groups(&cx.pool, scope, &list.filter).await?;
+    Ok(DeadLetterList { page, groups, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+}

@@ -1,0 +1,144 @@
+//! Integrations: one of them with what it does now; pause, resume, limits, re-sync.
+
+use super::error::CallError;
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::{
+    id::IntegrationId,
+    integration::Integration,
+    job::Job,
+    resync::{Resync, ResyncMode},
+    stats::{IntegrationGauge, Throughput, Window},
+    sync_status::SyncStatus,
+};
+use serde::{Deserialize, Serialize};
+
+/// One integration as its page shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntegrationPage {
+    /// Its settings.
+    pub integration: Integration,
+    /// What a customer may see, read at the call.
+    pub status: SyncStatus,
+    /// Its gauges; none in the first second of its life.
+    pub gauge: Option<IntegrationGauge>,
+    /// Its chart.
+    pub throughput: Throughput,
+    /// Its newest jobs.
+    pub jobs: Vec<Job>,
+    /// Its newest re-syncs.
+    pub resyncs: Vec<Resync>,
+    /// The moment of all that.
+    pub as_of: DateTime<Utc>,
+}
+
+/// One integration.
+#[server(prefix = "/console", endpoint = "integration", input = GetUrl)]
+pub async fn load_integration(id: IntegrationId, window: Window) -> Result<IntegrationPage, CallError> {
+    use crate::server::{actor, context};
+    use model::{filter::JobFilter, page::PageRequest, rules::permission::Permission};
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let cx = context::current()?;
+    let few = PageRequest { limit: 10, after: None };
+    let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
+    let snapshot = cx.snapshot().await?;
+    Ok(IntegrationPage {
+        integration: cx.delivery.integration(scope, id).await?,
+        status: cx.delivery.status(scope, id).await?,
+        gauge: snapshot.integrations.into_iter().find(|gauge| gauge.integration_id == id),
+        throughput: queue::store::stats::throughput(&cx.pool, scope, Some(id), window).await?,
+        jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
+        resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
+        as_of: Utc::now(),
+    })
+}
+
+/// Holds its jobs back.
+#[server(prefix = "/console", endpoint = "pause-integration")]
+pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Configure)?;
+        let reason = format!("paused by {}", actor.name);
+        context::current()?.delivery.pause_integration(&actor, id, Some(reason)).await?;
+        Ok(Flash::Paused.into())
+    })
+    .await
+}
+
+/// Lets its jobs go out again.
+#[server(prefix = "/console", endpoint = "resume-integration")]
+pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Configure)?;
+        context::current()?.delivery.resume_integration(&actor, id).await?;
+        Ok(Flash::Resumed.into())
+    })
+    .await
+}
+
+/// What the limits form sends. An empty field takes the setting away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitsForm {
+    /// Requests in each window; empty: no limit.
+    pub requests: String,
+    /// Length of the window.
+    pub per_seconds: String,
+    /// Jobs at once.
+    pub max_concurrency: String,
+    /// Seconds of one attempt; empty: the default.
+    pub timeout_seconds: String,
+    /// Attempts of a job; empty: the default.
+    pub max_attempts: String,
+}
+
+/// Changes how fast and how hard it is tried.
+#[server(prefix = "/console", endpoint = "edit-limits")]
+pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, limits_form, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Configure)?;
+        let changes = limits_form::changes(&limits)?;
+        context::current()?.delivery.update_integration(&actor, id, changes).await?;
+        Ok(Flash::LimitsSaved.into())
+    })
+    .await
+}
+
+/// Sends its catalog again.
+#[server(prefix = "/console", endpoint = "start-resync")]
+pub async fn start_resync(
+    id: IntegrationId,
+    mode: ResyncMode,
+    #[server(default)] record_type: String,
+    back: String,
+) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::{resync::NewResync, rules::permission::Permission};
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Resync)?;
+        let record_type = Some(record_type.trim().to_owned()).filter(|kind| !kind.is_empty());
+        let wanted = NewResync { record_type, record_ids: None, mode };
+        wanted.check().map_err(|faults| CallError::Invalid(faults.to_string()))?;
+        context::current()?.delivery.start_resync(&actor, id, wanted).await?;
+        Ok(Flash::ResyncStarted.into())
+    })
+    .await
+}

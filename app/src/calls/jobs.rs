@@ -1,0 +1,136 @@
+//! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
+
+use super::error::CallError;
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::{
+    id::JobId,
+    job::{Job, JobDetail},
+    operation::{BulkAction, BulkSubject, DryRun},
+    page::Page,
+    record::{Attributes, RecordWithSync},
+    rules::explain::Explanation,
+    stats::Snapshot,
+};
+use serde::{Deserialize, Serialize};
+
+/// One page of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobList {
+    /// Newest first.
+    pub page: Page<Job>,
+    /// For names and counts.
+    pub snapshot: Snapshot,
+    /// The moment of the list.
+    pub as_of: DateTime<Utc>,
+}
+
+/// The jobs an address asks for: `query` is the page's own query string.
+#[server(prefix = "/console", endpoint = "jobs", input = GetUrl)]
+pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
+    use crate::{
+        server::{actor, context},
+        state::url_filters::ListQuery,
+    };
+    use model::rules::permission::Permission;
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let cx = context::current()?;
+    let page = queue::store::jobs::list(&cx.pool, scope, &list.filter, list.page).await?;
+    Ok(JobList { page, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+}
+
+/// What a record's job is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// The record with what every integration has of it.
+    pub record: RecordWithSync,
+    /// What this integration last accepted, and which version that was.
+    pub sent: Option<(i64, DateTime<Utc>, Attributes)>,
+}
+
+/// One job as its page shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobPage {
+    /// The job and its attempts.
+    pub detail: JobDetail,
+    /// Why it is where it is.
+    pub explanation: Explanation,
+    /// The record behind it.
+    pub record: Option<JobRecord>,
+    /// For names and the gates' numbers.
+    pub snapshot: Snapshot,
+    /// The moment of all that.
+    pub as_of: DateTime<Utc>,
+}
+
+/// One job.
+#[server(prefix = "/console", endpoint = "job", input = GetUrl)]
+pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
+    use crate::server::{actor, context};
+    use model::rules::permission::Permission;
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let cx = context::current()?;
+    let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
+    let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
+    let record = cx.record_of(scope, &detail.job).await?;
+    Ok(JobPage { detail, explanation, record, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+}
+
+/// Gives one job all its attempts anew.
+#[server(prefix = "/console", endpoint = "requeue-job")]
+pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::SteerJobs)?;
+        context::current()?.requeue_job(&actor, id).await?;
+        Ok(Flash::Requeued.into())
+    })
+    .await
+}
+
+/// Calls one job off.
+#[server(prefix = "/console", endpoint = "cancel-job")]
+pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::SteerJobs)?;
+        context::current()?.cancel_job(&actor, id).await?;
+        Ok(Flash::Cancelled.into())
+    })
+    .await
+}
+
+/// What a bulk action would touch: the count its question names. Counted exactly, at the call.
+#[server(prefix = "/console", endpoint = "preview", input = GetUrl)]
+pub async fn preview(subject: BulkSubject, action: BulkAction, query: String) -> Result<DryRun, CallError> {
+    use crate::server::{actor, bulk};
+    bulk::preview(&actor::allowed(bulk::permission(action))?, subject, action, &query).await
+}
+
+/// Requeues, cancels or purges all that the address narrows to, or those of its rows that were ticked.
+#[server(prefix = "/console", endpoint = "bulk")]
+pub async fn bulk(
+    subject: BulkSubject,
+    action: BulkAction,
+    #[server(default)] ids: Vec<uuid::Uuid>,
+    #[server(default)] query: String,
+    #[server(default)] matched: Option<i64>,
+    back: String,
+) -> Result<(), CallError> {
+    use crate::server::{actor, bulk, redirect};
+    let choice = bulk::Choice { ids, query, matched };
+    redirect::answer(&back, async {
+        let actor = actor::allowed(bulk::permission(action))?;
+        bulk::run(&actor, subject, action, choice).await
+    })
+    .await
+}

@@ -1,0 +1,13 @@
+//! Server functions: take actor and input, call one function of the engine, hand its model type to the page.
+//!
+//! Each is a public endpoint and authorises like one. Those that a form calls end in a redirect to the page they
+//! came from with a word about what happened, so that they work without a script.
+
+pub mod dead_letters;
+pub mod error;
+pub mod integrations;
+pub mod jobs;
+pub mod resyncs;
+pub mod session;
+pub mod stats;
+pub mod theme;

@@ -1,0 +1,194 @@
+//! Every try at a job, newest first: what came back, after how long, and why the next one waits.
+
+use crate::{
+    format,
+    ui::{Instant, Tone},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::attempt::{Attempt, AttemptOutcome};
+
+/// The list.
+#[component]
+pub fn AttemptTimeline(
+    /// Oldest first, as the API gives them.
+    attempts: Vec<Attempt>,
+    /// Decides what today is.
+    now: DateTime<Utc>,
+    /// The job was given up: its last failure is red, not amber.
+    is_dead: bool,
+) -> impl IntoView {
+    let last = attempts.len().saturating_sub(1);
+    view! {
+        <ol class="tl">
+            {attempts
+                .into_iter()
+                .enumerate()
+                .rev()
+                .map(|(at, attempt)| {
+                    let tone = tone(attempt.outcome, is_dead && at == last);
+                    let headline = headline(&attempt);
+                    let after = attempt.duration_ms.map(|ms| format!(" after {}", format::milliseconds(ms.into())));
+                    let detail = detail(&attempt);
+                    let wait = wait(&attempt);
+                    view! {
+                        <li class=format!("try {}", tone.class())>
+                            <span class="knob">
+                                <span class="sr-only">"Attempt "</span>
+                                {attempt.attempt}
+                            </span>
+                            <span class="when">
+                                {attempt.started_at.map(|at| view! { <Instant at=at now=now /> })}
+                            </span>
+                            <div class="what">
+                                <b>{headline}</b>
+                                {after}
+                                {detail.map(|text| view! { <p>{text}</p> })}
+                            </div>
+                            <span class="end"></span>
+                            {wait.map(|text| view! { <div class="wait">{text}</div> })}
+                        </li>
+                    }
+                })
+                .collect_view()}
+        </ol>
+    }
+}
+
+const fn tone(outcome: AttemptOutcome, is_final: bool) -> Tone {
+    match outcome {
+        AttemptOutcome::Running => Tone::Processing,
+        AttemptOutcome::Completed => Tone::Delivered,
+        AttemptOutcome::Lost => Tone::Limited,
+        AttemptOutcome::Failed | AttemptOutcome::TimedOut => {
+            if is_final { Tone::Failed } else { Tone::Retrying }
+        }
+    }
+}
+
+fn headline(attempt: &Attempt) -> String {
+    if let Some(status) = attempt.response_status {
+        return format!("{status} {}", reason_phrase(status)).trim_end().to_owned();
+    }
+    match attempt.outcome {
+        AttemptOutcome::Running => "Is being tried".to_owned(),
+        AttemptOutcome::Completed => "Completed".to_owned(),
+        AttemptOutcome::TimedOut => "Timed out".to_owned(),
+        AttemptOutcome::Lost => "The worker vanished".to_owned(),
+        AttemptOutcome::Failed => first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned()),
+    }
+}
+
+/// What they said, and who heard it.
+fn detail(attempt: &Attempt) -> Option<String> {
+    let said = attempt.response_excerpt.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let said = said.map(|text| format!("“{text}”")).or_else(|| {
+        let has_status = attempt.response_status.is_some() || attempt.outcome == AttemptOutcome::TimedOut;
+        attempt.error_message.clone().filter(|_| has_status && attempt.outcome != AttemptOutcome::Completed)
+    });
+    let worker = attempt.worker_id.map(|id| format!("worker {}", short(&id.to_string())));
+    let parts: Vec<_> = said.into_iter().chain(worker).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn wait(attempt: &Attempt) -> Option<String> {
+    let ms = attempt.next_wait_ms?;
+    let length = format::milliseconds(ms);
+    Some(match &attempt.next_wait_reason {
+        Some(reason) => format!("next wait {length}: {reason}"),
+        None => format!("next wait {length}"),
+    })
+}
+
+fn first_line(text: Option<&str>) -> Option<String> {
+    text.and_then(|text| text.lines().next()).map(str::to_owned).filter(|line| !line.is_empty())
+}
+
+/// The end of a UUIDv7 tells two apart; its beginning is the time and alike.
+fn short(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
+}
+
+/// The words of RFC 9110 and 6585 for the answers a receiver gives.
+const fn reason_phrase(status: i16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        425 => "Too Early",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed() -> Attempt {
+        Attempt {
+            attempt: 1,
+            worker_id: None,
+            started_at: None,
+            finished_at: None,
+            outcome: AttemptOutcome::Failed,
+            error_kind: None,
+            error_message: Some("connection reset by peer\nwhile reading".to_owned()),
+            response_status: None,
+            response_excerpt: None,
+            duration_ms: Some(300),
+            next_wait_ms: None,
+            next_wait_reason: None,
+        }
+    }
+
+    #[test]
+    fn the_headline_is_what_came_back() {
+        assert_eq!(headline(&failed()), "connection reset by peer");
+        assert_eq!(headline(&Attempt { response_status: Some(503), ..failed() }), "503 Service Unavailable");
+        assert_eq!(headline(&Attempt { response_status: Some(599), ..failed() }), "599");
+        assert_eq!(headline(&Attempt { outcome: AttemptOutcome::TimedOut, ..failed() }), "Timed out");
+    }
+
+    #[test]
+    fn a_wait_says_why_it_is_that_long() {
+        let attempt = Attempt {
+            next_wait_ms: Some(180_000),
+            next_wait_reason: Some("lengthened by their Retry-After: 180".to_owned()),
+            ..failed()
+        };
+        assert_eq!(wait(&attempt).as_deref(), Some("next wait 3 m: lengthened by their Retry-After: 180"));
+    }
+
+    #[test]
+    fn their_words_are_quoted() {
+        let attempt = Attempt {
+            response_status: Some(503),
+            response_excerpt: Some("upstream timed out".to_owned()),
+            ..failed()
+        };
+        assert_eq!(detail(&attempt).as_deref(), Some("“upstream timed out”"));
+    }
+}

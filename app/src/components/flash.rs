@@ -1,0 +1,210 @@
+//! What just happened, carried by the address the form redirects to: a word and numbers, never free text, so that no
+//! crafted link can put words into our mouth.
+
+use crate::{
+    format::{self, count},
+    state::page_url::{self, PageUrl},
+    ui::{Glyph, Notice, Tone},
+};
+use leptos::prelude::*;
+
+/// Every outcome a form can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flash {
+    Requeued,
+    Cancelled,
+    Purged,
+    Started,
+    Paused,
+    Resumed,
+    LimitsSaved,
+    ResyncStarted,
+    ResyncPaused,
+    ResyncResumed,
+    ResyncCancelled,
+    SignedOut,
+    CountChanged,
+    BadCredentials,
+    TooManyTries,
+    NothingChosen,
+    Gone,
+    Forbidden,
+    Conflict,
+    TooSoon,
+    Invalid,
+    Unavailable,
+    Broken,
+}
+
+impl Flash {
+    const ALL: [Self; 23] = [
+        Self::Requeued,
+        Self::Cancelled,
+        Self::Purged,
+        Self::Started,
+        Self::Paused,
+        Self::Resumed,
+        Self::LimitsSaved,
+        Self::ResyncStarted,
+        Self::ResyncPaused,
+        Self::ResyncResumed,
+        Self::ResyncCancelled,
+        Self::SignedOut,
+        Self::CountChanged,
+        Self::BadCredentials,
+        Self::TooManyTries,
+        Self::NothingChosen,
+        Self::Gone,
+        Self::Forbidden,
+        Self::Conflict,
+        Self::TooSoon,
+        Self::Invalid,
+        Self::Unavailable,
+        Self::Broken,
+    ];
+
+    /// The word in the address.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requeued => "requeued",
+            Self::Cancelled => "cancelled",
+            Self::Purged => "purged",
+            Self::Started => "started",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::LimitsSaved => "limits-saved",
+            Self::ResyncStarted => "resync-started",
+            Self::ResyncPaused => "resync-paused",
+            Self::ResyncResumed => "resync-resumed",
+            Self::ResyncCancelled => "resync-cancelled",
+            Self::SignedOut => "signed-out",
+            Self::CountChanged => "count-changed",
+            Self::BadCredentials => "bad-credentials",
+            Self::TooManyTries => "too-many-tries",
+            Self::NothingChosen => "nothing-chosen",
+            Self::Gone => "gone",
+            Self::Forbidden => "forbidden",
+            Self::Conflict => "conflict",
+            Self::TooSoon => "too-soon",
+            Self::Invalid => "invalid",
+            Self::Unavailable => "unavailable",
+            Self::Broken => "broken",
+        }
+    }
+
+    fn find(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|flash| flash.as_str() == word)
+    }
+
+    const fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::NothingChosen
+                | Self::CountChanged
+                | Self::BadCredentials
+                | Self::TooManyTries
+                | Self::Gone
+                | Self::Forbidden
+                | Self::Conflict
+                | Self::TooSoon
+                | Self::Invalid
+                | Self::Unavailable
+                | Self::Broken
+        )
+    }
+
+    fn sentence(self, n: i64) -> String {
+        let jobs = || format::counted(n, "job", "jobs");
+        match self {
+            Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
+            Self::Cancelled => format!("{} cancelled.", jobs()),
+            Self::Purged => format!("{} purged.", format::counted(n, "dead letter", "dead letters")),
+            Self::Started => format!("{} being worked on in the background.", if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }),
+            Self::Paused => "Paused. Its jobs are kept and wait.".to_owned(),
+            Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
+            Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
+            Self::ResyncStarted => "Re-sync started.".to_owned(),
+            Self::ResyncPaused => "Re-sync paused: no further jobs are made.".to_owned(),
+            Self::ResyncResumed => "Re-sync resumed.".to_owned(),
+            Self::ResyncCancelled => "Re-sync cancelled, and its waiting jobs with it.".to_owned(),
+            Self::SignedOut => "You are signed out.".to_owned(),
+            Self::CountChanged => "More match by now than were named. Nothing was changed; look again.".to_owned(),
+            Self::BadCredentials => "E-mail address and password do not belong together.".to_owned(),
+            Self::TooManyTries => format!("Too many tries: wait {} and try again.", format::age_seconds(n)),
+            Self::NothingChosen => "Nothing was chosen: tick the rows first.".to_owned(),
+            Self::Gone => "That is not there any more.".to_owned(),
+            Self::Forbidden => "Your role does not allow that.".to_owned(),
+            Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
+            Self::TooSoon => format!("Too soon after the last one: try again in {}.", format::age_seconds(n)),
+            Self::Invalid => "Nothing was changed: a value is outside of what is accepted.".to_owned(),
+            Self::Unavailable => "The database does not answer. Nothing was changed; try again in a moment.".to_owned(),
+            Self::Broken => "That failed on our side. Nothing was changed; the cause is in the log.".to_owned(),
+        }
+    }
+
+    /// The address that shows it: the one the form came from, settled.
+    pub fn on(self, back: PageUrl, n: i64, skipped: i64) -> PageUrl {
+        let url = back.settled().without("ids[]").with("notice", self.as_str());
+        let url = if n == 1 { url } else { url.with("count", n) };
+        if skipped > 0 { url.with("skipped", skipped) } else { url }
+    }
+}
+
+/// An outcome with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Which.
+    pub flash: Flash,
+    /// How many, or how long.
+    pub n: i64,
+    /// How many were left out.
+    pub skipped: i64,
+}
+
+impl From<Flash> for Outcome {
+    fn from(flash: Flash) -> Self {
+        Self { flash, n: 1, skipped: 0 }
+    }
+}
+
+/// The line above a page's content, when its address carries an outcome.
+#[component]
+pub fn FlashBar() -> impl IntoView {
+    let url = page_url::current();
+    move || {
+        let url = url.get();
+        let flash = url.get("notice").and_then(Flash::find)?;
+        let number = |name| url.get(name).and_then(|n| n.parse::<i64>().ok());
+        let mut text = flash.sentence(number("count").unwrap_or(1).max(0));
+        if let Some(skipped) = number("skipped").filter(|n| *n > 0) {
+            text.push_str(&format!(" {} skipped: not in a state that allows it any more.", count(skipped)));
+        }
+        let (tone, glyph) =
+            if flash.is_refusal() { (Tone::Failed, Glyph::Alert) } else { (Tone::Delivered, Glyph::Check) };
+        Some(view! { <Notice tone=tone glyph=glyph text=text dismiss=url.settled().to_string() /> })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_is_found_by_its_word_and_says_a_sentence() {
+        for flash in Flash::ALL {
+            assert_eq!(Flash::find(flash.as_str()), Some(flash));
+            assert!(flash.sentence(2).ends_with('.'), "{flash:?}");
+        }
+        assert_eq!(Flash::find("<script>"), None);
+    }
+
+    #[test]
+    fn the_address_keeps_its_filters_and_loses_question_and_choice() {
+        let back = PageUrl::parse("/dead-letters?error=503&confirm=purge&ids%5B%5D=1&ids%5B%5D=2");
+        assert_eq!(
+            Flash::Purged.on(back, 2, 1).to_string(),
+            "/dead-letters?error=503&notice=purged&count=2&skipped=1"
+        );
+        assert_eq!(Flash::Requeued.sentence(1), "1 job requeued, with all attempts anew.");
+    }
+}

@@ -1,0 +1,194 @@
+//! The console around every page: navigation, who is signed in, theme, and the place for what just happened.
+
+use super::{FlashBar, ThemeSwitch};
+use crate::{
+    calls::{
+        error::CallError,
+        session::{Session, SignOut, load_session},
+        stats::load_gauges,
+    },
+    format,
+    state::{clock, live, page_url},
+    ui::{Glyph, Icon, Link, PostForm},
+};
+use leptos::prelude::*;
+use leptos_router::components::Outlet;
+use model::stats::Snapshot;
+
+/// The reader, loaded once: pages wait for it beside their own data.
+#[derive(Clone, Copy)]
+pub struct Reader(Resource<Result<Session, CallError>>);
+
+impl Reader {
+    /// The reader of the page around.
+    pub fn current() -> Self {
+        use_context::<Self>().unwrap_or_else(|| Self(Resource::new_blocking(|| (), |()| load_session())))
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// Without a session, or with a role that opens no console.
+    pub async fn get(self) -> Result<Session, CallError> {
+        self.0.await
+    }
+}
+
+/// Side navigation and page.
+#[component]
+pub fn Frame() -> impl IntoView {
+    let reader = Reader::current();
+    provide_context(reader);
+    let first = Resource::new_blocking(|| (), |()| load_gauges());
+    let live = live::provide();
+    clock::provide();
+    view! {
+        <a class="skip" href="#content">
+            "Skip to content"
+        </a>
+        <div class="shell">
+            <nav class="side" aria-label="Main">
+                <Link href="/" class="brand">
+                    <Mark />
+                    "Headgate"
+                </Link>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        let snapshot = first.await.ok();
+                        let counts = Signal::derive(move || live.snapshot().get().or_else(|| snapshot.clone()));
+                        view! { <Navigation counts=counts /> }
+                    })}
+                </Suspense>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        reader.get().await.ok().map(|session| view! { <Foot session=session /> })
+                    })}
+                </Suspense>
+            </nav>
+            <main class="main" id="content" tabindex="-1">
+                <FlashBar />
+                <Outlet />
+            </main>
+        </div>
+    }
+}
+
+/// The brand's mark: a gate in a channel.
+#[component]
+pub fn Mark() -> impl IntoView {
+    view! {
+        <svg
+            width="20"
+            height="20"
+            viewBox="0 0 24 24"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="2.2"
+            stroke-linecap="round"
+            aria-hidden="true"
+        >
+            <path d="M4 3v18M20 3v18M4 7h16M9 7v7M15 7v7M4 18c3-3 5-3 8 0s5 3 8 0" />
+        </svg>
+    }
+}
+
+#[component]
+fn Navigation(counts: Signal<Option<Snapshot>>) -> impl IntoView {
+    let number = move |read: fn(&Snapshot) -> i64| {
+        Signal::derive(move || counts.with(|s| s.as_ref().map(read)).unwrap_or_default())
+    };
+    let none = Signal::stored(0);
+    view! {
+        <ul>
+            <Entry href="/" glyph=Glyph::Grid label="Overview" count=none />
+        </ul>
+        <h2>"Watch"</h2>
+        <ul>
+            <Entry
+                href="/integrations"
+                glyph=Glyph::Plug
+                label="Integrations"
+                count=number(|s| i64::try_from(s.integrations.len()).unwrap_or(i64::MAX))
+            />
+        </ul>
+        <h2>"Work"</h2>
+        <ul>
+            <Entry href="/jobs" glyph=Glyph::List label="Jobs" count=none />
+            <Entry
+                href="/dead-letters"
+                glyph=Glyph::Skull
+                label="Dead letters"
+                count=number(|s| s.totals.dead_letters)
+                is_hot=true
+            />
+            <Entry href="/resyncs" glyph=Glyph::Sync label="Re-syncs" count=none />
+        </ul>
+    }
+}
+
+#[component]
+fn Entry(
+    href: &'static str,
+    glyph: Glyph,
+    label: &'static str,
+    count: Signal<i64>,
+    /// A count that should be zero.
+    #[prop(optional)]
+    is_hot: bool,
+) -> impl IntoView {
+    let url = page_url::current();
+    let is_current = Memo::new(move |_| {
+        let here = url.with(|url| url.path().to_owned());
+        here == href || (href != "/" && here.strip_prefix(href).is_some_and(|rest| rest.starts_with('/')))
+    });
+    view! {
+        <li>
+            <Link href=href class="nav" is_current=is_current>
+                <Icon glyph=glyph size="w-[15px] h-[15px]" />
+                {label}
+                {move || {
+                    let n = count.get();
+                    (n > 0)
+                        .then(|| {
+                            view! {
+                                <span class=if is_hot { "count hot" } else { "count" }>{format::count(n)}</span>
+                            }
+                        })
+                }}
+            </Link>
+        </li>
+    }
+}
+
+#[component]
+fn Foot(session: Session) -> impl IntoView {
+    let sign_out = ServerAction::<SignOut>::new();
+    let initials: String = session.name.chars().filter(|c| c.is_alphanumeric()).take(2).collect::<String>().to_uppercase();
+    view! {
+        <div class="foot">
+            <div class="who flex items-center gap-[9px] min-w-0">
+                <span class="avatar" aria-hidden="true">
+                    {initials}
+                </span>
+                <span class="min-w-0">
+                    <span class="block truncate" title=session.name.clone()>
+                        {session.name.clone()}
+                    </span>
+                    <span class="block type-caption text-faint">{session.role.as_str()}</span>
+                </span>
+            </div>
+            <div class="flex items-center gap-1">
+                <ThemeSwitch />
+                <PostForm action=sign_out>
+                    <button
+                        type="submit"
+                        class="flex items-center gap-1.5 h-7 px-2 rounded-[7px] type-label font-medium whitespace-nowrap text-muted hover:bg-sunken hover:text-ink"
+                    >
+                        <Icon glyph=Glyph::SignOut />
+                        "Sign out"
+                    </button>
+                </PostForm>
+            </div>
+        </div>
+    }
+}

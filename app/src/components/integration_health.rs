@@ -1,0 +1,245 @@
+//! How an integration is doing, judged from its gauges: a word, a sentence with the number that matters, and how
+//! bad it is compared with the others.
+
+use super::rich_text::foreign;
+use crate::{
+    format,
+    ui::{Glyph, Pill, Tone},
+};
+use leptos::prelude::*;
+use model::{integration::IntegrationState, stats::IntegrationGauge};
+
+/// A judgement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Colour family.
+    pub tone: Tone,
+    /// Icon.
+    pub glyph: Glyph,
+    /// One or two words.
+    pub word: &'static str,
+    /// What is wrong and what follows, `**strong**` where it matters.
+    pub sentence: String,
+    /// 0 is fine; from [`Health::ATTENTION`] on somebody should look.
+    pub severity: u8,
+}
+
+impl Health {
+    /// The least severity that belongs on the overview's list.
+    pub const ATTENTION: u8 = 30;
+
+    /// Judges one integration at the moment of its gauges. The first rule that fits speaks.
+    pub fn of(gauge: &IntegrationGauge, at: chrono::DateTime<chrono::Utc>) -> Self {
+        let waiting = gauge.backlog + gauge.to_be_retried;
+        let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
+        let failing = if tried > 0 { gauge.failed_per_minute as f64 / tried as f64 } else { 0.0 };
+        if gauge.state == IntegrationState::Disabled {
+            return Self::new(Tone::Paused, Glyph::Ban, "Switched off", 5, reason(gauge, "Changes make no jobs"));
+        }
+        if gauge.state == IntegrationState::Paused {
+            let kept = format!("{}. **{}** kept until it is resumed.", paused_because(gauge), jobs_are(waiting));
+            return Self::new(Tone::Paused, Glyph::Pause, "Paused", if waiting > 0 { 40 } else { 10 }, kept);
+        }
+        if let Some(until) = gauge.held_until.filter(|until| *until > at) {
+            let text = format!(
+                "They answered 429 and asked for quiet until **{}**. **{}** held in place, no attempts burnt.",
+                format::clock(until, at),
+                jobs_are(waiting),
+            );
+            return Self::new(Tone::Limited, Glyph::Gauge, "Throttled by them", 60, text);
+        }
+        if tried > 0 && gauge.delivered_per_minute == 0 {
+            let text = format!("Nothing got through in the last minute: {}.{}", last_answer(gauge), remains(gauge));
+            return Self::new(Tone::Failed, Glyph::Cross, "Failing", 90, text);
+        }
+        if failing >= 0.3 {
+            let text = format!(
+                "**{}** of {} attempts in the last minute failed: {}.{}",
+                format::count(gauge.failed_per_minute),
+                format::count(tried),
+                last_answer(gauge),
+                remains(gauge),
+            );
+            return Self::new(Tone::Failed, Glyph::Alert, "Many fail", 80, text);
+        }
+        if let Some(limit) = gauge.rate_limit.filter(|l| gauge.backlog > 0 && f64::from(l.used) >= 0.9 * f64::from(l.limit)) {
+            let text = format!(
+                "Limit {} fully used. Backlog **{}**{}.",
+                format::limit(limit.limit.into(), limit.per_seconds.into()),
+                format::count(gauge.backlog),
+                drains(gauge),
+            );
+            return Self::new(Tone::Limited, Glyph::Gauge, "At its limit", 50, text);
+        }
+        if gauge.backlog > 0 && gauge.processing >= i64::from(gauge.max_concurrency) {
+            let text = format!(
+                "All **{}** slots are in use. Backlog **{}**{}.",
+                format::count(gauge.max_concurrency.into()),
+                format::count(gauge.backlog),
+                drains(gauge),
+            );
+            return Self::new(Tone::Processing, Glyph::Sync, "At full width", 35, text);
+        }
+        if gauge.to_be_retried > 0 {
+            let text = format!(
+                "**{}** for another attempt. Last failure: {}.",
+                if gauge.to_be_retried == 1 { "1 job waits".to_owned() } else { format!("{} jobs wait", format::count(gauge.to_be_retried)) },
+                last_answer(gauge),
+            );
+            return Self::new(Tone::Retrying, Glyph::Clock, "Retrying", 30, text);
+        }
+        if gauge.dead_letters > 0 && gauge.backlog == 0 {
+            let text = format!(
+                "**{}** will not be tried again by themselves. Last failure: {}.",
+                format::counted(gauge.dead_letters, "dead letter", "dead letters"),
+                last_answer(gauge),
+            );
+            return Self::new(Tone::Failed, Glyph::Skull, "Dead letters", 32, text);
+        }
+        if gauge.backlog > 0 || gauge.processing > 0 {
+            let text = format!("**{}** on the way{}.", jobs_are(gauge.backlog + gauge.processing), drains(gauge));
+            return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
+        }
+        Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Everything is there.".to_owned())
+    }
+
+    fn new(tone: Tone, glyph: Glyph, word: &'static str, severity: u8, sentence: String) -> Self {
+        Self { tone, glyph, word, sentence, severity }
+    }
+
+    /// Whether somebody should look.
+    pub fn needs_attention(&self) -> bool {
+        self.severity >= Self::ATTENTION
+    }
+}
+
+fn paused_because(gauge: &IntegrationGauge) -> String {
+    match gauge.state_reason.as_deref() {
+        Some(reason) if !reason.is_empty() => foreign(reason.trim_end_matches('.')),
+        _ => "Paused by hand".to_owned(),
+    }
+}
+
+fn reason(gauge: &IntegrationGauge, otherwise: &str) -> String {
+    let text = gauge.state_reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(otherwise);
+    format!("{}.", foreign(text.trim_end_matches('.')))
+}
+
+fn jobs_are(n: i64) -> String {
+    if n == 1 { "1 job is".to_owned() } else { format!("{} jobs are", format::count(n)) }
+}
+
+fn last_answer(gauge: &IntegrationGauge) -> String {
+    gauge.last_error.as_ref().map_or_else(
+        || "no answer is on record".to_owned(),
+        |error| foreign(error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.')),
+    )
+}
+
+fn remains(gauge: &IntegrationGauge) -> String {
+    let waiting = gauge.backlog + gauge.to_be_retried;
+    if waiting == 0 { String::new() } else { format!(" **{}** waiting.", jobs_are(waiting)) }
+}
+
+fn drains(gauge: &IntegrationGauge) -> String {
+    gauge.eta_seconds.map_or_else(String::new, |eta| format!(" drains in about **{}**", format::eta(eta)))
+}
+
+/// The judgement's word as a pill.
+#[component]
+pub fn HealthBadge(
+    /// The judgement.
+    #[prop(into)]
+    health: Signal<Health>,
+) -> impl IntoView {
+    view! {
+        <Pill
+            tone=Signal::derive(move || health.with(|h| h.tone))
+            glyph=Signal::derive(move || health.with(|h| h.glyph))
+            label=Signal::derive(move || health.with(|h| h.word.to_owned()))
+        />
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::{DateTime, TimeDelta, Utc};
+    use model::{
+        id::{AppId, IntegrationId},
+        integration::IntegrationType,
+        rate_limit::RateLimitUse,
+        sync_status::LastError,
+    };
+
+    fn noon() -> DateTime<Utc> {
+        "2026-11-20T12:00:00Z".parse().expect("a time")
+    }
+
+    fn calm() -> IntegrationGauge {
+        IntegrationGauge {
+            integration_id: IntegrationId::generate(),
+            app_id: AppId::generate(),
+            app_name: "Acme".to_owned(),
+            name: "Warehouse".to_owned(),
+            integration_type: IntegrationType::Webhook,
+            state: IntegrationState::Active,
+            state_reason: None,
+            backlog: 0,
+            processing: 0,
+            max_concurrency: 50,
+            to_be_retried: 0,
+            dead_letters: 0,
+            retry_pyramid: vec![],
+            delivered_per_minute: 0,
+            failed_per_minute: 0,
+            oldest_pending_age_seconds: None,
+            eta_seconds: None,
+            rate_limit: None,
+            held_until: None,
+            last_success_at: None,
+            last_error: Some(LastError { at: noon(), message: "503 Service Unavailable".to_owned(), response_status: Some(503) }),
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_speaks() {
+        type Change = fn(&mut IntegrationGauge);
+        let cases: [(&str, Change); 10] = [
+            ("In sync", |_| ()),
+            ("Syncing", |g| g.backlog = 3),
+            ("Retrying", |g| g.to_be_retried = 3),
+            ("Dead letters", |g| g.dead_letters = 3),
+            ("At full width", |g| (g.backlog, g.processing) = (9, 50)),
+            ("At its limit", |g| {
+                g.backlog = 9;
+                g.rate_limit = Some(RateLimitUse { limit: 10, used: 10, per_seconds: 1 });
+            }),
+            ("Many fail", |g| (g.delivered_per_minute, g.failed_per_minute) = (5, 5)),
+            ("Failing", |g| g.failed_per_minute = 1),
+            ("Throttled by them", |g| g.held_until = Some(noon() + TimeDelta::seconds(9))),
+            ("Paused", |g| g.state = IntegrationState::Paused),
+        ];
+        for (word, change) in cases {
+            let mut gauge = calm();
+            change(&mut gauge);
+            assert_eq!(Health::of(&gauge, noon()).word, word);
+        }
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_cause_and_what_waits() {
+        let gauge = IntegrationGauge { failed_per_minute: 4, backlog: 1_204, ..calm() };
+        let health = Health::of(&gauge, noon());
+        assert_eq!(
+            health.sentence,
+            "Nothing got through in the last minute: 503 Service Unavailable. **1,204 jobs are** waiting."
+        );
+        assert!(health.needs_attention());
+    }
+
+    #[test]
+    fn being_in_sync_needs_nobody() {
+        assert!(!Health::of(&calm(), noon()).needs_attention());
+    }
+}

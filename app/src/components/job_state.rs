@@ -1,0 +1,63 @@
+//! The one table of job states: colour, icon and word for badges, chips and charts.
+
+use crate::ui::{Glyph, Pill, Tone};
+use leptos::prelude::*;
+use model::job::JobStatus;
+
+/// How a state looks and reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobStateLook {
+    /// Colour family.
+    pub tone: Tone,
+    /// Icon.
+    pub glyph: Glyph,
+    /// The word.
+    pub word: &'static str,
+}
+
+impl JobStateLook {
+    /// The table.
+    pub const fn of(status: JobStatus) -> Self {
+        let (tone, glyph, word) = match status {
+            JobStatus::Pending => (Tone::Waiting, Glyph::Clock, "Pending"),
+            JobStatus::Processing => (Tone::Processing, Glyph::Sync, "Processing"),
+            JobStatus::ToBeRetried => (Tone::Retrying, Glyph::Clock, "To be retried"),
+            JobStatus::Retrying => (Tone::Retrying, Glyph::Sync, "Retrying"),
+            JobStatus::Completed => (Tone::Delivered, Glyph::Check, "Completed"),
+            JobStatus::Failed => (Tone::Failed, Glyph::Skull, "Failed"),
+            JobStatus::Cancelled => (Tone::Paused, Glyph::Ban, "Cancelled"),
+        };
+        Self { tone, glyph, word }
+    }
+}
+
+/// A job's state as a pill.
+#[component]
+pub fn JobStateBadge(
+    /// The state; a signal, so that a live row changes in place.
+    #[prop(into)]
+    status: Signal<JobStatus>,
+) -> impl IntoView {
+    let look = Signal::derive(move || JobStateLook::of(status.get()));
+    view! {
+        <Pill
+            tone=Signal::derive(move || look.get().tone)
+            glyph=Signal::derive(move || look.get().glyph)
+            label=Signal::derive(move || look.get().word.to_owned())
+        />
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_states_look_the_same() {
+        for (at, one) in JobStatus::ALL.into_iter().enumerate() {
+            for other in JobStatus::ALL.into_iter().skip(at + 1) {
+                assert_ne!(JobStateLook::of(one), JobStateLook::of(other));
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Why a job is not running, or when it will: the verdict in words, then every gate, open or closed.
+
+use super::{JobStateLook, RichText, rich_text::foreign};
+use crate::{
+    format,
+    state::clock,
+    ui::{Glyph, Icon},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    job::{Job, JobStatus},
+    rules::explain::{Explanation, Reason, ReasonCode},
+    stats::IntegrationGauge,
+};
+
+/// The verdict's card.
+#[component]
+pub fn JobVerdict(
+    /// The job.
+    job: Job,
+    /// What the engine says about it.
+    explanation: Explanation,
+    /// Its integration's gauges, for the open gates' numbers.
+    gauge: Option<IntegrationGauge>,
+    /// The moment of all that.
+    as_of: DateTime<Utc>,
+    /// Buttons beside the verdict.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let tone = JobStateLook::of(job.status).tone;
+    let is_waiting = matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
+    let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref()));
+    let text = remark(&job, &explanation);
+    view! {
+        <section class=format!("card {}", tone.class()) aria-label="Verdict">
+            <div class="verdict">
+                <div>
+                    <b class="say">{move || headline(&job, &explanation, now.get())}</b>
+                    <p>
+                        <RichText text=text />
+                    </p>
+                </div>
+                {children.map(|children| view! { <div class="act flex flex-wrap gap-1.5">{children()}</div> })}
+            </div>
+            {gates
+                .map(|gates| {
+                    let gates = gates
+                        .into_iter()
+                        .map(|gate| {
+                            let until = gate.until;
+                            let class = if gate.is_open { "gate" } else { "gate stop" };
+                            let glyph = if gate.is_open { Glyph::Check } else { Glyph::Clock };
+                            let says = if gate.is_open { "open: " } else { "closed: " };
+                            view! {
+                                <div class=class>
+                                    <span>
+                                        <Icon glyph=glyph size="w-[13px] h-[13px]" />
+                                        {gate.name}
+                                    </span>
+                                    <p>
+                                        <span class="sr-only">{says}</span>
+                                        {gate.detail}
+                                        {move || {
+                                            until
+                                                .map(|at| {
+                                                    format!(
+                                                        " until {}, {}",
+                                                        format::clock(at, now.get()),
+                                                        format::relative(at, now.get()),
+                                                    )
+                                                })
+                                        }}
+                                    </p>
+                                </div>
+                            }
+                        })
+                        .collect_view();
+                    view! { <div class="gates">{gates}</div> }
+                })}
+        </section>
+    }
+}
+
+/// One gate between the job and its next attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Gate {
+    name: &'static str,
+    is_open: bool,
+    detail: String,
+    until: Option<DateTime<Utc>>,
+}
+
+/// All gates in the order a job meets them; what the engine did not name is open.
+fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
+    use ReasonCode::{
+        BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, HeldByReceiver, IntegrationDisabled,
+        IntegrationPaused, NoWorker, RateLimited, Scheduled, WaitingRetry,
+    };
+    let slots = gauge.map_or_else(
+        || "free".to_owned(),
+        |g| format!("{} of {} in use", format::count(g.processing), format::count(g.max_concurrency.into())),
+    );
+    let limit = gauge.and_then(|g| g.rate_limit).map_or_else(
+        || "no limit".to_owned(),
+        |l| format!("{} of {}", format::count(l.used.into()), format::limit(l.limit.into(), l.per_seconds.into())),
+    );
+    let table: [(&'static str, &[ReasonCode], String); 8] = [
+        ("Integration", &[IntegrationDisabled, IntegrationPaused, CircuitOpen], "active".to_owned()),
+        ("Time", &[Scheduled, WaitingRetry], "it is due".to_owned()),
+        ("Order", &[BehindSerializeKey], "first of its key".to_owned()),
+        ("Their side", &[HeldByReceiver], "asked for no quiet".to_owned()),
+        ("Rate limit", &[RateLimited], limit),
+        ("Concurrency", &[ConcurrencyFull], slots),
+        ("Workers", &[NoWorker], "at work".to_owned()),
+        ("Queue", &[BehindInQueue], "nothing ahead".to_owned()),
+    ];
+    table
+        .into_iter()
+        .map(|(name, codes, open)| match reasons.iter().find(|reason| codes.contains(&reason.code)) {
+            Some(reason) => Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until },
+            None => Gate { name, is_open: true, detail: open, until: None },
+        })
+        .collect()
+}
+
+fn closed_in_words(reason: &Reason) -> String {
+    match reason.code {
+        ReasonCode::WaitingRetry => "next attempt".to_owned(),
+        ReasonCode::Scheduled => "scheduled".to_owned(),
+        ReasonCode::HeldByReceiver => "quiet asked for (429)".to_owned(),
+        ReasonCode::RateLimited => "used up".to_owned(),
+        ReasonCode::IntegrationPaused => "paused".to_owned(),
+        ReasonCode::IntegrationDisabled => "switched off".to_owned(),
+        _ => reason.detail.trim_end_matches('.').to_owned(),
+    }
+}
+
+/// The verdict in one sentence.
+fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
+    let at = |at: Option<DateTime<Utc>>| {
+        at.map_or_else(String::new, |at| format!(" at {}, {}", format::clock(at, now), format::relative(at, now)))
+    };
+    match job.status {
+        JobStatus::Processing => format!("Is being processed: attempt {} of {} began{}.", job.attempt, job.max_attempts, at(job.started_at)),
+        JobStatus::Completed if job.outcome.as_deref() == Some("unchanged") => {
+            format!("Completed{}, without a request: the record was in sync already.", at(job.completed_at))
+        }
+        JobStatus::Completed => format!("Completed{}, in {}.", at(job.completed_at), attempts(job.attempt)),
+        JobStatus::Failed => format!("Given up{} after {}.", at(job.failed_at), attempts(job.attempt)),
+        JobStatus::Cancelled => format!("Cancelled{}.", at(job.cancelled_at)),
+        JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying => waiting(job, explanation, now),
+    }
+}
+
+fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
+    let next = ordinal(job.attempt + 1);
+    let Some(first) = explanation.reasons.first() else {
+        return format!("Its {next} attempt begins at once: nothing holds it.");
+    };
+    match (first.code, explanation.runs_at) {
+        (ReasonCode::WaitingRetry | ReasonCode::Scheduled, Some(at)) => {
+            let (clock, relative) = (format::clock(at, now), format::relative(at, now));
+            if at <= now {
+                format!("Its {next} attempt is due since {clock}.")
+            } else {
+                format!("Waits for its {next} attempt at {clock}, {relative}.")
+            }
+        }
+        _ => format!("Waits for its {next} attempt. {}", first.detail),
+    }
+}
+
+/// What stands behind the verdict.
+fn remark(job: &Job, explanation: &Explanation) -> String {
+    let error = job.error_message.as_deref().and_then(|text| text.lines().next()).map(|text| foreign(text.trim_end_matches('.')));
+    let others: Vec<_> = explanation.reasons.iter().skip(1).map(|reason| reason.detail.clone()).collect();
+    match (job.status, error) {
+        (JobStatus::Failed, Some(error)) => format!("{error}. It will not be tried again by itself: requeue it once the cause is mended."),
+        (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) if others.is_empty() => {
+            format!("Last attempt: **{error}**. Nothing else holds it.")
+        }
+        (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) => {
+            format!("Last attempt: **{error}**. Besides: {}", others.join(" "))
+        }
+        (JobStatus::Cancelled, _) => job.outcome.as_deref().map_or_else(String::new, |why| foreign(&format!("Why: {why}."))),
+        _ => others.join(" "),
+    }
+}
+
+fn attempts(n: i16) -> String {
+    format::counted(n.into(), "attempt", "attempts")
+}
+
+fn ordinal(n: i16) -> String {
+    let suffix = match (n % 100, n % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_read_as_people_say_them() {
+        for (n, want) in [(1, "1st"), (2, "2nd"), (3, "3rd"), (5, "5th"), (11, "11th"), (12, "12th"), (22, "22nd"), (111, "111th")] {
+            assert_eq!(ordinal(n), want);
+        }
+    }
+
+    #[test]
+    fn the_closed_gate_is_marked_and_the_others_are_open() {
+        let reason = Reason { code: ReasonCode::ConcurrencyFull, detail: "50 of 50 jobs run already.".to_owned(), until: None };
+        let gates = gates(&[reason], None);
+        assert_eq!(gates.len(), 8);
+        let closed: Vec<_> = gates.iter().filter(|gate| !gate.is_open).collect();
+        assert_eq!(closed.len(), 1);
+        assert_eq!((closed[0].name, closed[0].detail.as_str()), ("Concurrency", "50 of 50 jobs run already"));
+    }
+}

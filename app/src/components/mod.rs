@@ -1,0 +1,43 @@
+//! Parts that know Headgate: they take the model's types and say them in words, colours and numbers.
+
+mod attempt_timeline;
+mod attention;
+mod confirm;
+mod delta_diff;
+mod failure;
+mod filter_bar;
+mod flash;
+mod frame;
+mod integration_health;
+mod job_state;
+mod job_verdict;
+mod live_badge;
+mod page_head;
+mod payload;
+mod rate_limit_use;
+mod resync_state;
+mod retry_pyramid;
+mod rich_text;
+mod theme_switch;
+mod throughput_chart;
+
+pub use attempt_timeline::AttemptTimeline;
+pub use attention::Attention;
+pub use confirm::Confirm;
+pub use delta_diff::DeltaDiff;
+pub use failure::Failure;
+pub use filter_bar::{FilterBar, FilterChips};
+pub use flash::{Flash, FlashBar, Outcome};
+pub use frame::{Frame, Mark, Reader};
+pub use integration_health::{Health, HealthBadge};
+pub use job_state::{JobStateBadge, JobStateLook};
+pub use job_verdict::JobVerdict;
+pub use live_badge::LiveBadge;
+pub use page_head::PageHead;
+pub use payload::Payload;
+pub use rate_limit_use::{RateLimitUseMeter, limits_in_words};
+pub use resync_state::{ResyncBadge, ResyncProgress};
+pub use retry_pyramid::RetryPyramid;
+pub use rich_text::RichText;
+pub use theme_switch::ThemeSwitch;
+pub use throughput_chart::ThroughputChart;

@@ -1,0 +1,26 @@
+//! A JSON document to read.
+
+use crate::{format, ui::CopyButton};
+use leptos::prelude::*;
+use serde_json::Value;
+
+/// Indented, scrolling in its own box, with a button that copies it whole.
+#[component]
+pub fn Payload(
+    /// The document.
+    value: Value,
+    /// What it is, for assistive technology.
+    #[prop(into)]
+    label: String,
+) -> impl IntoView {
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let size = format::bytes(text.len() as u64);
+    view! {
+        <pre class="code" tabindex="0" role="region" aria-label=label.clone()>
+            {text.clone()}
+        </pre>
+        <p class="flex items-center gap-1 px-4 pb-3 -mt-2 type-label text-faint">
+            {size} <CopyButton text=text says=format!("Copy {label}") />
+        </p>
+    }
+}

@@ -1,0 +1,270 @@
+//! Dead letters, newest first: filter, tick, requeue, purge.
+
+use super::{causes::Causes, question::Question};
+use crate::{
+    calls::{
+        dead_letters::{DeadLetterList, list_dead_letters},
+        jobs::{Bulk, preview},
+    },
+    components::{Failure, FilterBar, FilterChips, LiveBadge, PageHead, Reader},
+    format,
+    state::{base_path, clock, page_url, page_url::PageUrl, url_filters},
+    ui::{
+        Ago, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Skeleton, Table, Tone,
+    },
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    dead_letter::DeadLetter,
+    operation::{BulkAction, BulkSubject},
+    rules::permission::Permission,
+};
+use std::collections::BTreeMap;
+
+/// The page.
+#[component]
+pub fn DeadLettersPage() -> impl IntoView {
+    let url = page_url::current();
+    let list = Resource::new_blocking(move || url.get().query(), list_dead_letters);
+    let question = Resource::new_blocking(
+        move || url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query())),
+        |(action, query)| async move {
+            match action {
+                Some(action) => Some((action, preview(BulkSubject::DeadLetters, action, query).await)),
+                None => None,
+            }
+        },
+    );
+    let reader = Reader::current();
+    view! {
+        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
+            {move || Suspend::new(async move {
+                let reader = reader.get().await;
+                let may = move |permission| reader.as_ref().is_ok_and(|r| r.may(permission));
+                let rights = Rights { steer: may(Permission::SteerJobs), purge: may(Permission::Purge) };
+                let here = url.get_untracked();
+                match list.await {
+                    Ok(list) => {
+                        let question = question.await;
+                        view! {
+                            <Content list=list url=here.clone() rights=rights />
+                            {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
+                        }
+                            .into_any()
+                    }
+                    Err(error) => view! { <PageHead title="Dead letters" /><Failure error=error /> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+/// What the reader may do here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rights {
+    steer: bool,
+    purge: bool,
+}
+
+#[component]
+fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView {
+    let DeadLetterList { page, groups, snapshot, as_of } = list;
+    let now = clock::now_or(as_of);
+    let names: BTreeMap<_, _> =
+        snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let settled = url.clone().settled();
+    let has_filter = !url_filters::active(&url).is_empty();
+    let is_empty = page.items.is_empty();
+    let matched: i64 = groups.iter().map(|group| group.count).sum();
+    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
+    let shown = format!("{} of {} shown", format::count(page.items.len() as i64), format::count(matched));
+    let ask = |action: &str| settled.clone().with("confirm", action).to_string();
+    let (requeue_all, purge_all) = (ask("requeue"), ask("purge"));
+    let lede = match (is_empty, has_filter) {
+        (true, _) => "Jobs that will not be tried again by themselves.".to_owned(),
+        (false, true) => format!("**{}** with these filters, of **{}** causes", format::counted(matched, "dead letter", "dead letters"), groups.len()),
+        (false, false) => format!("**{}** of **{}** causes: mend the cause, then requeue", format::counted(matched, "dead letter", "dead letters"), groups.len()),
+    };
+    let all = if has_filter { "all that match" } else { "all" };
+    view! {
+        <PageHead title="Dead letters" lede=lede>
+            <LiveBadge as_of=as_of />
+            {(rights.steer && !is_empty)
+                .then(|| view! { <LinkButton href=requeue_all glyph=Glyph::Undo>{format!("Requeue {all}")}</LinkButton> })}
+            {(rights.purge && !is_empty)
+                .then(|| {
+                    view! {
+                        <LinkButton href=purge_all kind=ButtonKind::Danger glyph=Glyph::Trash>
+                            {format!("Purge {all}")}
+                        </LinkButton>
+                    }
+                })}
+        </PageHead>
+        <div class="stack">
+            {(groups.len() > 1)
+                .then(|| view! { <Causes groups=groups names=names.clone() url=url.clone() now=now may_steer=rights.steer /> })}
+            <Card title="One by one" sub="newest first">
+                <FilterBar url=url.clone() path="/dead-letters" snapshot=snapshot.clone() />
+                <FilterChips url=url.clone() shown=&["q", "integration_id", "error"] snapshot=snapshot />
+                {if is_empty {
+                    view! { <Nothing has_filter=has_filter clear=url_filters::cleared(&url).to_string() /> }.into_any()
+                } else {
+                    let rows = page
+                        .items
+                        .into_iter()
+                        .map(|letter| view! { <Row names=names.get(&letter.integration_id).cloned() letter=letter now=now rights=rights /> })
+                        .collect_view();
+                    view! {
+                        <Table label="Dead letters" head=move || head(rights)>
+                            {rows}
+                        </Table>
+                        <Chosen rights=rights back=settled.to_string() />
+                    }
+                        .into_any()
+                }}
+                <Pagination newest=newest older=older shown=shown />
+            </Card>
+        </div>
+    }
+}
+
+fn head(rights: Rights) -> impl IntoView {
+    view! {
+        {rights
+            .steer
+            .then(|| {
+                view! {
+                    <th scope="col">
+                        <span class="sr-only">"Choose"</span>
+                    </th>
+                }
+            })}
+        <th scope="col">"Job"</th>
+        <th scope="col">"Error"</th>
+        <th scope="col">"Integration"</th>
+        <th scope="col" class="n">"Attempts"</th>
+        <th scope="col">"Given up"</th>
+    }
+}
+
+#[component]
+fn Row(
+    letter: DeadLetter,
+    names: Option<(String, String)>,
+    now: Signal<DateTime<Utc>>,
+    rights: Rights,
+) -> impl IntoView {
+    let about = match (&letter.record_type, &letter.record_id) {
+        (Some(kind), Some(id)) => format!("{kind} {id}"),
+        _ => letter.job_type.clone(),
+    };
+    let (integration, app) = names.unwrap_or_else(|| (letter.integration_id.to_string(), String::new()));
+    let error = letter.error_message.lines().next().unwrap_or_default().to_owned();
+    view! {
+        <tr>
+            {rights
+                .steer
+                .then(|| {
+                    view! {
+                        <td>
+                            <CheckField
+                                name="ids[]"
+                                value=letter.id.to_string()
+                                label=format!("Choose {about}")
+                                bare=true
+                                form="chosen"
+                            />
+                        </td>
+                    }
+                })}
+            <td>
+                <Link href=format!("/jobs/{}", letter.job_id) class="font-medium hover:underline">
+                    {about.clone()}
+                </Link>
+                " "
+                <span class="type-label text-faint">{letter.job_type.clone()}</span>
+            </td>
+            <td class="clip" title=letter.error_message.clone()>
+                {error}
+            </td>
+            <td>
+                <Link href=format!("/integrations/{}", letter.integration_id) class="hover:underline">
+                    {integration}
+                </Link>
+                " "
+                <span class="type-label text-faint">{app}</span>
+            </td>
+            <td class="n">{letter.attempts.len()}</td>
+            <td class="text-muted">
+                <Ago at=letter.failed_at now=now />
+            </td>
+        </tr>
+    }
+}
+
+/// What happens to ticked rows. Purging leads to the question by a GET, so that it has an address and a count.
+#[component]
+fn Chosen(rights: Rights, back: String) -> impl IntoView {
+    let bulk = ServerAction::<Bulk>::new();
+    let hidden =
+        HiddenFields::default().with("subject", "dead_letters").with("action", "requeue").with("back", back);
+    rights.steer.then(|| {
+        view! {
+            <PostForm
+                action=bulk
+                id="chosen"
+                class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line"
+                hidden=hidden
+            >
+                <span class="type-label text-muted mr-1">"Ticked rows:"</span>
+                <Button glyph=Glyph::Undo>"Requeue"</Button>
+                {rights
+                    .purge
+                    .then(|| {
+                        view! {
+                            <Button
+                                kind=ButtonKind::Danger
+                                glyph=Glyph::Trash
+                                method="get"
+                                to=base_path::current().join("/dead-letters")
+                                name="confirm"
+                                value="purge"
+                            >
+                                "Purge"
+                            </Button>
+                        }
+                    })}
+            </PostForm>
+        }
+    })
+}
+
+#[component]
+fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
+    if has_filter {
+        view! {
+            <EmptyState
+                glyph=Glyph::Search
+                tone=Tone::Waiting
+                title="No dead letter fits these filters"
+                text="There may be others: clear the filters to see all."
+            >
+                <LinkButton href=clear>"Clear"</LinkButton>
+            </EmptyState>
+        }
+        .into_any()
+    } else {
+        view! {
+            <EmptyState
+                glyph=Glyph::Check
+                tone=Tone::Delivered
+                title="No dead letters"
+                text="Everything that was tried has arrived, or will be tried again by itself."
+            />
+        }
+        .into_any()
+    }
+}

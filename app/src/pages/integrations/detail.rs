@@ -1,0 +1,384 @@
+//! One integration: how it is, what it does, and what can be done about it.
+
+use super::limits_form::LimitsForm;
+use crate::{
+    calls::{
+        integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, StartResync, load_integration},
+        stats::load_throughput,
+    },
+    components::{
+        Failure, Health, HealthBadge, JobStateBadge, LiveBadge, PageHead, Reader, ResyncBadge, ResyncProgress,
+        RetryPyramid, RichText, ThroughputChart, limits_in_words,
+    },
+    format,
+    state::{clock, live, page_url, refresh},
+    ui::{
+        Ago, Button, ButtonKind, Card, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link, LinkButton,
+        PostForm, ProgressBar, Segment, Segmented, SelectField, SelectOption, Skeleton, Table, TextField, Tone,
+    },
+};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+use model::{
+    id::IntegrationId,
+    integration::{Integration, IntegrationState},
+    job::Job,
+    resync::Resync,
+    rules::permission::Permission,
+    stats::{IntegrationGauge, Window},
+};
+use std::time::Duration;
+
+/// The page.
+#[component]
+pub fn IntegrationDetailPage() -> impl IntoView {
+    let params = use_params_map();
+    let url = page_url::current();
+    let asked = Memo::new(move |_| {
+        let id = params.read().get("id").and_then(|id| id.parse::<IntegrationId>().ok());
+        let window = url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default());
+        // A notice means that something was changed: the page asks again.
+        (id, window, url.with(|url| url.get("notice").map(str::to_owned)))
+    });
+    let page = Resource::new_blocking(
+        move || asked.get(),
+        |(id, window, _)| async move {
+            match id {
+                Some(id) => load_integration(id, window).await,
+                None => Err(crate::calls::error::CallError::NotFound),
+            }
+        },
+    );
+    let reader = Reader::current();
+    view! {
+        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
+            {move || Suspend::new(async move {
+                let reader = reader.get().await;
+                let may = move |permission| reader.as_ref().is_ok_and(|r| r.may(permission));
+                let rights = (may(Permission::Configure), may(Permission::Resync));
+                match page.await {
+                    Ok(page) => view! { <Content page=page window=asked.get_untracked().1 rights=rights /> }.into_any(),
+                    Err(error) => view! { <PageHead title="Integrations" /><Failure error=error /> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+#[component]
+fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl IntoView {
+    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, as_of } = page;
+    let id = integration.id;
+    let here = format!("/integrations/{id}");
+    let snapshot = live::current().snapshot();
+    let gauge = Memo::new(move |_| {
+        let newer = snapshot.with(|s| s.as_ref().and_then(|s| s.integrations.iter().find(|g| g.integration_id == id).cloned()));
+        newer.or_else(|| gauge.clone())
+    });
+    let health = Memo::new(move |_| gauge.with(|g| g.as_ref().map(|g| Health::of(g, as_of))));
+    let newer = refresh::every(Duration::from_secs(10), move || load_throughput(window, Some(id)));
+    let chart = Signal::derive(move || newer.get().unwrap_or_else(|| first_chart.clone()));
+    let app_name = gauge.with_untracked(|g| g.as_ref().map(|g| g.app_name.clone())).unwrap_or_default();
+    let crumb = StoredValue::new(app_name.clone());
+    let app_id = integration.app_id;
+    let segments: Vec<_> = Window::ALL
+        .into_iter()
+        .map(|choice| Segment {
+            href: format!("{here}?window={}", choice.as_str()),
+            label: choice.as_str().replace('h', " h").replace('d', " d"),
+            count: None,
+            is_current: choice == window,
+        })
+        .collect();
+    let is_built_in = integration.is_built_in;
+    let (to_steer, to_show, back) = (integration.clone(), integration.clone(), here.clone());
+    let first_status = StoredValue::new(status.clone());
+    let number = move |read: fn(&IntegrationGauge) -> i64, first: i64| {
+        Signal::derive(move || gauge.with(|g| g.as_ref().map_or(first, read)))
+    };
+    let pyramid = Signal::derive(move || {
+        gauge.with(|g| g.as_ref().map_or_else(|| first_status.with_value(|s| s.retry_pyramid.clone()), |g| g.retry_pyramid.clone()))
+    });
+    let dead = number(|g| g.dead_letters, status.dead_letters);
+    view! {
+        <PageHead
+            title="Integrations"
+            heading=integration.name.clone()
+            crumbs=move || {
+                view! {
+                    <nav class="mb-1 type-label text-faint" aria-label="Breadcrumb">
+                        <Link href="/integrations" class="hover:text-accent">"Integrations"</Link>
+                        " / "
+                        <Link href=format!("/integrations?app_id={app_id}") class="hover:text-accent">{crumb.get_value()}</Link>
+                    </nav>
+                }
+            }
+            beside=move || {
+                view! {
+                    {move || health.get().map(|h| view! { <HealthBadge health=h /> })}
+                }
+            }
+        >
+            <LiveBadge as_of=as_of />
+            <Actions integration=to_steer may_configure=rights.0 />
+        </PageHead>
+        <div class="stack">
+            <section class=move || format!("card {}", health.get().map_or(Tone::Paused, |h| h.tone).class()) aria-label="Verdict">
+                <div class="verdict">
+                    <div>
+                        <b class="say">{move || health.get().map_or("No gauges yet", |h| h.word)}</b>
+                        <p>
+                            <RichText text=Signal::derive(move || {
+                                health.get().map_or_else(|| "The first numbers arrive within a second.".to_owned(), |h| h.sentence)
+                            }) />
+                        </p>
+                    </div>
+                </div>
+            </section>
+            <section class="tiles" aria-label="Now">
+                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog, status.backlog) href=format!("/jobs?status=pending&integration_id={id}") />
+                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing, status.processing) href=format!("/jobs?status=processing&integration_id={id}") />
+                <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute, 0) href=format!("/jobs?status=completed&integration_id={id}") />
+                <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried, status.to_be_retried) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
+                <Figure tone=Tone::Failed label="Dead letters" value=dead href=format!("/dead-letters?integration_id={id}") />
+                <Figure tone=Tone::Delivered label="Records in sync" value=Signal::stored(status.records_in_sync) href=format!("/jobs?integration_id={id}")>
+                    <span class="delta">{format!("of {}", format::count(status.records_total))}</span>
+                    <ProgressBar
+                        label="Records in sync"
+                        share=share(status.records_in_sync, status.records_total)
+                        tone=Tone::Delivered
+                    />
+                </Figure>
+            </section>
+            <div class="detail">
+                <div class="stack">
+                    <ThroughputChart throughput=chart window=window />
+                    <div class="flex justify-end">
+                        <Segmented label="Time window" segments=segments />
+                    </div>
+                    <RecentJobs id=id jobs=jobs as_of=as_of />
+                </div>
+                <div class="stack">
+                    <Card title="Retry pyramid" sub="waiting, by attempts made">
+                        <RetryPyramid steps=pyramid dead=dead filter=format!("integration_id={id}") />
+                    </Card>
+                    <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
+                    {rights.0.then(|| view! {
+                        <Card title="Edit limits" sub="hold from the next request on">
+                            <LimitsForm integration=integration.clone() back=here.clone() />
+                        </Card>
+                    })}
+                    <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
+                </div>
+            </div>
+        </div>
+    }
+}
+
+fn share(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// A tile without a history.
+#[component]
+fn Figure(
+    tone: Tone,
+    label: &'static str,
+    value: Signal<i64>,
+    href: String,
+    #[prop(optional)] children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <Link href=href class=format!("card tile {}", tone.class())>
+            <span class="label">
+                <i></i>
+                {label}
+            </span>
+            <span class="figure type-figure">{move || format::count(value.get())}</span>
+            {children.map(|children| children())}
+        </Link>
+    }
+}
+
+#[component]
+fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
+    let id = integration.id;
+    let back = format!("/integrations/{id}");
+    let pause = ServerAction::<PauseIntegration>::new();
+    let resume = ServerAction::<ResumeIntegration>::new();
+    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
+    view! {
+        <LinkButton href=format!("/dead-letters?integration_id={id}")>"See failures"</LinkButton>
+        {match integration.state {
+            IntegrationState::Active if may_configure => {
+                view! {
+                    <PostForm action=pause hidden=hidden>
+                        <Button glyph=Glyph::Pause>"Pause"</Button>
+                    </PostForm>
+                }
+                    .into_any()
+            }
+            IntegrationState::Paused if may_configure => {
+                view! {
+                    <PostForm action=resume hidden=hidden>
+                        <Button kind=ButtonKind::Primary glyph=Glyph::Play>
+                            "Resume"
+                        </Button>
+                    </PostForm>
+                }
+                    .into_any()
+            }
+            _ => ().into_any(),
+        }}
+    }
+}
+
+#[component]
+fn RecentJobs(id: IntegrationId, jobs: Vec<Job>, as_of: chrono::DateTime<chrono::Utc>) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let is_empty = jobs.is_empty();
+    view! {
+        <Card title="Recent jobs" sub="newest first" more=(format!("/jobs?integration_id={id}"), "All jobs".to_owned())>
+            {if is_empty {
+                view! {
+                    <EmptyState
+                        glyph=Glyph::List
+                        title="No jobs yet"
+                        text="The first record change makes one; or start a re-sync to send the whole catalog."
+                    />
+                }
+                    .into_any()
+            } else {
+                view! {
+                    <Table
+                        label="Recent jobs"
+                        head=|| {
+                            view! {
+                                <th scope="col">"Job"</th>
+                                <th scope="col">"State"</th>
+                                <th scope="col" class="n">"Attempts"</th>
+                                <th scope="col">"Accepted"</th>
+                            }
+                        }
+                    >
+                        {jobs
+                            .into_iter()
+                            .map(|job| {
+                                let subject = crate::pages::jobs_subject(&job);
+                                view! {
+                                    <tr>
+                                        <td>
+                                            <Link href=format!("/jobs/{}", job.id) class="font-medium hover:underline">
+                                                {subject}
+                                            </Link>
+                                            " "
+                                            <span class="type-label text-faint">{job.job_type}</span>
+                                        </td>
+                                        <td>
+                                            <JobStateBadge status=job.status />
+                                        </td>
+                                        <td class="n">{format!("{} / {}", job.attempt, job.max_attempts)}</td>
+                                        <td class="text-muted">
+                                            <Ago at=job.created_at now=now />
+                                        </td>
+                                    </tr>
+                                }
+                            })
+                            .collect_view()}
+                    </Table>
+                }
+                    .into_any()
+            }}
+        </Card>
+    }
+}
+
+#[component]
+fn Settings(
+    integration: Integration,
+    app_name: String,
+    last_success_at: Option<chrono::DateTime<chrono::Utc>>,
+    as_of: chrono::DateTime<chrono::Utc>,
+) -> impl IntoView {
+    let seconds = integration.timeout_ms.map(|ms| format::milliseconds(ms.into()));
+    view! {
+        <Card title="Settings">
+            <Facts>
+                <Fact name="App">{app_name}</Fact>
+                <Fact name="Type">{integration.integration_type.as_str()}</Fact>
+                {integration
+                    .endpoint_url
+                    .map(|url| view! { <Fact name="Address"><span class="type-mono type-label">{url}</span></Fact> })}
+                <Fact name="Rate limit">{limits_in_words(integration.rate_limit.as_ref())}</Fact>
+                <Fact name="Jobs at once">{format::count(integration.max_concurrency.into())}</Fact>
+                <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
+                <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
+                <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
+                <Fact name="Last success">
+                    {match last_success_at {
+                        Some(at) => view! { <Instant at=at now=as_of /> }.into_any(),
+                        None => "none yet".into_any(),
+                    }}
+                </Fact>
+                <Fact name="Id"><span class="type-mono type-label">{integration.id.to_string()}</span></Fact>
+            </Facts>
+        </Card>
+    }
+}
+
+#[component]
+fn Resyncs(
+    id: IntegrationId,
+    resyncs: Vec<Resync>,
+    may_resync: bool,
+    back: String,
+    as_of: chrono::DateTime<chrono::Utc>,
+) -> impl IntoView {
+    let start = ServerAction::<StartResync>::new();
+    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
+    view! {
+        <Card title="Re-syncs" sub="sends the catalog again" more=(format!("/resyncs?integration_id={id}"), "All re-syncs".to_owned())>
+            {may_resync
+                .then(|| {
+                    view! {
+                        <PostForm action=start hidden=hidden class="filters">
+                            <SelectField
+                                name="mode"
+                                label="What"
+                                value="changed"
+                                options=vec![
+                                    SelectOption::new("changed", "What is not in sync"),
+                                    SelectOption::new("full", "Everything"),
+                                ]
+                            />
+                            <TextField name="record_type" label="Record type" placeholder="all" />
+                            <div class="fit">
+                                <Button glyph=Glyph::Sync>"Re-sync"</Button>
+                            </div>
+                        </PostForm>
+                    }
+                })}
+            <ul class="grid gap-3 px-4 pt-1 pb-4">
+                {resyncs
+                    .into_iter()
+                    .take(3)
+                    .map(|resync| {
+                        view! {
+                            <li class="grid gap-1.5">
+                                <span class="flex items-center gap-2">
+                                    <ResyncBadge resync=resync.clone() />
+                                    <span class="type-label text-faint">
+                                        <Instant at=resync.created_at now=as_of />
+                                        " by "
+                                        {resync.requested_by.clone()}
+                                    </span>
+                                </span>
+                                <ResyncProgress resync=resync />
+                            </li>
+                        }
+                    })
+                    .collect_view()}
+            </ul>
+        </Card>
+    }
+}

@@ -1,0 +1,341 @@
+//! One job: why it is where it is, what was tried, what it sends.
+
+use super::subject::subject;
+use crate::{
+    calls::{
+        error::CallError,
+        jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
+    },
+    components::{
+        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobStateLook, JobVerdict, LiveBadge, PageHead,
+        Payload, Reader,
+    },
+    format,
+    state::{clock, page_url, refresh},
+    ui::{
+        Ago, Button, ButtonKind, Card, CopyButton, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link,
+        LinkButton, Pill, PostForm, Skeleton, Tone,
+    },
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+use model::{
+    id::JobId,
+    job::{Job, JobStatus},
+    record::RecordSync,
+    rules::permission::Permission,
+};
+use std::time::Duration;
+
+/// The page.
+#[component]
+pub fn JobDetailPage() -> impl IntoView {
+    let params = use_params_map();
+    let url = page_url::current();
+    let asked = Memo::new(move |_| {
+        let id = params.read().get("id").and_then(|id| id.parse::<JobId>().ok());
+        (id, url.with(|url| url.get("notice").map(str::to_owned)))
+    });
+    let page = Resource::new_blocking(
+        move || asked.get(),
+        |(id, _)| async move {
+            match id {
+                Some(id) => load_job(id).await,
+                None => Err(CallError::NotFound),
+            }
+        },
+    );
+    let reader = Reader::current();
+    view! {
+        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
+            {move || Suspend::new(async move {
+                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::SteerJobs));
+                match page.await {
+                    Ok(page) => view! { <Content page=page may_steer=may_steer /> }.into_any(),
+                    Err(error) => view! { <PageHead title="Jobs" /><Failure error=error /> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+#[component]
+fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
+    let as_of = page.as_of;
+    let id = page.detail.job.id;
+    let is_live = page.detail.job.status.is_live();
+    // A finished job does not change; a live one is asked for again.
+    let newer = if is_live { refresh::every(Duration::from_secs(2), move || load_job(id)) } else { RwSignal::new(None) };
+    let page = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
+    let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
+    let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
+    let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
+    let record = Memo::new(move |_| page.with(|p| p.record.clone()));
+    let gauge = page.with_untracked(|p| {
+        p.snapshot.integrations.iter().find(|g| g.integration_id == p.detail.job.integration_id).cloned()
+    });
+    let integration_name = gauge.as_ref().map_or_else(|| "its integration".to_owned(), |g| g.name.clone());
+    let app_name = gauge.as_ref().map_or_else(String::new, |g| g.app_name.clone());
+    let first = the_job.get_untracked();
+    let crumbs = StoredValue::new((integration_name.clone(), first.job_type.clone()));
+    let integration_id = first.integration_id;
+    let heading = format!("{} → {integration_name}", subject(&first));
+    let status = Memo::new(move |_| the_job.with(|job| job.status));
+    let cancel = ServerAction::<CancelJob>::new();
+    let requeue = ServerAction::<RequeueJob>::new();
+    let back = format!("/jobs/{id}");
+    let url = page_url::current();
+    let asks_cancel = Memo::new(move |_| url.with(|url| url.get("confirm") == Some("cancel")));
+    let fields = {
+        let back = back.clone();
+        move || HiddenFields::default().with("id", id.to_string()).with("back", back.clone())
+    };
+    let (requeue_fields, cancel_fields, close) = (fields.clone(), fields, back.clone());
+    view! {
+        <PageHead
+            title="Jobs"
+            heading=heading
+            crumbs=move || {
+                view! {
+                    <nav class="mb-1 type-label text-faint" aria-label="Breadcrumb">
+                        <Link href="/jobs" class="hover:text-accent">"Jobs"</Link>
+                        " / "
+                        <Link href=format!("/jobs?integration_id={integration_id}") class="hover:text-accent">{crumbs.with_value(|c| c.0.clone())}</Link>
+                        " / "
+                        {crumbs.with_value(|c| c.1.clone())}
+                    </nav>
+                }
+            }
+            beside=move || view! { <JobStateBadge status=status /> }
+        >
+            <LiveBadge as_of=as_of />
+            {move || {
+                may_steer
+                    .then(|| {
+                        let status = status.get();
+                        let may_cancel = status.is_live() && status != JobStatus::Processing;
+                        let may_requeue = matches!(status, JobStatus::Failed | JobStatus::ToBeRetried | JobStatus::Retrying);
+                        view! {
+                            {may_cancel
+                                .then(|| {
+                                    view! {
+                                        <LinkButton href=format!("/jobs/{id}?confirm=cancel") kind=ButtonKind::Danger>
+                                            "Cancel"
+                                        </LinkButton>
+                                    }
+                                })}
+                            {may_requeue
+                                .then(|| {
+                                    view! {
+                                        <PostForm action=requeue hidden=requeue_fields()>
+                                            <Button kind=ButtonKind::Primary glyph=Glyph::Undo>
+                                                "Requeue"
+                                            </Button>
+                                        </PostForm>
+                                    }
+                                })}
+                        }
+                    })
+            }}
+        </PageHead>
+        <p class="-mt-3 mb-4 flex items-center gap-1 type-mono type-label text-muted">
+            {id.to_string()} <CopyButton text=id.to_string() says="Copy the job's id" />
+        </p>
+        <div class="stack">
+            {move || {
+                view! { <JobVerdict job=the_job.get() explanation=explanation.get() gauge=gauge.clone() as_of=as_of /> }
+            }}
+            <div class="detail">
+                <div class="stack">
+                    {move || {
+                        let tries = attempts.get();
+                        let sub = format!("{} of {}", tries.len(), the_job.with(|job| job.max_attempts));
+                        let is_dead = status.get() == JobStatus::Failed;
+                        view! {
+                            <Card title="Attempts" sub=sub>
+                                {if tries.is_empty() {
+                                    view! { <NoAttempts status=status.get() /> }.into_any()
+                                } else {
+                                    view! { <AttemptTimeline attempts=tries now=as_of is_dead=is_dead /> }.into_any()
+                                }}
+                            </Card>
+                        }
+                    }}
+                    {move || record.get().map(|record| view! { <WhatItSends record=record status=status.get_untracked() as_of=as_of /> })}
+                    {first
+                        .payload
+                        .clone()
+                        .map(|payload| {
+                            view! {
+                                <Card title="Payload">
+                                    <Payload value=payload label="payload" />
+                                </Card>
+                            }
+                        })}
+                </div>
+                <div class="stack">
+                    {move || view! { <TheFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
+                    {move || {
+                        record
+                            .get()
+                            .map(|record| view! { <Everywhere syncs=record.record.integrations newest=record.record.record.version /> })
+                    }}
+                </div>
+            </div>
+        </div>
+        {move || {
+            (may_steer && asks_cancel.get() && status.get().is_live())
+                .then(|| {
+                    view! {
+                        <Confirm
+                            action=cancel
+                            hidden=cancel_fields()
+                            title="Cancel 1 job?"
+                            text="A cancelled job is not sent and cannot be requeued. What changed stays in the record and goes out with its next change."
+                            deed="Cancel 1 job"
+                            close=close.clone()
+                        />
+                    }
+                })
+        }}
+    }
+}
+
+#[component]
+fn NoAttempts(status: JobStatus) -> impl IntoView {
+    let text = match status {
+        JobStatus::Cancelled => "It was called off before the first one.",
+        JobStatus::Completed => "It completed at the first one; a success needs no line of its own.",
+        _ => "The first one begins as soon as every gate is open.",
+    };
+    view! { <EmptyState glyph=Glyph::Clock title="No attempts to show" text=text /> }
+}
+
+#[component]
+fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> impl IntoView {
+    let JobRecord { record, sent } = record;
+    let sub = match &sent {
+        Some((version, at, _)) => format!("against version {version}, accepted {}", format::clock(*at, as_of)),
+        None => "nothing of it was accepted yet: it goes out whole".to_owned(),
+    };
+    let is_done = status == JobStatus::Completed;
+    let title = if is_done { "What differs now" } else { "What it sends" };
+    view! {
+        <Card title=title sub=sub>
+            <DeltaDiff before=sent.map(|(_, _, attributes)| attributes) after=record.record.attributes.clone() />
+            <details class="data-twin">
+                <summary>{format!("Whole record, version {}", record.record.version)}</summary>
+                <Payload value=serde_json::Value::Object(record.record.attributes) label="whole record" />
+            </details>
+        </Card>
+    }
+}
+
+#[component]
+fn TheFacts(job: Job, names: (String, String), version: Option<i64>, as_of: DateTime<Utc>) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let (app, integration) = names;
+    let about = job.record_type.clone().zip(job.record_id.clone());
+    view! {
+        <Card title="Facts">
+            <Facts>
+                <Fact name="App">
+                    <Link href=format!("/integrations?app_id={}", job.app_id)>{app}</Link>
+                </Fact>
+                <Fact name="Integration">
+                    <Link href=format!("/integrations/{}", job.integration_id)>{integration}</Link>
+                    {format!(" · {}", job.integration_type.as_str())}
+                </Fact>
+                {about
+                    .map(|(kind, id)| {
+                        let query = serde_html_form::to_string([("record_type", &kind), ("record_id", &id)]).unwrap_or_default();
+                        view! {
+                            <Fact name="Record">
+                                <Link href=format!("/jobs?{query}")>{format!("{kind} / {id}")}</Link>
+                                {version.map(|version| format!(" · version {version}"))}
+                            </Fact>
+                        }
+                    })}
+                <Fact name="Kind">{job.job_type.clone()}</Fact>
+                <Fact name="Priority">{job.priority}</Fact>
+                {(job.folded > 0)
+                    .then(|| view! { <Fact name="Folded in">{format::counted(job.folded.into(), "further change", "further changes")}</Fact> })}
+                <Fact name="Accepted">
+                    <Instant at=job.created_at now=as_of />
+                    " · "
+                    <Ago at=job.created_at now=now />
+                </Fact>
+                {job
+                    .expires_at
+                    .map(|at| {
+                        view! {
+                            <Fact name="Expires">
+                                <Instant at=at now=as_of />
+                            </Fact>
+                        }
+                    })}
+                <Fact name="Correlation">
+                    <Link href=correlation_href(&job.correlation_id) class="type-mono type-label">
+                        {job.correlation_id.clone()}
+                    </Link>
+                </Fact>
+                <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
+                {job
+                    .deduplication_id
+                    .clone()
+                    .map(|id| view! { <Fact name="Deduplication"><span class="type-mono type-label">{id}</span></Fact> })}
+                {job
+                    .error_kind
+                    .map(|kind| view! { <Fact name="Error kind">{kind.as_str().replace('_', " ")}</Fact> })}
+            </Facts>
+        </Card>
+    }
+}
+
+fn correlation_href(id: &str) -> String {
+    format!("/jobs?{}", serde_html_form::to_string([("correlation_id", id)]).unwrap_or_default())
+}
+
+#[component]
+fn Everywhere(syncs: Vec<RecordSync>, newest: i64) -> impl IntoView {
+    view! {
+        <Card title="This record, everywhere">
+            <Facts>
+                {syncs
+                    .into_iter()
+                    .map(|sync| {
+                        let (tone, glyph, words) = sync_in_words(&sync, newest);
+                        view! {
+                            <Fact name=sync.integration_name.clone()>
+                                {match sync.job_id {
+                                    Some(job) => {
+                                        view! {
+                                            <Link href=format!("/jobs/{job}")>
+                                                <Pill tone=tone glyph=glyph label=words />
+                                            </Link>
+                                        }
+                                            .into_any()
+                                    }
+                                    None => view! { <Pill tone=tone glyph=glyph label=words /> }.into_any(),
+                                }}
+                            </Fact>
+                        }
+                    })
+                    .collect_view()}
+            </Facts>
+        </Card>
+    }
+}
+
+fn sync_in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
+    let version = sync.version.map_or_else(|| "nothing yet".to_owned(), |version| format!("version {version}"));
+    match sync.job_status {
+        _ if sync.in_sync => (Tone::Delivered, Glyph::Check, format!("version {newest}")),
+        Some(status) => {
+            let look = JobStateLook::of(status);
+            (look.tone, look.glyph, format!("{version}, {}", look.word.to_lowercase()))
+        }
+        None => (Tone::Waiting, Glyph::Clock, version),
+    }
+}

@@ -1,0 +1,344 @@
+//! Jobs in every state, narrowed by the address; visible rows move, new ones wait behind a link.
+
+use super::subject::subject;
+use crate::{
+    calls::{
+        error::CallError,
+        jobs::{Bulk, JobList, list_jobs, preview},
+    },
+    components::{Confirm, Failure, FilterBar, FilterChips, JobStateBadge, JobStateLook, LiveBadge, PageHead, Reader},
+    format,
+    state::{clock, page_url, page_url::PageUrl, refresh, url_filters},
+    ui::{
+        Ago, Button, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
+        Segment, Segmented, Skeleton, Table, Tone,
+    },
+};
+use leptos::prelude::*;
+use model::{
+    job::{Job, JobStatus},
+    operation::{BulkAction, BulkSubject, DryRun},
+    rules::permission::Permission,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The list.
+#[component]
+pub fn JobsPage() -> impl IntoView {
+    let url = page_url::current();
+    let list = Resource::new_blocking(move || url.get().query(), list_jobs);
+    let question = Resource::new_blocking(
+        move || url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query())),
+        |(action, query)| async move {
+            match action {
+                Some(action) => Some((action, preview(BulkSubject::Jobs, action, query).await)),
+                None => None,
+            }
+        },
+    );
+    let reader = Reader::current();
+    view! {
+        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
+            {move || Suspend::new(async move {
+                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::SteerJobs));
+                let here = url.get_untracked();
+                match list.await {
+                    Ok(list) => {
+                        let question = question.await;
+                        view! { <Content list=list url=here may_steer=may_steer question=question /> }.into_any()
+                    }
+                    Err(error) => view! { <PageHead title="Jobs" /><Failure error=error /> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+#[component]
+fn Content(
+    list: JobList,
+    url: PageUrl,
+    may_steer: bool,
+    question: Option<(BulkAction, Result<DryRun, CallError>)>,
+) -> impl IntoView {
+    let JobList { page, snapshot, as_of } = list;
+    let query = url.query();
+    let is_first_page = url.get("cursor").is_none();
+    let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
+    let newest_id = page.items.first().map(|job| job.id);
+    // Statuses of the rows on screen, and how many jobs came after the first of them.
+    let fresh = Memo::new(move |_| {
+        newer.with(|list| {
+            let jobs = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
+            let by_id: BTreeMap<_, _> = jobs.iter().map(|job| (job.id, (job.status, job.attempt))).collect();
+            let new = if is_first_page { jobs.iter().take_while(|job| Some(job.id) > newest_id).count() } else { 0 };
+            (by_id, new)
+        })
+    });
+    let names: BTreeMap<_, _> = snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let now = clock::now_or(as_of);
+    let settled = url.clone().settled();
+    let reload = settled.to_string();
+    let has_filter = !url_filters::active(&url).is_empty();
+    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
+    let shown = format::counted(page.items.len() as i64, "job shown", "jobs shown");
+    let segments = segments(&settled);
+    let (clear, asked_from) = (url_filters::cleared(&url).to_string(), url.clone());
+    let bulk = ServerAction::<Bulk>::new();
+    let is_empty = page.items.is_empty();
+    let ask = |action: &str| settled.clone().with("confirm", action).to_string();
+    let (ask_requeue, ask_cancel) = (ask("requeue"), ask("cancel"));
+    view! {
+        <PageHead title="Jobs" lede=lede(&settled)>
+            <LiveBadge as_of=as_of />
+            {(may_steer && has_filter && !is_empty)
+                .then(|| {
+                    view! {
+                        <LinkButton href=ask_requeue.clone() glyph=Glyph::Undo>
+                            "Requeue all that match"
+                        </LinkButton>
+                        <LinkButton href=ask_cancel.clone() kind=crate::ui::ButtonKind::Danger>
+                            "Cancel all that match"
+                        </LinkButton>
+                    }
+                })}
+        </PageHead>
+        <div class="mb-3 flex">
+            <Segmented label="State" segments=segments />
+        </div>
+        <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
+            <FilterBar url=url.clone() path="/jobs" snapshot=snapshot.clone() />
+            <FilterChips url=url.clone() shown=&["status", "q", "integration_id", "error"] snapshot=snapshot />
+            {move || {
+                let new = fresh.with(|(_, new)| *new);
+                (new > 0)
+                    .then(|| {
+                        view! {
+                            <p class="px-4 pb-2">
+                                <Link
+                                    href=reload.clone()
+                                    class="inline-flex items-center min-h-6 rounded-full bg-accent-soft text-accent px-3 type-label font-semibold"
+                                >
+                                    {format!("{new} new")}
+                                </Link>
+                            </p>
+                        }
+                    })
+            }}
+            {if is_empty {
+                view! { <Nothing has_filter=has_filter clear=clear /> }.into_any()
+            } else {
+                let rows = page
+                    .items
+                    .into_iter()
+                    .map(|job| view! { <Row names=names.get(&job.integration_id).cloned() job=job fresh=fresh now=now may_steer=may_steer /> })
+                    .collect_view();
+                view! {
+                    <Table label="Jobs" head=move || head(may_steer)>
+                        {rows}
+                    </Table>
+                }
+                    .into_any()
+            }}
+            {(may_steer && !is_empty)
+                .then(|| {
+                    view! {
+                        <PostForm
+                            action=bulk
+                            id="chosen"
+                            class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line"
+                            hidden=HiddenFields::default()
+                                .with("subject", "jobs")
+                                .with("action", "requeue")
+                                .with("back", settled.to_string())
+                        >
+                            <span class="type-label text-muted mr-1">"Ticked jobs:"</span>
+                            <Button glyph=Glyph::Undo>"Requeue"</Button>
+                            <Button
+                                kind=crate::ui::ButtonKind::Danger
+                                method="get"
+                                to=crate::state::base_path::current().join("/jobs")
+                                name="confirm"
+                                value="cancel"
+                            >
+                                "Cancel"
+                            </Button>
+                        </PostForm>
+                    }
+                })}
+            <Pagination newest=newest older=older shown=shown />
+        </Card>
+        {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
+    }
+}
+
+/// What is shown, read aloud.
+fn lede(url: &PageUrl) -> String {
+    let status = url.get("status").and_then(|word| word.parse::<JobStatus>().ok());
+    match status {
+        Some(JobStatus::Pending) => "Jobs that wait for their first attempt, newest first.",
+        Some(JobStatus::Processing) => "Jobs that are being tried right now.",
+        Some(JobStatus::ToBeRetried) => "Jobs that failed and wait for another attempt.",
+        Some(JobStatus::Retrying) => "Jobs whose next attempt is due.",
+        Some(JobStatus::Completed) => "Jobs that are done; those of the last 24 hours unless you say otherwise.",
+        Some(JobStatus::Failed) => "Jobs that were given up. They are the dead letters.",
+        Some(JobStatus::Cancelled) => "Jobs that were called off.",
+        None => "Every unit of work: what waits, runs, failed and is done.",
+    }
+    .to_owned()
+}
+
+fn segments(url: &PageUrl) -> Vec<Segment> {
+    let now = url.get("status").unwrap_or_default().to_owned();
+    let url = url.clone().without("cursor");
+    let all = Segment { href: url.clone().without("status").to_string(), label: "All".to_owned(), count: None, is_current: now.is_empty() };
+    let states = JobStatus::ALL.into_iter().map(|status| Segment {
+        href: url.clone().with("status", status.as_str()).to_string(),
+        label: JobStateLook::of(status).word.to_owned(),
+        count: None,
+        is_current: now == status.as_str(),
+    });
+    std::iter::once(all).chain(states).collect()
+}
+
+fn head(may_steer: bool) -> impl IntoView {
+    view! {
+        {may_steer
+            .then(|| {
+                view! {
+                    <th scope="col">
+                        <span class="sr-only">"Choose"</span>
+                    </th>
+                }
+            })}
+        <th scope="col">"Job"</th>
+        <th scope="col">"State"</th>
+        <th scope="col">"Integration"</th>
+        <th scope="col" class="n">"Attempts"</th>
+        <th scope="col">"Accepted"</th>
+        <th scope="col">"Last error"</th>
+    }
+}
+
+type Fresh = Memo<(BTreeMap<model::id::JobId, (JobStatus, i16)>, usize)>;
+
+#[component]
+fn Row(
+    job: Job,
+    names: Option<(String, String)>,
+    fresh: Fresh,
+    now: Signal<chrono::DateTime<chrono::Utc>>,
+    may_steer: bool,
+) -> impl IntoView {
+    let id = job.id;
+    let (status, attempt, most) = (job.status, job.attempt, job.max_attempts);
+    let state = Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
+    let about = subject(&job);
+    let error = job.error_message.as_deref().and_then(|text| text.lines().next()).unwrap_or("–").to_owned();
+    let (integration, app) = names.unwrap_or_else(|| (job.integration_id.to_string(), String::new()));
+    view! {
+        <tr>
+            {may_steer
+                .then(|| {
+                    view! {
+                        <td>
+                            <CheckField name="ids[]" value=id.to_string() label=format!("Choose {about}") bare=true form="chosen" />
+                        </td>
+                    }
+                })}
+            <td>
+                <Link href=format!("/jobs/{id}") class="font-medium hover:underline">
+                    {about.clone()}
+                </Link>
+                " "
+                <span class="type-label text-faint">{job.job_type.clone()}</span>
+            </td>
+            <td>
+                <JobStateBadge status=Signal::derive(move || state.get().0) />
+            </td>
+            <td>
+                <Link href=format!("/integrations/{}", job.integration_id) class="hover:underline">
+                    {integration}
+                </Link>
+                " "
+                <span class="type-label text-faint">{app}</span>
+            </td>
+            <td class="n">{move || format!("{} / {most}", state.get().1)}</td>
+            <td class="text-muted">
+                <Ago at=job.created_at now=now />
+            </td>
+            <td class="clip text-muted">{error}</td>
+        </tr>
+    }
+}
+
+#[component]
+fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
+    if has_filter {
+        view! {
+            <EmptyState
+                glyph=Glyph::Search
+                tone=Tone::Waiting
+                title="No job fits these filters"
+                text="Finished jobs show for 24 hours unless the address says created_after."
+            >
+                <LinkButton href=clear>"Clear"</LinkButton>
+            </EmptyState>
+        }
+        .into_any()
+    } else {
+        view! {
+            <EmptyState
+                glyph=Glyph::List
+                title="No jobs yet"
+                text="A record change sent to POST /api/v1/events makes one for every integration that wants it."
+            />
+        }
+        .into_any()
+    }
+}
+
+/// What to do with all that match, or with those that were ticked.
+#[component]
+fn Question(
+    action: BulkAction,
+    answer: Result<DryRun, CallError>,
+    url: PageUrl,
+    bulk: ServerAction<Bulk>,
+) -> impl IntoView {
+    let close = origin(&url).to_string();
+    match answer {
+        Err(error) => view! { <Failure error=error /> }.into_any(),
+        Ok(run) => {
+            let jobs = format::counted(run.matched, "job", "jobs");
+            let (title, text, deed) = match action {
+                BulkAction::Cancel | BulkAction::Purge => (
+                    format!("Cancel {jobs}?"),
+                    "Cancelled jobs are not sent and cannot be requeued. What changed stays in the record and goes out with its next change.",
+                    format!("Cancel {jobs}"),
+                ),
+                BulkAction::Requeue => (
+                    format!("Requeue {jobs}?"),
+                    "Each gets all its attempts anew and goes out as its integration's limits allow.",
+                    format!("Requeue {jobs}"),
+                ),
+            };
+            let hidden = HiddenFields::default()
+                .with("subject", "jobs")
+                .with("action", action.as_str())
+                .with("query", url.query())
+                .with("matched", run.matched.to_string())
+                .with("back", close.clone());
+            view! { <Confirm action=bulk hidden=hidden title=title text=text deed=deed close=close /> }.into_any()
+        }
+    }
+}
+
+/// The list the question was asked from: ticked rows arrive by a form that carries it along.
+pub(in crate::pages) fn origin(url: &PageUrl) -> PageUrl {
+    match url.get("back") {
+        Some(back) => PageUrl::parse_back(back),
+        None => url.clone().settled().without("ids[]"),
+    }
+}

@@ -1,0 +1,203 @@
+//! Re-syncs: catalogs that are sent again, how far they are, and when they will be done.
+
+use crate::{
+    calls::resyncs::{ResyncList, ResyncStep, SteerResync, list_resyncs},
+    components::{Confirm, Failure, LiveBadge, PageHead, Reader, ResyncBadge, ResyncProgress},
+    format,
+    state::{clock, page_url, page_url::PageUrl, refresh},
+    ui::{
+        Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
+        Skeleton, Table,
+    },
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    id::ResyncId,
+    resync::{Resync, ResyncMode, ResyncState},
+    rules::permission::Permission,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The list.
+#[component]
+pub fn ResyncsPage() -> impl IntoView {
+    let url = page_url::current();
+    let list = Resource::new_blocking(move || url.get().query(), list_resyncs);
+    let reader = Reader::current();
+    view! {
+        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
+            {move || Suspend::new(async move {
+                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::Resync));
+                let here = url.get_untracked();
+                match list.await {
+                    Ok(list) => view! { <Content list=list url=here may_steer=may_steer /> }.into_any(),
+                    Err(error) => view! { <PageHead title="Re-syncs" /><Failure error=error /> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+#[component]
+fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
+    let as_of = list.as_of;
+    let now = clock::now_or(as_of);
+    let query = url.query();
+    let newer = refresh::every(Duration::from_secs(2), move || list_resyncs(query.clone()));
+    let names: BTreeMap<_, _> =
+        list.snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let settled = url.clone().settled();
+    let older = list.page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
+    let shown = format::counted(list.page.items.len() as i64, "re-sync shown", "re-syncs shown");
+    let is_empty = list.page.items.is_empty();
+    let running = list.page.items.iter().filter(|r| r.state == ResyncState::Running).count() as i64;
+    let lede = match running {
+        0 => "No catalog is being sent again right now.".to_owned(),
+        n => format!("**{}** running", format::counted(n, "re-sync is", "re-syncs are")),
+    };
+    let asked = url.get("cancel").and_then(|id| id.parse::<ResyncId>().ok());
+    let question = asked.and_then(|id| list.page.items.iter().find(|r| r.id == id).cloned());
+    let rows: Vec<_> = list.page.items;
+    let back = settled.clone().without("cancel").to_string();
+    let steer_back = StoredValue::new(back.clone());
+    let head = || {
+        view! {
+            <th scope="col">"Integration"</th>
+            <th scope="col">"State"</th>
+            <th scope="col">"Progress"</th>
+            <th scope="col">"What"</th>
+            <th scope="col">"Started"</th>
+            <th scope="col">"By"</th>
+            <th scope="col"><span class="sr-only">"Actions"</span></th>
+        }
+    };
+    view! {
+        <PageHead title="Re-syncs" lede=lede>
+            <LiveBadge as_of=as_of />
+        </PageHead>
+        <Card title="All re-syncs" sub="newest first">
+            {if is_empty {
+                view! {
+                    <EmptyState
+                        glyph=Glyph::Sync
+                        title="No re-sync yet"
+                        text="Open an integration and press Re-sync to send it its whole catalog, or what it lacks."
+                    >
+                        <LinkButton href="/integrations">"Integrations"</LinkButton>
+                    </EmptyState>
+                }
+                    .into_any()
+            } else {
+                view! {
+                    <Table label="Re-syncs" head=head>
+                        {rows
+                            .into_iter()
+                            .map(|first| {
+                                let id = first.id;
+                                let names = names.get(&first.integration_id).cloned();
+                                // The row stays, its numbers change.
+                                let row = Memo::new(move |_| {
+                                    newer.with(|list| list.as_ref().and_then(|l| l.page.items.iter().find(|r| r.id == id).cloned()))
+                                        .unwrap_or_else(|| first.clone())
+                                });
+                                view! { <Row row=row names=names now=now may_steer=may_steer back=steer_back.get_value() /> }
+                            })
+                            .collect_view()}
+                    </Table>
+                }
+                    .into_any()
+            }}
+            <Pagination newest=newest older=older shown=shown />
+        </Card>
+        {question.filter(|_| may_steer).map(|resync| view! { <CancelQuestion resync=resync back=back /> })}
+    }
+}
+
+#[component]
+fn Row(
+    row: Memo<Resync>,
+    names: Option<(String, String)>,
+    now: Signal<DateTime<Utc>>,
+    may_steer: bool,
+    back: String,
+) -> impl IntoView {
+    let first = row.get_untracked();
+    let (integration, app) = names.unwrap_or_else(|| (first.integration_id.to_string(), String::new()));
+    let steer = ServerAction::<SteerResync>::new();
+    let state = Memo::new(move |_| row.with(|r| r.state));
+    let what = match (first.mode, &first.record_type) {
+        (ResyncMode::Full, None) => "everything".to_owned(),
+        (ResyncMode::Full, Some(kind)) => format!("every {kind}"),
+        (ResyncMode::Changed, None) => "what is not in sync".to_owned(),
+        (ResyncMode::Changed, Some(kind)) => format!("{kind} not in sync"),
+    };
+    let id = first.id;
+    let ask = PageUrl::parse(&back).with("cancel", id).to_string();
+    let step = move |step: ResyncStep| {
+        HiddenFields::default().with("id", id.to_string()).with("step", step.as_str()).with("back", back.clone())
+    };
+    view! {
+        <tr>
+            <td>
+                <Link href=format!("/integrations/{}", first.integration_id) class="font-semibold hover:underline">
+                    {integration}
+                </Link>
+                " "
+                <span class="type-label text-faint">{app}</span>
+            </td>
+            <td>{move || view! { <ResyncBadge resync=row.get() /> }}</td>
+            <td>{move || view! { <ResyncProgress resync=row.get() /> }}</td>
+            <td>{what}</td>
+            <td class="text-muted">
+                <Ago at=first.created_at now=now />
+            </td>
+            <td class="text-muted">{first.requested_by}</td>
+            <td>
+                <div class="flex justify-end gap-1.5">
+                    {move || {
+                        let steered = match state.get() {
+                            ResyncState::Running => Some((ResyncStep::Pause, "Pause")),
+                            ResyncState::Paused => Some((ResyncStep::Resume, "Resume")),
+                            ResyncState::Completed | ResyncState::Cancelled => None,
+                        };
+                        steered
+                            .filter(|_| may_steer)
+                            .map(|(value, word)| {
+                                view! {
+                                    <PostForm action=steer hidden=step(value)>
+                                        <Button>{word}</Button>
+                                    </PostForm>
+                                    <LinkButton href=ask.clone() kind=ButtonKind::Danger>
+                                        "Cancel"
+                                    </LinkButton>
+                                }
+                            })
+                    }}
+                </div>
+            </td>
+        </tr>
+    }
+}
+
+#[component]
+fn CancelQuestion(resync: Resync, back: String) -> impl IntoView {
+    let steer = ServerAction::<SteerResync>::new();
+    let waiting = (resync.total - resync.done - resync.failed).max(0);
+    let jobs = format::counted(waiting, "waiting job", "waiting jobs");
+    let hidden = HiddenFields::default()
+        .with("id", resync.id.to_string())
+        .with("step", ResyncStep::Cancel.as_str())
+        .with("back", back.clone());
+    view! {
+        <Confirm
+            action=steer
+            hidden=hidden
+            title=format!("Cancel this re-sync and its {jobs}?")
+            text="What was sent stays sent. Records that changed meanwhile go out with their next change."
+            deed=format!("Cancel {jobs}")
+            close=back
+        />
+    }
+}

@@ -1,0 +1,149 @@
+//! What an address narrows to, or the rows that were ticked, as one bulk action.
+
+use super::context;
+use crate::{
+    calls::error::CallError,
+    components::{Flash, Outcome},
+    state::{page_url::PageUrl, url_filters::ListQuery},
+};
+use chrono::Utc;
+use model::{
+    actor::Actor,
+    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
+    rules::permission::Permission,
+};
+use queue::store::operations::{self, BulkStart};
+use uuid::Uuid;
+
+/// What a form chose.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Ticked rows of the form itself.
+    pub ids: Vec<Uuid>,
+    /// The address the question was asked at; it carries ticked rows or a filter.
+    pub query: String,
+    /// The count the question named.
+    pub matched: Option<i64>,
+}
+
+/// What somebody must be allowed to.
+pub const fn permission(action: BulkAction) -> Permission {
+    match action {
+        BulkAction::Purge => Permission::Purge,
+        BulkAction::Requeue | BulkAction::Cancel => Permission::SteerJobs,
+    }
+}
+
+/// Counts exactly what it would touch.
+///
+/// # Errors
+/// An address that cannot be read, and the database's.
+pub async fn preview(actor: &Actor, subject: BulkSubject, action: BulkAction, query: &str) -> Result<DryRun, CallError> {
+    let wanted = wanted(action, Vec::new(), query)?.ok_or_else(nothing)?;
+    dry_run(actor, subject, wanted).await
+}
+
+/// Does it, unless more match by now than the question named.
+///
+/// # Errors
+/// An address that cannot be read, and the database's.
+pub async fn run(
+    actor: &Actor,
+    subject: BulkSubject,
+    action: BulkAction,
+    choice: Choice,
+) -> Result<Outcome, CallError> {
+    let Some(wanted) = wanted(action, choice.ids, &choice.query)? else { return Ok(Flash::NothingChosen.into()) };
+    if let Some(named) = choice.matched {
+        let now = dry_run(actor, subject, wanted.clone()).await?;
+        if now.matched > named {
+            return Ok(Flash::CountChanged.into());
+        }
+    }
+    let cx = context::current()?;
+    let started = operations::start(&cx.pool, actor, subject, wanted).await?;
+    Ok(match started {
+        BulkStart::Outcome(BulkOutcome::Done { changed, skipped, .. }) => {
+            let flash = match action {
+                BulkAction::Requeue => Flash::Requeued,
+                BulkAction::Cancel => Flash::Cancelled,
+                BulkAction::Purge => Flash::Purged,
+            };
+            Outcome { flash, n: changed, skipped }
+        }
+        BulkStart::Outcome(BulkOutcome::Started { matched, .. }) => {
+            Outcome { flash: Flash::Started, n: matched, skipped: 0 }
+        }
+        BulkStart::DryRun(_) => return Err(CallError::Broken),
+    })
+}
+
+async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result<DryRun, CallError> {
+    let cx = context::current()?;
+    match operations::start(&cx.pool, actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
+        BulkStart::DryRun(run) => Ok(run),
+        BulkStart::Outcome(_) => Err(CallError::Broken),
+    }
+}
+
+fn nothing() -> CallError {
+    CallError::Invalid("Nothing was chosen.".to_owned())
+}
+
+/// Ticked rows win over the filter. None: the form was sent without a tick and without a filter.
+fn wanted(action: BulkAction, ids: Vec<Uuid>, query: &str) -> Result<Option<NewBulk>, CallError> {
+    let url = PageUrl::parse(&format!("/?{query}"));
+    let is_ticked = url.get("back").is_some() || !ids.is_empty();
+    let ids: Vec<Uuid> = if ids.is_empty() {
+        url.all("ids[]").into_iter().filter_map(|id| id.parse().ok()).collect()
+    } else {
+        ids
+    };
+    let mut filter = ListQuery::parse(query).map_err(|error| CallError::Invalid(error.to_string()))?.filter;
+    let (ids, filter) = match (ids.is_empty(), is_ticked || query.is_empty()) {
+        (false, _) => (Some(ids), None),
+        (true, true) => return Ok(None),
+        (true, false) => {
+            // "All" means all there are at this moment: an empty filter is refused further down, and rightly so.
+            if filter.is_empty() {
+                filter.created_before = Some(Utc::now());
+            }
+            (None, Some(filter))
+        }
+    };
+    Ok(Some(NewBulk {
+        action,
+        ids,
+        filter,
+        dry_run: false,
+        rate_per_second: None,
+        // The question was the hold.
+        hold_seconds: Some(0),
+        reason: None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticked_rows_win_and_no_tick_is_no_filter() {
+        let id = Uuid::now_v7();
+        let ticked = format!("back=%2Fdead-letters%3Ferror%3D503&ids%5B%5D={id}&confirm=purge");
+        let bulk = wanted(BulkAction::Purge, Vec::new(), &ticked).expect("readable").expect("a choice");
+        assert_eq!((bulk.ids, bulk.filter), (Some(vec![id]), None));
+        for query in ["", "back=%2Fdead-letters&confirm=purge"] {
+            assert_eq!(wanted(BulkAction::Purge, Vec::new(), query).expect("readable"), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_address_narrows_and_all_means_all_of_this_moment() {
+        let bulk = wanted(BulkAction::Requeue, Vec::new(), "error=503&confirm=requeue").expect("readable");
+        let filter = bulk.and_then(|bulk| bulk.filter).expect("a filter");
+        assert_eq!((filter.error.as_deref(), filter.created_before), (Some("503"), None));
+        let all = wanted(BulkAction::Purge, Vec::new(), "confirm=purge").expect("readable").expect("a choice");
+        assert!(all.filter.is_some_and(|filter| filter.created_before.is_some()));
+    }
+}

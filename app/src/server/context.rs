@@ -1,0 +1,124 @@
+//! What a request of the console can reach.
+
+use crate::{
+    calls::{
+        error::{CallError, ResponseStatus},
+        jobs::JobRecord,
+    },
+    server::cookies,
+    state::{base_path::BasePath, theme::Theme},
+};
+use access::{Access, SessionToken};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use delivery::Delivery;
+use leptos::{nonce::use_nonce, prelude::*};
+use leptos_axum::ResponseOptions;
+use model::{actor::Scope, job::Job, page::PageRequest, stats::Snapshot};
+use queue::live::LiveHub;
+use sqlx::PgPool;
+use std::sync::Arc;
+
+/// Given to every render and every server function by the program.
+#[derive(Clone)]
+pub struct ConsoleContext {
+    /// Integrations, records, re-syncs.
+    pub delivery: Delivery,
+    /// Users and sessions.
+    pub access: Access,
+    /// The console's own pool: a slow page takes no connection from the engine.
+    pub pool: PgPool,
+    /// The newest gauges.
+    pub live: LiveHub,
+    /// How the session's cookie is read and written.
+    pub sessions: SessionCookies,
+    /// Where the console is mounted.
+    pub base_path: BasePath,
+}
+
+/// The session's cookie is the program's business (its name depends on the connection): these are its functions.
+#[derive(Clone, Copy)]
+pub struct SessionCookies {
+    /// The token a request carries.
+    pub token_of: fn(&HeaderMap) -> Option<String>,
+    /// The `Set-Cookie` of a new session.
+    pub of: fn(&HeaderMap, &SessionToken) -> String,
+    /// The `Set-Cookie` that ends it in the browser.
+    pub none: fn(&HeaderMap) -> String,
+}
+
+impl ConsoleContext {
+    /// Call it as the additional context of routes and server functions.
+    pub fn provide(&self) {
+        provide_context(self.clone());
+        provide_context(self.base_path.clone());
+        provide_context(cookies::theme().unwrap_or(Theme::System));
+        if let Some(response) = use_context::<ResponseOptions>() {
+            let status = response.clone();
+            provide_context(ResponseStatus(Arc::new(move |code| {
+                if let Ok(code) = StatusCode::from_u16(code) {
+                    status.set_status(code);
+                }
+            })));
+            secure(&response);
+        }
+    }
+
+    /// The sampler's newest snapshot; before the first one it is read from the database.
+    ///
+    /// # Errors
+    /// When neither is there.
+    pub async fn snapshot(&self) -> Result<Snapshot, CallError> {
+        let live = self.live.current();
+        match (&live.snapshot, &live.error) {
+            (Some(snapshot), None) => Ok(Snapshot::clone(snapshot)),
+            _ => Ok(queue::store::stats::snapshot(&self.pool).await?),
+        }
+    }
+
+    /// The record a job is about, with what every integration has of it.
+    ///
+    /// # Errors
+    /// The database's; a record that is gone is none.
+    pub async fn record_of(&self, scope: Scope, job: &Job) -> Result<Option<JobRecord>, CallError> {
+        let (Some(kind), Some(id)) = (&job.record_type, &job.record_id) else { return Ok(None) };
+        let record = match self.delivery.record(scope, job.app_id, kind, id).await {
+            Ok(record) => record,
+            Err(error) => {
+                return match CallError::from(error) {
+                    CallError::NotFound => Ok(None),
+                    error => Err(error),
+                };
+            }
+        };
+        let one = PageRequest { limit: 1, after: None };
+        let sent = self.delivery.sent(scope, job.integration_id, Some(kind), Some(id), one).await?;
+        let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
+        Ok(Some(JobRecord { record, sent }))
+    }
+}
+
+/// The context of the request being answered.
+///
+/// # Errors
+/// Never in the program, which provides it.
+pub fn current() -> Result<ConsoleContext, CallError> {
+    use_context().ok_or(CallError::Broken)
+}
+
+/// The headers of the request being answered.
+pub(super) fn headers() -> HeaderMap {
+    use_context::<Parts>().map(|parts| parts.headers).unwrap_or_default()
+}
+
+/// Scripts only with this page's nonce, styles only from files, nothing from elsewhere.
+fn secure(response: &ResponseOptions) {
+    let Some(nonce) = use_nonce() else { return };
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.insert_header(HeaderName::from(header::CONTENT_SECURITY_POLICY), policy);
+    }
+}

@@ -1,0 +1,72 @@
+//! The engine's errors as the browser may know them; what is ours goes to the log.
+
+use crate::calls::error::CallError;
+use access::AccessError;
+use delivery::DeliveryError;
+use queue::QueueError;
+use std::time::Duration;
+
+impl From<QueueError> for CallError {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::NotFound => Self::NotFound,
+            QueueError::WrongState { .. } | QueueError::LeaseLost => Self::Conflict(error.to_string()),
+            QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
+            QueueError::Timeout => Self::TooSlow,
+            QueueError::Unavailable(cause) => {
+                tracing::warn!(error = %cause, "the database is away");
+                Self::Unavailable
+            }
+            error => broken(&error),
+        }
+    }
+}
+
+impl From<DeliveryError> for CallError {
+    fn from(error: DeliveryError) -> Self {
+        match error {
+            DeliveryError::NotFound { .. } => Self::NotFound,
+            DeliveryError::Invalid(faults) | DeliveryError::TooLarge(faults) => Self::Invalid(faults.to_string()),
+            DeliveryError::Conflict { detail, .. } => Self::Conflict(detail),
+            DeliveryError::TooSoon { retry_after } => Self::TooSoon { seconds: seconds(retry_after) },
+            DeliveryError::Queue(error) => error.into(),
+            error => broken(&error),
+        }
+    }
+}
+
+impl From<AccessError> for CallError {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::NotFound => Self::NotFound,
+            AccessError::Invalid(faults) => Self::Invalid(faults.to_string()),
+            AccessError::Conflict { detail, .. } => Self::Conflict(detail.to_owned()),
+            AccessError::BadCredentials => Self::SignedOut,
+            AccessError::TooMany { retry_after } => Self::TooSoon { seconds: seconds(retry_after) },
+            AccessError::Store(error) => error.into(),
+            error => broken(&error),
+        }
+    }
+}
+
+/// A database error of a statement the console runs itself.
+impl From<sqlx::Error> for CallError {
+    fn from(error: sqlx::Error) -> Self {
+        QueueError::from(error).into()
+    }
+}
+
+fn seconds(wait: Duration) -> i64 {
+    i64::try_from(wait.as_secs().max(1)).unwrap_or(i64::MAX)
+}
+
+fn broken(error: &dyn std::error::Error) -> CallError {
+    let mut causes = vec![error.to_string()];
+    let mut at = error;
+    while let Some(cause) = at.source() {
+        causes.push(cause.to_string());
+        at = cause;
+    }
+    tracing::error!(error = causes.join(": "), "a call of the console failed");
+    CallError::Broken
+}

@@ -1,0 +1,11 @@
+//! What only the server has: the engine's handles, the actor behind a request, cookies and redirects.
+
+pub mod actor;
+pub mod bulk;
+pub mod context;
+pub mod cookies;
+mod errors;
+pub mod limits_form;
+pub mod redirect;
+
+pub use context::{ConsoleContext, SessionCookies};

@@ -1,0 +1,54 @@
+//! Every form ends here: back to the page it came from, with a word about what happened.
+//!
+//! With a script the browser's router follows the redirect; without one the browser does.
+
+use crate::{
+    calls::error::CallError,
+    components::{Flash, Outcome},
+    state::{base_path, page_url::PageUrl},
+};
+use std::future::Future;
+
+/// Does it and goes back, whether it went well or not.
+///
+/// # Errors
+/// Only without a session: the page that follows leads to the sign-in.
+pub async fn answer(back: &str, work: impl Future<Output = Result<Outcome, CallError>>) -> Result<(), CallError> {
+    let outcome = work.await.unwrap_or_else(refusal);
+    to(&outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped));
+    Ok(())
+}
+
+/// Goes to a page of this console; anything else leads to the overview.
+pub fn to_page(path: &str) {
+    to(&PageUrl::parse_back(path));
+}
+
+/// Goes to an address of this console.
+pub fn to(url: &PageUrl) {
+    leptos_axum::redirect(&base_path::current().join(&url.to_string()));
+}
+
+fn refusal(error: CallError) -> Outcome {
+    let flash = match error {
+        CallError::TooSoon { seconds } => return Outcome { flash: Flash::TooSoon, n: seconds, skipped: 0 },
+        CallError::SignedOut | CallError::Forbidden => Flash::Forbidden,
+        CallError::NotFound => Flash::Gone,
+        CallError::Invalid(_) => Flash::Invalid,
+        CallError::Conflict(_) => Flash::Conflict,
+        CallError::TooSlow | CallError::Unavailable => Flash::Unavailable,
+        CallError::Broken => Flash::Broken,
+    };
+    flash.into()
+}
+
+/// Back to the sign-in with the reason.
+pub fn refused_sign_in(next: &str, error: CallError) {
+    let outcome = match error {
+        CallError::TooSoon { seconds } => Outcome { flash: Flash::TooManyTries, n: seconds, skipped: 0 },
+        CallError::Forbidden | CallError::SignedOut => Flash::BadCredentials.into(),
+        error => refusal(error),
+    };
+    let back = PageUrl::parse("/sign-in").with("next", PageUrl::parse_back(next));
+    to(&outcome.flash.on(back, outcome.n, outcome.skipped));
+}

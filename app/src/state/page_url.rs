@@ -1,0 +1,125 @@
+//! The address of a page, taken apart: path and query, to change one thing and keep the rest.
+
+use super::base_path;
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+/// Parameters that say something about one visit, not about what is shown.
+const TRANSIENT: [&str; 4] = ["notice", "count", "skipped", "confirm"];
+
+/// Path from the console's root, and query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageUrl {
+    path: String,
+    pairs: Vec<(String, String)>,
+}
+
+impl PageUrl {
+    /// Reads a path with or without a query.
+    pub fn parse(url: &str) -> Self {
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let pairs = serde_html_form::from_str(query).unwrap_or_default();
+        Self { path: path.to_owned(), pairs }
+    }
+
+    /// Reads what a form field says about where to go back to. Only paths of this console pass: an absolute address
+    /// or `//host` would make us a springboard.
+    pub fn parse_back(url: &str) -> Self {
+        let is_ours = url.starts_with('/') && !url.starts_with("//") && !url.contains(['\\', '\r', '\n']);
+        if is_ours { Self::parse(url) } else { Self::parse("/") }
+    }
+
+    /// The same page with a parameter set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.pairs.retain(|(own, _)| own != name);
+        self.pairs.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// The same page without a parameter.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.pairs.retain(|(own, _)| own != name);
+        self
+    }
+
+    /// The same page without notice and question.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        self.pairs.retain(|(own, _)| !TRANSIENT.contains(&own.as_str()));
+        self
+    }
+
+    /// The first value of a parameter; an empty one counts as absent.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(own, value)| own == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// Every value of a parameter.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.pairs.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The query alone.
+    pub fn query(&self) -> String {
+        let pairs: Vec<_> = self.pairs.iter().filter(|(_, value)| !value.is_empty()).collect();
+        serde_html_form::to_string(pairs).unwrap_or_default()
+    }
+
+    /// Its parameters.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.pairs
+    }
+}
+
+impl std::fmt::Display for PageUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let query = self.query();
+        if query.is_empty() { f.write_str(&self.path) } else { write!(f, "{}?{query}", self.path) }
+    }
+}
+
+/// Where the reader is.
+pub fn current() -> Memo<PageUrl> {
+    let location = use_location();
+    let base = base_path::current();
+    Memo::new(move |_| {
+        let path = location.pathname.get();
+        let path = path.strip_prefix(base.as_str()).unwrap_or(&path);
+        let search = location.search.get();
+        PageUrl::parse(&format!("{path}?{}", search.trim_start_matches('?')))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PageUrl;
+
+    #[test]
+    fn one_parameter_changes_and_the_rest_stays() {
+        let url = PageUrl::parse("/jobs?status=pending&q=a+b&cursor=c1");
+        assert_eq!(url.clone().with("status", "failed").without("cursor").to_string(), "/jobs?q=a+b&status=failed");
+        assert_eq!(url.get("q"), Some("a b"));
+        assert_eq!(PageUrl::parse("/jobs?status=&q=").to_string(), "/jobs", "empty fields of a form leave no trace");
+    }
+
+    #[test]
+    fn a_settled_address_has_no_notice_and_no_question() {
+        let url = PageUrl::parse("/dead-letters?error=503&confirm=purge&notice=requeued&count=3");
+        assert_eq!(url.settled().to_string(), "/dead-letters?error=503");
+    }
+
+    #[test]
+    fn going_back_never_leaves_the_console() {
+        for evil in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "", "/a\r\nb"] {
+            assert_eq!(PageUrl::parse_back(evil).to_string(), "/", "{evil}");
+        }
+        assert_eq!(PageUrl::parse_back("/jobs?q=1").to_string(), "/jobs?q=1");
+    }
+}
