@@ -1,0 +1,48 @@
+//! What the hub knows at a moment.
+
+use chrono::{DateTime, Utc};
+use model::stats::Snapshot;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A snapshot, how old it is, and why there is no newer one. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct LiveState {
+    /// The newest; none before the first was read.
+    pub snapshot: Option<Arc<Snapshot>>,
+    /// The same as JSON, ready to be sent; `null` before the first was read.
+    pub json: Arc<str>,
+    /// Set while the database cannot be asked.
+    pub error: Option<Outage>,
+    /// How old the snapshot was when it was last looked at, and when that was.
+    pub(super) aged: Option<(Duration, Instant)>,
+}
+
+impl LiveState {
+    pub(super) fn empty() -> Self {
+        Self { snapshot: None, json: Arc::from("null"), error: None, aged: None }
+    }
+
+    /// How old the snapshot is now, measured on the database's clock when it was read and on ours since.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        self.aged.map(|(age, looked_at)| age + looked_at.elapsed())
+    }
+
+    /// Whether the numbers may not be true any more: the database is away, or nobody samples.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.error.is_some() || self.age().is_none_or(|age| age > Duration::from_secs(10))
+    }
+}
+
+/// The database cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// Why, in words for operators.
+    pub message: String,
+}

@@ -1,0 +1,113 @@
+//! How each service is doing, for `/readyz`, `/metrics` and the settings page.
+
+use chrono::{DateTime, Utc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Failures in a row from which on a service counts as unhealthy: the first few are everyday (a restart of the database).
+const UNHEALTHY_FROM: u32 = 5;
+
+/// One service, as this process saw it since its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceHealth {
+    /// Its name.
+    pub name: &'static str,
+    /// Runs that went well.
+    pub runs: u64,
+    /// Runs that did not.
+    pub failures: u64,
+    /// Failures since the last run that went well.
+    pub failures_in_a_row: u32,
+    /// End of the last run, on this process's clock.
+    pub last_run_at: Option<DateTime<Utc>>,
+    /// Why the last failing run failed.
+    pub last_error: Option<String>,
+    /// When that was.
+    pub last_error_at: Option<DateTime<Utc>>,
+}
+
+impl ServiceHealth {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            runs: 0,
+            failures: 0,
+            failures_in_a_row: 0,
+            last_run_at: None,
+            last_error: None,
+            last_error_at: None,
+        }
+    }
+
+    /// Whether it does its work, apart from passing troubles.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.failures_in_a_row < UNHEALTHY_FROM
+    }
+}
+
+/// Reads the health of a running [`super::Maintenance`]. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct MaintenanceHealth {
+    board: Arc<Mutex<Board>>,
+}
+
+#[derive(Debug)]
+struct Board {
+    is_leader: bool,
+    services: Vec<ServiceHealth>,
+}
+
+impl MaintenanceHealth {
+    pub(super) fn new(names: impl Iterator<Item = &'static str>) -> Self {
+        let services = names.map(ServiceHealth::new).collect();
+        Self { board: Arc::new(Mutex::new(Board { is_leader: false, services })) }
+    }
+
+    /// Every service. In a process that never led, all are at nought.
+    #[must_use]
+    pub fn services(&self) -> Vec<ServiceHealth> {
+        self.board().services.clone()
+    }
+
+    /// Whether this process leads, as far as it knows.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.board().is_leader
+    }
+
+    pub(super) fn leads(&self, is_leader: bool) {
+        self.board().is_leader = is_leader;
+    }
+
+    pub(super) fn succeeded(&self, name: &'static str) {
+        self.change(name, |service| {
+            service.runs += 1;
+            service.failures_in_a_row = 0;
+        });
+    }
+
+    /// Answers how many failures there were in a row.
+    pub(super) fn failed(&self, name: &'static str, error: String) -> u32 {
+        let mut in_a_row = 1;
+        self.change(name, |service| {
+            service.failures += 1;
+            service.failures_in_a_row = service.failures_in_a_row.saturating_add(1);
+            service.last_error = Some(error);
+            service.last_error_at = Some(Utc::now());
+            in_a_row = service.failures_in_a_row;
+        });
+        in_a_row
+    }
+
+    fn change(&self, name: &'static str, change: impl FnOnce(&mut ServiceHealth)) {
+        if let Some(service) = self.board().services.iter_mut().find(|service| service.name == name) {
+            service.last_run_at = Some(Utc::now());
+            change(service);
+        }
+    }
+
+    /// The board is whole after every line above: a panic elsewhere does not spoil it.
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,255 @@
+//! Who maintains: takes the leader's lease when it is free, renews it each third of its length, and runs the services meanwhile.
+
+use super::{MaintenanceHealth, Service, ServiceHealth, engine_services, run};
+use crate::{
+    config::EngineConfig,
+    error::QueueError,
+    pool,
+    store::{
+        leader::{self, Term},
+        partitions,
+    },
+};
+use model::id::WorkerId;
+use sqlx::{Connection as _, PgConnection, PgPool};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    task::{JoinHandle, JoinSet},
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How long the lease holds without renewal: a dead leader is replaced after at most that and a third.
+const LEASE: Duration = Duration::from_secs(10);
+/// Between two renewals, or two tries to become the leader.
+const RENEWAL: Duration = Duration::from_millis(3_333);
+/// How long a renewal may take before its connection is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The maintenance of one process.
+pub struct Maintenance {
+    pool: PgPool,
+    holder: WorkerId,
+    services: Vec<Arc<dyn Service>>,
+    health: MaintenanceHealth,
+    token: CancellationToken,
+    /// The lease has a connection of its own: a pool the work has used up must not cost the lead.
+    connection: Option<PgConnection>,
+}
+
+impl Maintenance {
+    /// Starts the engine's services and the given ones under a holder id of their own.
+    #[must_use]
+    pub fn start(
+        pool: PgPool,
+        config: EngineConfig,
+        extra: Vec<Arc<dyn Service>>,
+        token: CancellationToken,
+    ) -> MaintenanceHandle {
+        Self::start_as(WorkerId::generate(), pool, config, extra, token)
+    }
+
+    /// The same under the id of this process's worker, so that the list of workers shows who leads.
+    #[must_use]
+    pub fn start_as(
+        holder: WorkerId,
+        pool: PgPool,
+        config: EngineConfig,
+        extra: Vec<Arc<dyn Service>>,
+        token: CancellationToken,
+    ) -> MaintenanceHandle {
+        let mut services = engine_services(&config);
+        services.extend(extra);
+        let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
+        let maintenance = Self { pool, holder, services, health: health.clone(), token, connection: None };
+        MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }
+    }
+
+    /// Takes the lead, runs every service until none has more to do, and gives the lead back: for tests and tools, which need no
+    /// clock for it. False when another process leads.
+    ///
+    /// # Errors
+    /// The first service's that fails.
+    pub async fn run_once(
+        pool: &PgPool,
+        config: &EngineConfig,
+        extra: Vec<Arc<dyn Service>>,
+    ) -> Result<bool, QueueError> {
+        let mut connection = pool.acquire().await?;
+        let Some(term) = leader::take(&mut connection, WorkerId::generate(), LEASE * 6).await? else {
+            return Ok(false);
+        };
+        let mut ran = Ok(true);
+        'services: for service in engine_services(config).into_iter().chain(extra) {
+            loop {
+                match service.run_once(pool, term).await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        ran = Err(error);
+                        break 'services;
+                    }
+                }
+            }
+        }
+        leader::release(&mut connection, term).await?;
+        ran
+    }
+
+    async fn run(mut self) {
+        self.make_partitions().await;
+        while !self.token.is_cancelled() {
+            let asked_at = Instant::now();
+            match self.take().await {
+                Ok(Some(term)) => self.lead(term, asked_at).await,
+                Ok(None) => self.pause(RENEWAL).await,
+                Err(error) => {
+                    tracing::debug!(error = %run::with_causes(&error), "the leader's lease cannot be asked for");
+                    self.pause(RENEWAL).await;
+                }
+            }
+        }
+        if let Some(connection) = self.connection.take() {
+            // A farewell the server does not hear changes nothing.
+            let _ = timeout(PATIENCE, connection.close()).await;
+        }
+    }
+
+    /// Today's partitions must be there before anything finishes, whoever leads.
+    async fn make_partitions(&self) {
+        while let Err(error) = partitions::make_ahead(&self.pool).await {
+            tracing::warn!(error = %run::with_causes(&error), "day partitions could not be made: tried again");
+            self.pause(RENEWAL).await;
+            if self.token.is_cancelled() {
+                return;
+            }
+        }
+    }
+
+    async fn lead(&mut self, term: Term, asked_at: Instant) {
+        tracing::info!(worker.id = %term.holder, term = term.number, "leads: maintenance runs here");
+        self.health.leads(true);
+        let services_end = self.token.child_token();
+        let mut running = JoinSet::new();
+        for service in &self.services {
+            running.spawn(run::repeat(
+                Arc::clone(service),
+                self.pool.clone(),
+                term,
+                self.health.clone(),
+                services_end.clone(),
+            ));
+        }
+        let holds = self.keep(term, asked_at).await;
+        services_end.cancel();
+        while running.join_next().await.is_some() {}
+        self.health.leads(false);
+        if holds {
+            // The next leader would find out by itself, ten seconds later.
+            let _ = self.release(term).await;
+        }
+        tracing::info!(worker.id = %term.holder, term = term.number, "leads no more");
+    }
+
+    /// Renews until the end of the process (true: the lease still holds) or of the lease (false).
+    async fn keep(&mut self, term: Term, asked_at: Instant) -> bool {
+        // Counted from before the question: the database's answer may have taken its time.
+        let mut holds_until = asked_at + LEASE;
+        loop {
+            self.pause(RENEWAL.min(holds_until.saturating_duration_since(Instant::now()) / 2)).await;
+            if self.token.is_cancelled() {
+                return true;
+            }
+            let asked_at = Instant::now();
+            match self.renew(term).await {
+                Ok(true) => holds_until = asked_at + LEASE,
+                Ok(false) => return false,
+                Err(error) => {
+                    tracing::warn!(error = %run::with_causes(&error), "the leader's lease could not be renewed");
+                    if Instant::now() + Duration::from_millis(200) >= holds_until {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn pause(&self, wait: Duration) {
+        tokio::select! {
+            () = self.token.cancelled() => {}
+            () = sleep(wait) => {}
+        }
+    }
+
+    async fn take(&mut self) -> Result<Option<Term>, QueueError> {
+        let mut connection = self.connection().await?;
+        let taken = in_time(leader::take(&mut connection, self.holder, LEASE)).await;
+        self.keep_sound(connection, &taken);
+        taken
+    }
+
+    async fn renew(&mut self, term: Term) -> Result<bool, QueueError> {
+        let mut connection = self.connection().await?;
+        let renewed = in_time(leader::renew(&mut connection, term, LEASE)).await;
+        self.keep_sound(connection, &renewed);
+        renewed
+    }
+
+    async fn release(&mut self, term: Term) -> Result<(), QueueError> {
+        let mut connection = self.connection().await?;
+        let released = in_time(leader::release(&mut connection, term)).await;
+        self.keep_sound(connection, &released);
+        released
+    }
+
+    async fn connection(&mut self) -> Result<PgConnection, QueueError> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let options = self.pool.connect_options();
+        in_time(async {
+            let mut connection = PgConnection::connect_with(&options).await?;
+            pool::prepare(&mut connection, Some(PATIENCE)).await?;
+            Ok(connection)
+        })
+        .await
+    }
+
+    /// A connection that failed or was given up in the middle of an answer is not used again.
+    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T, QueueError>) {
+        if answer.is_ok() {
+            self.connection = Some(connection);
+        }
+    }
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+    timeout(PATIENCE, asked).await.unwrap_or(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)))
+}
+
+/// A running maintenance.
+pub struct MaintenanceHandle {
+    health: MaintenanceHealth,
+    task: JoinHandle<()>,
+}
+
+impl MaintenanceHandle {
+    /// How each service is doing.
+    #[must_use]
+    pub fn health(&self) -> Vec<ServiceHealth> {
+        self.health.services()
+    }
+
+    /// The same for as long as it is asked, for `/readyz` and `/metrics`.
+    #[must_use]
+    pub fn watch(&self) -> MaintenanceHealth {
+        self.health.clone()
+    }
+
+    /// Waits until the services have ended and the lease is given back. Cancel the token first.
+    pub async fn stopped(self) {
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "maintenance ended by a fault of its own");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Takes back jobs whose worker is gone.
+
+use super::Service;
+use crate::{
+    config::EngineConfig,
+    error::QueueError,
+    store::{
+        jobs,
+        leader::{self, Term},
+        workers,
+    },
+};
+use async_trait::async_trait;
+use model::rules::backoff::Backoff;
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row.
+#[derive(Debug)]
+pub struct LeaseRecovery {
+    interval: Duration,
+    backoff: Backoff,
+}
+
+impl LeaseRecovery {
+    /// Looks every `HEADGATE_RECOVERY_INTERVAL`.
+    #[must_use]
+    pub fn new(config: &EngineConfig) -> Self {
+        Self { interval: config.recovery_interval, backoff: config.backoff.clone() }
+    }
+}
+
+#[async_trait]
+impl Service for LeaseRecovery {
+    fn name(&self) -> &'static str {
+        "lease_recovery"
+    }
+
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        // The statement tests each lease it takes by itself; the term only keeps two sweeps from working against each other.
+        leader::confirm(&mut *pool.acquire().await?, term).await?;
+        let lost = jobs::lose_of_dead_workers(pool, &self.backoff).await?;
+        workers::remove_dead(pool, term).await?;
+        Ok(lost.is_more)
+    }
+}

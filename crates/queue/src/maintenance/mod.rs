@@ -1,0 +1,32 @@
+//! What keeps a deployment in order, done by one of its processes at a time.
+//!
+//! Every process runs [`Maintenance`]; the leader's lease (a row on the database's clock) decides which of them works, and every
+//! write tests the term. Each [`Service`] runs in a task of its own: one that fails or panics backs off, says so in its
+//! health, and stops no other.
+
+mod fold_counts;
+mod health;
+mod lead;
+mod lease_recovery;
+mod operations;
+mod partitions;
+mod promote;
+mod retention;
+mod rollup;
+mod run;
+mod sample;
+mod service;
+mod vacuum;
+
+pub use fold_counts::FoldCounts;
+pub use health::{MaintenanceHealth, ServiceHealth};
+pub use lead::{Maintenance, MaintenanceHandle};
+pub use lease_recovery::LeaseRecovery;
+pub use operations::RunOperations;
+pub use partitions::Partitions;
+pub use promote::Promote;
+pub use retention::Retention;
+pub use rollup::Rollup;
+pub use sample::Sample;
+pub use service::{Service, engine_services};
+pub use vacuum::Vacuum;

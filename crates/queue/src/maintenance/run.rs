@@ -1,0 +1,91 @@
+//! One service's loop: run, say how it went, wait.
+
+use super::{MaintenanceHealth, Service};
+use crate::{error::QueueError, store::leader::Term};
+use sqlx::PgPool;
+use std::{error::Error as _, sync::Arc, time::Duration};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+/// The wait after the first failure; doubled by each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// The longest wait after a failure.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Runs until the token ends it. A run is never cut short: a cancelled transaction would poison its connection (RELIABILITY 0.1).
+pub(super) async fn repeat(
+    service: Arc<dyn Service>,
+    pool: PgPool,
+    term: Term,
+    health: MaintenanceHealth,
+    token: CancellationToken,
+) {
+    loop {
+        let wait = run(&service, &pool, term, &health).await;
+        tokio::select! {
+            biased;
+            () = token.cancelled() => return,
+            () = sleep(wait) => {}
+        }
+    }
+}
+
+/// One run, in a task of its own so that a panic stays there; answers how long to wait.
+async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &MaintenanceHealth) -> Duration {
+    let name = service.name();
+    let running = {
+        let (service, pool) = (Arc::clone(service), pool.clone());
+        tokio::spawn(async move { service.run_once(&pool, term).await })
+    };
+    let error = match running.await {
+        Ok(Ok(is_more)) => {
+            health.succeeded(name);
+            return if is_more { Duration::ZERO } else { service.interval() };
+        }
+        Ok(Err(error)) => with_causes(&error),
+        Err(error) if error.is_panic() => panic_message(error.into_panic()),
+        // The runtime ends, and so do we.
+        Err(_) => return LONGEST_WAIT,
+    };
+    let in_a_row = health.failed(name, error.clone());
+    // The first of a row is worth a line, and then one now and then.
+    if in_a_row.is_power_of_two() {
+        tracing::warn!(service = name, failures = in_a_row, %error, "maintenance service {name} failed");
+    }
+    back_off(in_a_row).max(service.interval().min(LONGEST_WAIT))
+}
+
+fn back_off(failures: u32) -> Duration {
+    FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT)
+}
+
+/// The error's text does not repeat its source's: health is read without a debugger.
+pub(super) fn with_causes(error: &QueueError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    model::text::sanitise(&text, 500)
+}
+
+fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
+    let message = match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => panic.downcast::<&'static str>().map_or_else(|_| "no message".to_owned(), |text| (*text).to_owned()),
+    };
+    model::text::sanitise(&format!("panicked: {message}"), 500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_up_to_half_a_minute() {
+        for (failures, millis) in [(1, 500), (2, 1_000), (4, 4_000), (7, 30_000), (u32::MAX, 30_000)] {
+            assert_eq!(back_off(failures), Duration::from_millis(millis), "{failures}");
+        }
+    }
+}

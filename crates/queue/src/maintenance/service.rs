@@ -1,0 +1,45 @@
+//! What a service is, and which the engine brings along.
+
+use super::{
+    FoldCounts, LeaseRecovery, Partitions, Promote, Retention, Rollup, RunOperations, Sample, Vacuum,
+};
+use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
+use async_trait::async_trait;
+use sqlx::PgPool;
+use std::{sync::Arc, time::Duration};
+
+/// One kind of maintenance.
+#[async_trait]
+pub trait Service: Send + Sync + 'static {
+    /// As logs, `/readyz` and metrics name it: `snake_case`.
+    fn name(&self) -> &'static str;
+
+    /// The wait until the next run when there is nothing more to do. Asked after each run, so that a service that knows when the next
+    /// thing is due may say so.
+    fn interval(&self) -> Duration;
+
+    /// Does a bounded piece of work; true when more is to be done at once.
+    ///
+    /// Tests `term` in the statements that write, or before them in the same transaction
+    /// ([`crate::store::leader::confirm`]): a process that was stopped may wake up after another took over.
+    ///
+    /// # Errors
+    /// Whatever kept it from its work: it is run again, later each time.
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError>;
+}
+
+/// The engine's own services.
+#[must_use]
+pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
+    vec![
+        Arc::new(Promote::default()),
+        Arc::new(LeaseRecovery::new(config)),
+        Arc::new(FoldCounts),
+        Arc::new(Rollup),
+        Arc::new(Sample::default()),
+        Arc::new(RunOperations),
+        Arc::new(Partitions),
+        Arc::new(Retention::new(config.retention)),
+        Arc::new(Vacuum::default()),
+    ]
+}

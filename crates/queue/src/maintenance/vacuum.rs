@@ -1,0 +1,74 @@
+//! Vacuums the hot tables: the engine's own business, not a hope (DESIGN 4).
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    pool,
+    store::{
+        leader::{self, Term},
+        vacuum,
+    },
+};
+use async_trait::async_trait;
+use sqlx::{Connection as _, PgConnection, PgPool};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+use tokio::sync::Mutex;
+
+/// Vacuums each hot table whose dead rows passed the threshold, on a connection of its own.
+#[derive(Debug, Default)]
+pub struct Vacuum {
+    connection: Mutex<Option<PgConnection>>,
+    said_not_owner: AtomicBool,
+}
+
+#[async_trait]
+impl Service for Vacuum {
+    fn name(&self) -> &'static str {
+        "vacuum"
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let mut kept = self.connection.lock().await;
+        let mut connection = match kept.take() {
+            Some(connection) => connection,
+            None => connect(pool).await?,
+        };
+        self.vacuum_due(&mut connection, term).await?;
+        // Only one that answered well is used again.
+        *kept = Some(connection);
+        Ok(false)
+    }
+}
+
+impl Vacuum {
+    async fn vacuum_due(&self, connection: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+        for bloat in vacuum::bloat(connection).await? {
+            if !bloat.is_ours {
+                if !self.said_not_owner.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(
+                        table = %bloat.table,
+                        "this database user does not own the queue's tables and cannot vacuum them: under load the queue slows \
+                         down; make it their owner"
+                    );
+                }
+            } else if bloat.is_due {
+                leader::confirm(connection, term).await?;
+                vacuum::vacuum(connection, &bloat).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn connect(pool: &PgPool) -> Result<PgConnection, QueueError> {
+    let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+    pool::prepare(&mut connection, None).await?;
+    Ok(connection)
+}

@@ -1,0 +1,240 @@
+//! A filter as conditions: one builder for lists, dead letters and bulk actions, so that a button touches what its list shows.
+//!
+//! What the API calls a job lies in four places ([`Part`]); each condition is written for the place it is asked of, and a place
+//! that cannot hold what is asked for says `false`.
+
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    id::{AppId, BatchId, IntegrationId},
+    job::JobStatus,
+};
+use sqlx::{Postgres, QueryBuilder};
+use uuid::Uuid;
+
+/// Where jobs lie. In all of a part's SQL its row is `j`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// `jobs`.
+    Live,
+    /// The change that waits behind a processing job of the same deduplication id: `jobs.successor`.
+    Successors,
+    /// `finished_jobs`: completed and cancelled.
+    Finished,
+    /// `dead_letter_jobs`.
+    Dead,
+}
+
+impl Part {
+    /// Everything that is a job.
+    pub(crate) const ALL: [Self; 4] = [Self::Live, Self::Successors, Self::Finished, Self::Dead];
+
+    /// For `from`.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Self::Live | Self::Successors => "headgate.jobs j",
+            Self::Finished => "headgate.finished_jobs j",
+            Self::Dead => "headgate.dead_letter_jobs j",
+        }
+    }
+
+    /// The job's id.
+    pub(crate) fn job_id(self) -> &'static str {
+        match self {
+            Self::Live | Self::Finished => "j.id",
+            Self::Successors => "((j.successor ->> 'id')::uuid)",
+            Self::Dead => "j.job_id",
+        }
+    }
+
+    /// The name of the job's status.
+    pub(crate) fn status(self) -> &'static str {
+        match self {
+            Self::Live => {
+                "case j.status when 0 then 'pending' when 1 then 'processing' \
+                 else case when j.retry_at <= clock_timestamp() then 'retrying' else 'to_be_retried' end end"
+            }
+            Self::Successors => "'pending'",
+            Self::Finished => "case j.status when 3 then 'completed' else 'cancelled' end",
+            Self::Dead => "'failed'",
+        }
+    }
+
+    /// A column the successor has of its own.
+    fn own(self, column: &'static str) -> String {
+        match self {
+            Self::Successors => format!("(j.successor ->> '{column}')"),
+            _ => format!("j.{column}"),
+        }
+    }
+}
+
+/// Appends ` and …` for the scope.
+pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope) {
+    if let Some(app_id) = scope.app_id() {
+        sql.push(" and j.app_id = ").push_bind(app_id);
+    }
+}
+
+/// Appends ` and …` for each condition of the filter.
+pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
+    // Named one by one: a new field of the filter stops the build here.
+    let JobFilter {
+        status,
+        app_id,
+        integration_id,
+        job_type,
+        correlation_id,
+        batch_id,
+        record_type,
+        record_id,
+        error,
+        q,
+        created_after,
+        created_before,
+        fingerprint,
+    } = filter;
+    if part == Part::Successors {
+        sql.push(" and j.successor is not null");
+    }
+    if let Some(status) = status {
+        sql.push(" and ").push(status_condition(*status, part));
+    }
+    push_ids(sql, part, *app_id, *integration_id, *batch_id);
+    for (column, value) in [
+        (part.own("job_type"), job_type),
+        (part.own("correlation_id"), correlation_id),
+        ("j.record_type".to_owned(), record_type),
+        ("j.record_id".to_owned(), record_id),
+    ] {
+        if let Some(value) = value {
+            sql.push(format_args!(" and {column} = ")).push_bind(value.clone());
+        }
+    }
+    match (error, part) {
+        (None, _) => {}
+        (Some(error), Part::Live | Part::Dead) => {
+            sql.push(" and j.error_message ilike ").push_bind(containing(error));
+        }
+        (Some(_), Part::Successors | Part::Finished) => {
+            sql.push(" and false");
+        }
+    }
+    if let Some(q) = q {
+        push_search(sql, q, part);
+    }
+    push_times(sql, *created_after, *created_before, part);
+    match (fingerprint, part) {
+        (None, _) => {}
+        (Some(fingerprint), Part::Dead) => {
+            sql.push(" and j.fingerprint = ").push_bind(fingerprint.clone());
+        }
+        (Some(_), _) => {
+            sql.push(" and false");
+        }
+    }
+}
+
+fn status_condition(status: JobStatus, part: Part) -> &'static str {
+    match (part, status) {
+        (Part::Live, JobStatus::Pending) => "j.status = 0",
+        (Part::Live, JobStatus::Processing) => "j.status = 1",
+        (Part::Live, JobStatus::ToBeRetried) => "j.status = 2 and j.retry_at > clock_timestamp()",
+        (Part::Live, JobStatus::Retrying) => "j.status = 2 and j.retry_at <= clock_timestamp()",
+        (Part::Finished, JobStatus::Completed) => "j.status = 3",
+        (Part::Finished, JobStatus::Cancelled) => "j.status = 4",
+        (Part::Successors, JobStatus::Pending) | (Part::Dead, JobStatus::Failed) => "true",
+        _ => "false",
+    }
+}
+
+fn push_ids(
+    sql: &mut QueryBuilder<Postgres>,
+    part: Part,
+    app_id: Option<AppId>,
+    integration_id: Option<IntegrationId>,
+    batch_id: Option<BatchId>,
+) {
+    if let Some(id) = app_id {
+        sql.push(" and j.app_id = ").push_bind(id);
+    }
+    if let Some(id) = integration_id {
+        sql.push(" and j.integration_id = ").push_bind(id);
+    }
+    if let Some(id) = batch_id {
+        sql.push(format_args!(" and {}::uuid = ", part.own("batch_id"))).push_bind(id);
+    }
+}
+
+/// A job id, a record id, a correlation id or a deduplication id, exactly.
+fn push_search(sql: &mut QueryBuilder<Postgres>, q: &str, part: Part) {
+    sql.push(format_args!(" and ({} = ", part.own("correlation_id"))).push_bind(q.to_owned());
+    sql.push(" or j.record_id = ").push_bind(q.to_owned());
+    sql.push(" or j.deduplication_id = ").push_bind(q.to_owned());
+    if let Ok(id) = Uuid::try_parse(q.trim()) {
+        sql.push(format_args!(" or {} = ", part.job_id())).push_bind(id);
+        if part == Part::Dead {
+            sql.push(" or j.id = ").push_bind(id);
+        }
+    }
+    sql.push(")");
+}
+
+/// Finished jobs of the last 24 hours unless `created_after` says otherwise: the day partitions that cannot hold any are not read.
+fn push_times(
+    sql: &mut QueryBuilder<Postgres>,
+    after: Option<chrono::DateTime<chrono::Utc>>,
+    before: Option<chrono::DateTime<chrono::Utc>>,
+    part: Part,
+) {
+    let created_at = match part {
+        Part::Successors => "(j.successor ->> 'created_at')::timestamptz",
+        _ => "j.created_at",
+    };
+    if let Some(after) = after {
+        sql.push(format_args!(" and {created_at} >= ")).push_bind(after);
+    }
+    if let Some(before) = before {
+        sql.push(format_args!(" and {created_at} < ")).push_bind(before);
+    }
+    if part == Part::Finished {
+        match after {
+            // Nothing ends before it was accepted.
+            Some(after) => sql.push(" and j.finished_at >= ").push_bind(after),
+            None => sql.push(" and j.finished_at >= now() - interval '24 hours'"),
+        };
+    }
+}
+
+/// A pattern that finds the text wherever it stands, its own `%`, `_` and `\` taken literally.
+fn containing(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wild_cards_in_a_search_are_taken_literally() {
+        for (text, pattern) in [("a", "%a%"), ("50%", "%50\\%%"), ("a_b\\", "%a\\_b\\\\%")] {
+            assert_eq!(containing(text), pattern);
+        }
+    }
+
+    #[test]
+    fn a_status_is_looked_for_where_it_can_be() {
+        for status in JobStatus::ALL {
+            let places = Part::ALL.into_iter().filter(|part| status_condition(status, *part) != "false").count();
+            assert_eq!(places, if status == JobStatus::Pending { 2 } else { 1 }, "{status:?}");
+        }
+    }
+}

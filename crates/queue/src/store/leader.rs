@@ -1,0 +1,96 @@
+//! The leader's lease: one row on the database's clock.
+//!
+//! A session lock would stay with a stopped process for ever; a row with an end is taken over. Each take-over raises the term, and
+//! every maintenance write tests `headgate.is_leader(holder, term)` inside its own statement, so that a process that wakes up too
+//! late writes nothing.
+
+use crate::error::QueueError;
+use model::id::WorkerId;
+use sqlx::PgConnection;
+use std::time::Duration;
+
+/// One holder's time as the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The process.
+    pub holder: WorkerId,
+    /// Higher than every term before.
+    pub number: i64,
+}
+
+/// Becomes the leader when nobody is, or when the lease of whoever was has ended.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn take(
+    conn: &mut PgConnection,
+    holder: WorkerId,
+    lease: Duration,
+) -> Result<Option<Term>, QueueError> {
+    // The end is computed after the row lock was waited for: the proposed row's time would be too early by that wait.
+    let number = sqlx::query_scalar!(
+        r#"
+        insert into headgate.leader as l (holder, term, expires_at)
+        values ($1, 1, clock_timestamp() + make_interval(secs => $2))
+        on conflict (is_only) do update
+        set holder = excluded.holder, term = l.term + 1, expires_at = clock_timestamp() + make_interval(secs => $2)
+        where l.expires_at <= clock_timestamp()
+        returning term
+        "#,
+        holder as WorkerId,
+        lease.as_secs_f64(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(number.map(|number| Term { holder, number }))
+}
+
+/// Prolongs the lease; false when it has ended or was taken over, and then nothing was changed.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Result<bool, QueueError> {
+    let renewed = sqlx::query!(
+        r#"
+        update headgate.leader
+        set expires_at = clock_timestamp() + make_interval(secs => $3)
+        where holder = $1 and term = $2 and expires_at > clock_timestamp()
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        lease.as_secs_f64(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(renewed.rows_affected() == 1)
+}
+
+/// Gives the lease back, so that another process need not wait for its end.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+    sqlx::query!(
+        "update headgate.leader set expires_at = clock_timestamp() where holder = $1 and term = $2",
+        term.holder as WorkerId,
+        term.number,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// For maintenance whose statements are not its own: asked in the same transaction, before the write.
+///
+/// # Errors
+/// `LeaseLost` when the term is over.
+pub async fn confirm(conn: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+    let leads = sqlx::query_scalar!(
+        r#"select headgate.is_leader($1, $2) as "leads!""#,
+        term.holder as WorkerId,
+        term.number,
+    )
+    .fetch_one(conn)
+    .await?;
+    if leads { Ok(()) } else { Err(QueueError::LeaseLost) }
+}

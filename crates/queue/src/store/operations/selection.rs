@@ -1,0 +1,141 @@
+//! Which jobs a bulk action is about.
+
+use crate::{
+    error::QueueError,
+    store::jobs::filter::{self, Part},
+};
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    id::{IntegrationId, JobId},
+    job::JobStatus,
+    operation::{BulkAction, BulkSubject, DryRunPart},
+};
+use sqlx::{PgPool, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+/// What is done to which rows, and whose they may be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Selection {
+    pub subject: BulkSubject,
+    pub action: BulkAction,
+    pub scope: Scope,
+    /// Named one by one, or by the filter.
+    pub ids: Option<Vec<Uuid>>,
+    pub filter: JobFilter,
+}
+
+/// What a selection found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Found {
+    pub matched: i64,
+    /// The highest id: later ones are not touched.
+    pub upper_id: Option<Uuid>,
+    pub parts: Vec<DryRunPart>,
+}
+
+impl Selection {
+    /// Where to look. By a filter, only where the action applies: "cancel everything of this integration" is not about what is
+    /// done already. Ids are looked up wherever they are, so that those which cannot be changed count as skipped.
+    fn parts(&self) -> &'static [Part] {
+        match (self.subject, self.action, &self.ids) {
+            (BulkSubject::DeadLetters, ..) => &[Part::Dead],
+            (BulkSubject::Jobs, _, Some(_)) => &Part::ALL,
+            (BulkSubject::Jobs, BulkAction::Cancel, None) => &[Part::Live, Part::Successors],
+            (BulkSubject::Jobs, BulkAction::Requeue | BulkAction::Purge, None) => &[Part::Live, Part::Dead],
+        }
+    }
+
+    /// The id that is listed, kept as the cursor and given to the action.
+    fn id_of(&self, part: Part) -> &'static str {
+        match self.subject {
+            BulkSubject::Jobs => part.job_id(),
+            BulkSubject::DeadLetters => "j.id",
+        }
+    }
+
+    fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
+        sql.push(" where true");
+        filter::push_scope(sql, self.scope);
+        if let Some(ids) = &self.ids {
+            sql.push(format_args!(" and {} = any (", self.id_of(part))).push_bind(ids.clone()).push(")");
+        } else {
+            filter::push(sql, &self.filter, part);
+            if part == Part::Live && self.action == BulkAction::Requeue {
+                // A pending job is in the queue already, a processing one is about to tell.
+                sql.push(" and j.status = 2");
+            }
+        }
+    }
+
+    /// How many there are, exactly, by integration and status.
+    pub(super) async fn find(&self, pool: &PgPool) -> Result<Found, QueueError> {
+        // There is no max() of uuids before Postgres 18; their text sorts alike.
+        let mut sql = QueryBuilder::new("select integration_id, status, count(*), max(id::text)::uuid from (");
+        for (index, part) in self.parts().iter().enumerate() {
+            if index > 0 {
+                sql.push(" union all ");
+            }
+            sql.push(format_args!(
+                "select j.integration_id, {} as status, {} as id from {}",
+                part.status(),
+                self.id_of(*part),
+                part.table()
+            ));
+            self.push_conditions(&mut sql, *part);
+        }
+        sql.push(") matched group by integration_id, status order by count(*) desc, integration_id, status");
+        let rows: Vec<(IntegrationId, String, i64, Uuid)> = sql.build_query_as().fetch_all(pool).await?;
+        let mut found = Found::default();
+        for (integration_id, status, count, upper_id) in rows {
+            let status: JobStatus =
+                status.parse().map_err(|error| sqlx::Error::Decode(Box::<model::job::UnknownStatus>::new(error)))?;
+            found.matched += count;
+            found.upper_id = found.upper_id.max(Some(upper_id));
+            found.parts.push(DryRunPart { integration_id, status, count });
+        }
+        Ok(found)
+    }
+
+    /// The ids after `after` up to `upper`, in order.
+    pub(super) async fn ids(
+        &self,
+        pool: &PgPool,
+        after: Option<Uuid>,
+        upper: Uuid,
+        most: i64,
+    ) -> Result<Vec<Uuid>, QueueError> {
+        let mut sql = QueryBuilder::new("select id from (");
+        for (index, part) in self.parts().iter().enumerate() {
+            if index > 0 {
+                sql.push(" union all ");
+            }
+            let id = self.id_of(*part);
+            sql.push(format_args!("(select {id} as id from {}", part.table()));
+            self.push_conditions(&mut sql, *part);
+            sql.push(format_args!(" and {id} <= ")).push_bind(upper);
+            if let Some(after) = after {
+                sql.push(format_args!(" and {id} > ")).push_bind(after);
+            }
+            sql.push(format_args!(" order by {id} limit ")).push_bind(most).push(")");
+        }
+        sql.push(") matched order by id limit ").push_bind(most);
+        Ok(sql.build_query_scalar().fetch_all(pool).await?)
+    }
+
+    /// The newest few jobs, for people to look at.
+    pub(super) async fn sample(&self, pool: &PgPool, most: i64) -> Result<Vec<JobId>, QueueError> {
+        let mut sql = QueryBuilder::new("select job_id from (");
+        for (index, part) in self.parts().iter().enumerate() {
+            if index > 0 {
+                sql.push(" union all ");
+            }
+            let id = part.job_id();
+            sql.push(format_args!("(select {id} as job_id from {}", part.table()));
+            self.push_conditions(&mut sql, *part);
+            sql.push(format_args!(" order by {id} desc limit ")).push_bind(most).push(")");
+        }
+        sql.push(") matched order by job_id desc limit ").push_bind(most);
+        Ok(sql.build_query_scalar().fetch_all(pool).await?)
+    }
+}

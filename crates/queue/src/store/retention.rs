@@ -1,0 +1,118 @@
+//! Rows that have no further use, deleted in chunks so that no statement holds a snapshot for long.
+
+use crate::{error::QueueError, store::leader::Term};
+use model::id::WorkerId;
+use sqlx::PgPool;
+
+/// Rows deleted by one statement.
+const CHUNK: i64 = 5_000;
+
+/// Deletes a chunk of everything that is over; true when there may be more.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    let mut is_more = false;
+    for deleted in [
+        throughput(pool, term).await?,
+        idempotency_keys(pool, term).await?,
+        sessions(pool, term).await?,
+        sign_in_traces(pool, term).await?,
+        empty_counters(pool, term).await?,
+    ] {
+        is_more |= deleted >= CHUNK.unsigned_abs();
+    }
+    Ok(is_more)
+}
+
+/// Steps of 10 s are kept an hour, of a minute a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is
+/// never half there.
+async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        with expired as materialized (
+            select t.step_seconds, t.bucket_at, t.integration_id
+            from (values (10, interval '65 minutes'), (60, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
+            join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < clock_timestamp() - kept.age
+            where (select headgate.is_leader($1, $2))
+            limit $3
+        )
+        delete from headgate.throughput t using expired e
+        where t.step_seconds = e.step_seconds and t.bucket_at = e.bucket_at and t.integration_id = e.integration_id
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Kept 24 hours (CONTRACT 3).
+async fn idempotency_keys(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.idempotency_keys
+        where ctid = any (array(
+            select ctid from headgate.idempotency_keys
+            where created_at < clock_timestamp() - interval '24 hours' and (select headgate.is_leader($1, $2))
+            order by created_at limit $3
+        )) and created_at < clock_timestamp() - interval '24 hours'
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+async fn sessions(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        "delete from headgate.sessions where expires_at < clock_timestamp() and (select headgate.is_leader($1, $2))",
+        term.holder as WorkerId,
+        term.number,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Used or expired links a day after, and throttles that have let go.
+async fn sign_in_traces(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        with links as (
+            delete from headgate.sign_in_links
+            where least(expires_at, used_at) < clock_timestamp() - interval '1 day' and (select headgate.is_leader($1, $2))
+        )
+        delete from headgate.sign_in_throttles
+        where tat_us < (extract(epoch from clock_timestamp() - interval '1 day') * 1000000)::bigint
+            and (select headgate.is_leader($1, $2))
+        "#,
+        term.holder as WorkerId,
+        term.number,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Counters at nought say what no row says too. A fold that adds to one meanwhile wins: the row lock makes us look again.
+async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        with records as (
+            delete from headgate.record_counts where n = 0 and (select headgate.is_leader($1, $2))
+        )
+        delete from headgate.job_counts where n = 0 and (select headgate.is_leader($1, $2))
+        "#,
+        term.holder as WorkerId,
+        term.number,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}

@@ -1,0 +1,134 @@
+//! When will it be done? An honest answer, or none.
+//!
+//! The pace is the net one: by how much the work that is left became less since it was most, within the last two minutes. While
+//! more arrives than is done there is no answer. A rate limit bounds it from below: what the limit does not let go cannot be done.
+
+use chrono::{DateTime, Duration, Utc};
+use model::id::IntegrationId;
+use std::collections::{HashMap, VecDeque};
+
+/// How far back the pace is looked at.
+const WINDOW_SECONDS: i64 = 120;
+/// Levels are kept at this distance: more would tell nothing more.
+const STEP_SECONDS: i64 = 5;
+/// Less than this says nothing about a pace.
+const LEAST_SECONDS: f64 = 10.0;
+
+/// What an answer is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Jobs still to be done.
+    pub outstanding: i64,
+    /// The most there were lately, and how many seconds ago. None: nobody watched yet.
+    pub peak: Option<(i64, f64)>,
+    /// Jobs that came to an end in the last 60 seconds: the pace while nobody watched yet.
+    pub ended_per_minute: i64,
+    /// Requests a second the limit lets go.
+    pub limit_per_second: Option<f64>,
+}
+
+/// Seconds until nothing is left.
+#[must_use]
+pub fn eta_seconds(pace: Pace) -> Option<i64> {
+    if pace.outstanding <= 0 {
+        return Some(0);
+    }
+    let outstanding = pace.outstanding as f64;
+    let per_second = match pace.peak {
+        Some((most, seconds)) if seconds >= LEAST_SECONDS => (most - pace.outstanding) as f64 / seconds,
+        Some(_) => 0.0,
+        None => pace.ended_per_minute as f64 / 60.0,
+    };
+    if per_second <= 0.0 {
+        return None;
+    }
+    let by_pace = outstanding / per_second;
+    let by_limit = pace.limit_per_second.filter(|limit| *limit > 0.0).map_or(0.0, |limit| outstanding / limit);
+    let seconds = by_pace.max(by_limit).ceil();
+    // More than ten years is no answer.
+    (seconds < 315_360_000.0).then_some(seconds as i64)
+}
+
+/// How much was left lately, by integration: the sampler's memory.
+#[derive(Debug, Default)]
+pub struct Levels {
+    seen: VecDeque<(DateTime<Utc>, HashMap<IntegrationId, i64>)>,
+}
+
+impl Levels {
+    /// Remembers a moment.
+    pub fn remember(&mut self, at: DateTime<Utc>, outstanding: HashMap<IntegrationId, i64>) {
+        if self.seen.back().is_some_and(|(last, _)| at - *last < Duration::seconds(STEP_SECONDS)) {
+            return;
+        }
+        self.seen.push_back((at, outstanding));
+        while self.seen.front().is_some_and(|(first, _)| at - *first > Duration::seconds(WINDOW_SECONDS)) {
+            self.seen.pop_front();
+        }
+    }
+
+    /// The most an integration had left and how long ago, the latest such moment; none before anything was remembered long enough.
+    #[must_use]
+    pub fn peak(&self, integration_id: IntegrationId, at: DateTime<Utc>, now_left: i64) -> Option<(i64, f64)> {
+        let (first, _) = self.seen.front()?;
+        if seconds_between(*first, at) < LEAST_SECONDS {
+            return None;
+        }
+        let mut peak = (now_left, 0.0);
+        for (then, levels) in self.seen.iter().rev() {
+            let left = levels.get(&integration_id).copied().unwrap_or(0);
+            if left > peak.0 {
+                peak = (left, seconds_between(*then, at));
+            }
+        }
+        Some(peak)
+    }
+}
+
+fn seconds_between(then: DateTime<Utc>, now: DateTime<Utc>) -> f64 {
+    (now - then).num_milliseconds() as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_given_only_when_the_numbers_say_one() {
+        let pace = |outstanding, peak, ended_per_minute, limit_per_second| Pace {
+            outstanding,
+            peak,
+            ended_per_minute,
+            limit_per_second,
+        };
+        for (pace, eta) in [
+            (pace(0, None, 0, None), Some(0)),
+            (pace(100, None, 0, None), None),
+            (pace(100, None, 600, None), Some(10)),
+            (pace(100, Some((200, 50.0)), 0, None), Some(50)),
+            (pace(100, Some((200, 5.0)), 600, None), None),
+            (pace(100, Some((100, 60.0)), 600, None), None),
+            (pace(100, None, 6_000, Some(2.0)), Some(50)),
+            (pace(100, None, 60, Some(2.0)), Some(100)),
+            (pace(i64::MAX, None, 1, None), None),
+        ] {
+            assert_eq!(eta_seconds(pace), eta, "{pace:?}");
+        }
+    }
+
+    #[test]
+    fn the_pace_is_taken_from_the_most_there_was_in_two_minutes() {
+        let id = IntegrationId::generate();
+        let begin = DateTime::UNIX_EPOCH;
+        let mut levels = Levels::default();
+        assert_eq!(levels.peak(id, begin, 7), None);
+        for (second, left) in [(0, 0), (1, 9_999), (5, 500), (10, 1_000), (20, 800)] {
+            levels.remember(begin + Duration::seconds(second), HashMap::from([(id, left)]));
+        }
+        assert_eq!(levels.peak(id, begin + Duration::seconds(30), 600), Some((1_000, 20.0)));
+        assert_eq!(levels.peak(id, begin + Duration::seconds(30), 2_000), Some((2_000, 0.0)));
+        levels.remember(begin + Duration::seconds(135), HashMap::new());
+        assert_eq!(levels.peak(id, begin + Duration::seconds(140), 600), Some((800, 120.0)));
+        assert_eq!(levels.peak(IntegrationId::generate(), begin + Duration::seconds(140), 3), Some((3, 0.0)));
+    }
+}

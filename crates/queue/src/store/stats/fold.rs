@@ -1,0 +1,127 @@
+//! Folding appended deltas into the rows they stand for.
+//!
+//! Each fold is one statement: it takes a chunk of deltas away and adds their sums, so that whoever reads rows and deltas in one
+//! statement sees every change exactly once. Locked deltas are passed over: two folders never wait for each other. Rows are written
+//! in the order of their keys, as every other writer of many rows does.
+
+use crate::{error::QueueError, store::leader::Term};
+use model::id::WorkerId;
+use sqlx::PgPool;
+
+/// Deltas folded by one statement.
+pub const CHUNK: i64 = 10_000;
+
+/// `job_count_deltas` into `job_counts`; answers how many deltas.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    let folded = sqlx::query_scalar!(
+        r#"
+        with taken as materialized (
+            delete from headgate.job_count_deltas
+            where ctid = any (array(
+                select ctid from headgate.job_count_deltas
+                where (select headgate.is_leader($1, $2))
+                limit $3 for update skip locked
+            ))
+            returning integration_id, status, attempt, n
+        ), sums as (
+            select integration_id, status, attempt, sum(n)::bigint as n
+            from taken
+            group by integration_id, status, attempt
+            having sum(n) <> 0
+            order by integration_id, status, attempt
+        ), added as (
+            insert into headgate.job_counts as c (integration_id, status, attempt, n)
+            select integration_id, status, attempt, n from sums
+            on conflict (integration_id, status, attempt) do update set n = c.n + excluded.n
+        )
+        select count(*) as "folded!" from taken
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(folded)
+}
+
+/// `record_count_deltas` into `record_counts`; answers how many deltas.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn record_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    let folded = sqlx::query_scalar!(
+        r#"
+        with taken as materialized (
+            delete from headgate.record_count_deltas
+            where ctid = any (array(
+                select ctid from headgate.record_count_deltas
+                where (select headgate.is_leader($1, $2))
+                limit $3 for update skip locked
+            ))
+            returning app_id, record_type, n
+        ), sums as (
+            select app_id, record_type, sum(n)::bigint as n
+            from taken
+            group by app_id, record_type
+            having sum(n) <> 0
+            order by app_id, record_type
+        ), added as (
+            insert into headgate.record_counts as c (app_id, record_type, n)
+            select app_id, record_type, n from sums
+            on conflict (app_id, record_type) do update set n = c.n + excluded.n
+        )
+        select count(*) as "folded!" from taken
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(folded)
+}
+
+/// `batch_deltas` into `batches`; deltas of a batch that was deleted go with it. Answers how many deltas.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn batches(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    let folded = sqlx::query_scalar!(
+        r#"
+        with taken as materialized (
+            delete from headgate.batch_deltas
+            where ctid = any (array(
+                select ctid from headgate.batch_deltas
+                where (select headgate.is_leader($1, $2))
+                limit $3 for update skip locked
+            ))
+            returning batch_id, total, succeeded, failed, cancelled
+        ), sums as materialized (
+            select batch_id, sum(total) as total, sum(succeeded) as succeeded, sum(failed) as failed, sum(cancelled) as cancelled
+            from taken
+            group by batch_id
+        ), locked as materialized (
+            select b.id from headgate.batches b
+            where b.id in (select batch_id from sums)
+            order by b.id for no key update
+        ), added as (
+            update headgate.batches b
+            set total = b.total + s.total, succeeded = b.succeeded + s.succeeded, failed = b.failed + s.failed,
+                cancelled = b.cancelled + s.cancelled
+            from sums s join locked l on l.id = s.batch_id
+            where b.id = s.batch_id
+        )
+        select count(*) as "folded!" from taken
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(folded)
+}

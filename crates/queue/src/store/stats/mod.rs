@@ -1,0 +1,18 @@
+//! Gauges, rollups and the snapshot: everything a page or a metric shows without ever counting jobs.
+//!
+//! Statements that change jobs append deltas; [`fold`] and [`rollup`] add them up; whoever reads adds what is not folded yet.
+
+mod counts;
+mod eta;
+pub mod fold;
+pub mod live_snapshots;
+mod recount;
+pub mod rollup;
+mod snapshot;
+mod throughput;
+
+pub use counts::{LaneCounts, all_counts, counts};
+pub use eta::{Levels, Pace, eta_seconds};
+pub use recount::{Drift, drift};
+pub use snapshot::{integrations, snapshot, snapshot_with};
+pub use throughput::throughput;

@@ -1,0 +1,63 @@
+//! Throughput: what the finishing statements append becomes steps of 10 s, a minute and an hour.
+
+use super::fold::CHUNK;
+use crate::{error::QueueError, store::leader::Term};
+use model::id::WorkerId;
+use sqlx::PgPool;
+
+/// `throughput_deltas` into `throughput`, and the last success of each integration into `integration_marks`; answers how many deltas.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    let folded = sqlx::query_scalar!(
+        r#"
+        with taken as materialized (
+            delete from headgate.throughput_deltas
+            where ctid = any (array(
+                select ctid from headgate.throughput_deltas
+                where (select headgate.is_leader($1, $2))
+                limit $3 for update skip locked
+            ))
+            returning integration_id, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms
+        ), sums as (
+            select t.integration_id, s.step_seconds,
+                to_timestamp(floor(extract(epoch from t.at) / s.step_seconds) * s.step_seconds) as bucket_at,
+                sum(t.completed)::bigint as completed, sum(t.unchanged)::bigint as unchanged, sum(t.retried)::bigint as retried,
+                sum(t.dead)::bigint as dead, sum(t.cancelled)::bigint as cancelled, sum(t.limited)::bigint as limited,
+                sum(t.duration_ms)::bigint as duration_ms
+            from taken t
+            cross join (values (10), (60), (3600)) s (step_seconds)
+            group by 1, 2, 3
+            order by 2, 3, 1
+        ), added as (
+            insert into headgate.throughput as t (integration_id, step_seconds, bucket_at, completed, unchanged, retried, dead,
+                cancelled, limited, duration_ms)
+            select integration_id, step_seconds, bucket_at, completed, unchanged, retried, dead, cancelled, limited, duration_ms
+            from sums
+            on conflict (step_seconds, bucket_at, integration_id) do update
+            set completed = t.completed + excluded.completed, unchanged = t.unchanged + excluded.unchanged,
+                retried = t.retried + excluded.retried, dead = t.dead + excluded.dead,
+                cancelled = t.cancelled + excluded.cancelled, limited = t.limited + excluded.limited,
+                duration_ms = t.duration_ms + excluded.duration_ms
+        ), marked as (
+            -- Integrations deleted meanwhile get no mark.
+            insert into headgate.integration_marks as m (integration_id, last_success_at)
+            select t.integration_id, max(t.at)
+            from taken t join headgate.integrations i on i.id = t.integration_id
+            where t.completed > 0
+            group by t.integration_id
+            order by t.integration_id
+            on conflict (integration_id) do update
+            set last_success_at = greatest(m.last_success_at, excluded.last_success_at)
+        )
+        select count(*) as "folded!" from taken
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(folded)
+}

@@ -1,0 +1,154 @@
+//! The whole deployment at one moment, in one statement.
+
+use super::{
+    LaneCounts,
+    eta::{Levels, Pace, eta_seconds},
+};
+use crate::error::QueueError;
+use chrono::{DateTime, Utc};
+use model::{
+    id::{AppId, IntegrationId},
+    integration::IntegrationState,
+    rate_limit::RateLimitUse,
+    stats::{IntegrationGauge, Snapshot, Totals},
+    sync_status::LastError,
+};
+use sqlx::PgPool;
+use std::collections::HashMap;
+
+/// The deployment now. Without a memory of what was left before, an ETA is taken from what ended in the last minute.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn snapshot(pool: &PgPool) -> Result<Snapshot, QueueError> {
+    snapshot_with(pool, &mut Levels::default()).await
+}
+
+/// The deployment now, and what is left added to the memory that tells the pace.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn snapshot_with(pool: &PgPool, levels: &mut Levels) -> Result<Snapshot, QueueError> {
+    let lanes = read(pool).await?;
+    let workers = sqlx::query!(
+        r#"
+        select statement_timestamp() as "at!",
+            (select count(*) from headgate.workers where lease_until > statement_timestamp()) as "live!"
+        "#
+    )
+    .fetch_one(pool)
+    .await?;
+    let at = lanes.first().map_or(workers.at, |lane| lane.at);
+    let outstanding = lanes
+        .iter()
+        .filter(|lane| lane.counts.outstanding() > 0)
+        .map(|lane| (lane.gauge.integration_id, lane.counts.outstanding()))
+        .collect::<HashMap<_, _>>();
+
+    let mut sum = LaneCounts::default();
+    let mut totals = Totals::default();
+    let mut integrations = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        sum.merge(&lane.counts);
+        totals.delivered_per_minute += lane.gauge.delivered_per_minute;
+        totals.failed_per_minute += lane.gauge.failed_per_minute;
+        totals.oldest_pending_age_seconds =
+            totals.oldest_pending_age_seconds.max(lane.gauge.oldest_pending_age_seconds);
+        let peak = levels.peak(lane.gauge.integration_id, at, lane.counts.outstanding());
+        integrations.push(lane.into_gauge(peak));
+    }
+    levels.remember(at, outstanding);
+    totals.backlog = sum.backlog;
+    totals.processing = sum.processing;
+    totals.to_be_retried = sum.to_be_retried;
+    totals.dead_letters = sum.dead_letters;
+    Ok(Snapshot { at, totals, retry_pyramid: sum.retry_pyramid, integrations, workers: workers.live })
+}
+
+/// Every integration's gauges, by id.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn integrations(pool: &PgPool) -> Result<Vec<IntegrationGauge>, QueueError> {
+    Ok(snapshot(pool).await?.integrations)
+}
+
+/// A lane as read: its gauge without the ETA, and what that is made of.
+struct Lane {
+    at: DateTime<Utc>,
+    counts: LaneCounts,
+    gauge: IntegrationGauge,
+    ended_per_minute: i64,
+    limit_emission_us: Option<i64>,
+}
+
+impl Lane {
+    fn into_gauge(self, peak: Option<(i64, f64)>) -> IntegrationGauge {
+        let pace = Pace {
+            outstanding: self.counts.outstanding(),
+            peak,
+            ended_per_minute: self.ended_per_minute,
+            limit_per_second: self.limit_emission_us.map(|emission| 1_000_000.0 / emission.max(1) as f64),
+        };
+        let runs = self.gauge.state == IntegrationState::Active;
+        // What is paused is never done, unless nothing is left.
+        let eta = eta_seconds(pace).filter(|eta| runs || *eta == 0);
+        IntegrationGauge { eta_seconds: eta, ..self.gauge }
+    }
+}
+
+async fn read(pool: &PgPool) -> Result<Vec<Lane>, QueueError> {
+    let rows = sqlx::query_file!("src/store/stats/snapshot.sql").fetch_all(pool).await?;
+    rows.into_iter()
+        .map(|row| {
+            let mut counts = LaneCounts::default();
+            for ((status, attempt), n) in row.statuses.iter().zip(&row.attempts).zip(&row.counts) {
+                counts.add(*status, *attempt, *n);
+            }
+            let rate_limit = match (row.limit_requests, row.limit_per_seconds, row.limit_used) {
+                (Some(limit), Some(per_seconds), Some(used)) => Some(RateLimitUse { limit, used, per_seconds }),
+                _ => None,
+            };
+            let last_error = row.error_at.zip(row.error_message).map(|(at, message)| LastError {
+                at,
+                message,
+                response_status: row.error_status,
+            });
+            let gauge = IntegrationGauge {
+                integration_id: row.integration_id,
+                app_id: row.app_id,
+                app_name: row.app_name,
+                name: row.name,
+                integration_type: row.integration_type.parse().map_err(unknown_name)?,
+                state: row.state.parse().map_err(unknown_name)?,
+                state_reason: row.state_reason,
+                backlog: counts.backlog,
+                processing: counts.processing,
+                max_concurrency: row.max_concurrency,
+                to_be_retried: counts.to_be_retried,
+                dead_letters: counts.dead_letters,
+                retry_pyramid: counts.retry_pyramid.clone(),
+                delivered_per_minute: row.delivered,
+                failed_per_minute: row.failed,
+                oldest_pending_age_seconds: row.oldest_pending_age_seconds,
+                eta_seconds: None,
+                rate_limit,
+                held_until: row.held_until,
+                last_success_at: row.last_success_at,
+                last_error,
+            };
+            Ok(Lane {
+                at: row.at,
+                counts,
+                gauge,
+                ended_per_minute: row.ended,
+                limit_emission_us: row.limit_emission_us,
+            })
+        })
+        .collect()
+}
+
+/// A CHECK of the table admits known names only: anything else is a row of a newer version.
+fn unknown_name(error: model::integration::UnknownName) -> QueueError {
+    QueueError::Database(sqlx::Error::Decode(error.into()))
+}
