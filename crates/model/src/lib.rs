@@ -5,8 +5,10 @@
 #![deny(missing_docs)]
 
 pub mod actor;
+pub mod api_key;
 pub mod app;
 pub mod attempt;
+pub mod audit;
 pub mod dead_letter;
 pub mod duration;
 pub mod filter;
@@ -25,4 +27,5 @@ pub mod rules;
 pub mod stats;
 pub mod sync_status;
 pub mod text;
+pub mod user;
 pub mod worker;

@@ -1,0 +1,87 @@
+//! Keys of the API: `hg_<role>_<prefix>_<secret>`. The prefix finds the row, the hash of the whole key decides.
+
+use crate::{
+    access::Access,
+    audit::{self, Entry},
+    error::AccessError,
+    store::api_keys as store,
+    token,
+};
+use model::{
+    actor::{Actor, ActorKind},
+    api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
+    id::ApiKeyId,
+    page::{Page, PageRequest},
+};
+
+/// Characters of the visible part.
+const PREFIX_CHARS: usize = 10;
+/// Characters of the secret part: 256 bits.
+const SECRET_CHARS: usize = 43;
+
+/// Makes a key; the answer holds it, the database only its hash.
+///
+/// # Errors
+/// Faults by field.
+pub async fn create(
+    access: &Access,
+    actor: &Actor,
+    new: &NewApiKey,
+) -> Result<ApiKeyWithSecret, AccessError> {
+    new.check()?;
+    let prefix = token::alphanumeric(PREFIX_CHARS);
+    let key = format!("hg_{}_{prefix}_{}", new.role, token::alphanumeric(SECRET_CHARS));
+    let mut tx = access.pool().begin().await?;
+    let api_key = store::insert(&mut tx, new, &prefix, &token::hash(&key)).await?;
+    let entry = Entry::new("api_key.create").about(api_key.id).of_app(api_key.app_id).with(&api_key);
+    audit::record(&mut tx, actor, entry).await?;
+    tx.commit().await?;
+    Ok(ApiKeyWithSecret { api_key, key })
+}
+
+/// Newest first, revoked and expired ones too.
+///
+/// # Errors
+/// The database's.
+pub async fn list(access: &Access, page: PageRequest) -> Result<Page<ApiKey>, AccessError> {
+    let rows = store::list(access.pool(), page).await?;
+    Ok(Page::from_surplus(rows, page.limit, |key| key.id.0))
+}
+
+/// The key is refused from the next request on.
+///
+/// # Errors
+/// Not found.
+pub async fn revoke(access: &Access, actor: &Actor, id: ApiKeyId) -> Result<ApiKey, AccessError> {
+    let mut tx = access.pool().begin().await?;
+    let api_key = store::revoke(&mut tx, id).await?.ok_or(AccessError::NotFound)?;
+    let entry = Entry::new("api_key.revoke").about(id).of_app(api_key.app_id).without(&api_key);
+    audit::record(&mut tx, actor, entry).await?;
+    tx.commit().await?;
+    Ok(api_key)
+}
+
+/// Who holds the key.
+pub(crate) async fn actor_of(access: &Access, key: &str) -> Result<Option<Actor>, AccessError> {
+    let mut parts = key.splitn(4, '_');
+    let (Some("hg"), Some(_role), Some(prefix), Some(_secret)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Ok(None);
+    };
+    if prefix.len() != PREFIX_CHARS || !prefix.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return Ok(None);
+    }
+    let Some(found) = store::find(access.pool(), prefix).await? else { return Ok(None) };
+    if !token::is_same(&found.key_hash, &token::hash(key)) {
+        return Ok(None);
+    }
+    let Ok(role) = found.role.parse() else { return Ok(None) };
+    if found.is_stale {
+        // For people to look at: a failure must not turn the key away.
+        if let Err(error) = store::touch(access.pool(), found.id).await {
+            tracing::debug!(%error, "the time a key was last used could not be written");
+        }
+    }
+    Ok(Some(Actor { kind: ActorKind::ApiKey(found.id), name: found.name, role, app_id: found.app_id }))
+}

@@ -1,0 +1,186 @@
+//! What somebody did, recorded in the transaction that did it.
+
+use crate::{error::AccessError, origin, store::audit as store};
+use chrono::Utc;
+use model::{
+    actor::{Actor, ActorKind},
+    audit::{AuditEntry, AuditFilter},
+    id::{AppId, AuditEntryId},
+    page::{Page, PageRequest},
+    text::sanitise,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, PgPool};
+
+/// What was done to what.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// `<object kind>.<verb>`, such as `integration.pause`.
+    pub action: &'static str,
+    /// Such as `integration`.
+    pub object_kind: &'static str,
+    /// Which one.
+    pub object_id: Option<String>,
+    /// The app it is about.
+    pub app_id: Option<AppId>,
+    /// The fields that changed, as they were.
+    pub before: Option<Value>,
+    /// The fields that changed, as they are now.
+    pub after: Option<Value>,
+}
+
+impl Entry {
+    /// `action` is `<object kind>.<verb>`.
+    #[must_use]
+    pub fn new(action: &'static str) -> Self {
+        let object_kind = action.split('.').next().unwrap_or(action);
+        Self { action, object_kind, ..Self::default() }
+    }
+
+    /// About this one.
+    #[must_use]
+    pub fn about(mut self, id: impl ToString) -> Self {
+        self.object_id = Some(id.to_string());
+        self
+    }
+
+    /// Of this app.
+    #[must_use]
+    pub fn of_app(mut self, app_id: impl Into<Option<AppId>>) -> Self {
+        self.app_id = app_id.into();
+        self
+    }
+
+    /// It was made, or these are the circumstances.
+    #[must_use]
+    pub fn with(mut self, after: &impl Serialize) -> Self {
+        self.after = shown(after);
+        self
+    }
+
+    /// It was removed.
+    #[must_use]
+    pub fn without(mut self, before: &impl Serialize) -> Self {
+        self.before = shown(before);
+        self
+    }
+
+    /// Keeps the fields that differ.
+    #[must_use]
+    pub fn changed(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
+        let (Some(Value::Object(mut before)), Some(Value::Object(mut after))) = (shown(before), shown(after))
+        else {
+            return self;
+        };
+        before.retain(|key, value| key != "updated_at" && after.get(key) != Some(value));
+        after.retain(|key, _| before.contains_key(key));
+        self.before = Some(Value::Object(before));
+        self.after = Some(Value::Object(after));
+        self
+    }
+}
+
+/// As it may be shown to whoever reads the log: values of headers can be keys, whatever their names say.
+fn shown(what: &impl Serialize) -> Option<Value> {
+    let mut value = serde_json::to_value(what).ok()?;
+    if let Some(fields) = value.as_object_mut() {
+        for secret in ["signing_secret", "credentials", "password", "key"] {
+            if fields.contains_key(secret) {
+                fields.insert(secret.to_owned(), Value::from("(not shown)"));
+            }
+        }
+        if let Some(Value::Object(headers)) = fields.get_mut("headers") {
+            let names: Map<String, Value> =
+                headers.keys().map(|name| (name.clone(), Value::from("(not shown)"))).collect();
+            *headers = names;
+        }
+    }
+    Some(value)
+}
+
+/// Records it, in the caller's transaction.
+///
+/// # Errors
+/// The database's: then the change must not stay either.
+pub async fn record(conn: &mut PgConnection, actor: &Actor, entry: Entry) -> Result<(), AccessError> {
+    let (kind, id) = match actor.kind {
+        ActorKind::User(id) => ("user", id.to_string()),
+        ActorKind::ApiKey(id) => ("api_key", id.to_string()),
+        ActorKind::AdminKey => ("admin_key", "admin-key".to_owned()),
+        ActorKind::System => ("system", "system".to_owned()),
+    };
+    write(conn, kind, id, &actor.name, actor.role.as_str(), entry).await
+}
+
+/// Records what somebody without a credential tried.
+pub(crate) async fn record_nobody(
+    conn: &mut PgConnection,
+    name: &str,
+    entry: Entry,
+) -> Result<(), AccessError> {
+    write(conn, "nobody", String::new(), name, "none", entry).await
+}
+
+async fn write(
+    conn: &mut PgConnection,
+    kind: &str,
+    id: String,
+    name: &str,
+    role: &str,
+    entry: Entry,
+) -> Result<(), AccessError> {
+    let origin = origin::current();
+    let line = AuditEntry {
+        id: AuditEntryId::generate(),
+        // Not written: the database's clock says when.
+        at: Utc::now(),
+        actor_kind: kind.to_owned(),
+        actor_id: id,
+        actor_name: sanitise(name, 254),
+        role: role.to_owned(),
+        app_id: entry.app_id,
+        action: entry.action.to_owned(),
+        object_kind: entry.object_kind.to_owned(),
+        object_id: entry.object_id.map(|id| sanitise(&id, 1_000)),
+        before: entry.before,
+        after: entry.after,
+        address: origin.address.map(|address| address.to_string()),
+        request_id: origin.request_id.map(|id| sanitise(&id, 200)),
+    };
+    Ok(store::insert(conn, &line).await?)
+}
+
+/// Newest first.
+///
+/// # Errors
+/// The database's.
+pub async fn list(
+    pool: &PgPool,
+    filter: &AuditFilter,
+    page: PageRequest,
+) -> Result<Page<AuditEntry>, AccessError> {
+    let rows = store::list(pool, filter, page).await?;
+    Ok(Page::from_surplus(rows, page.limit, |entry| entry.id.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_changed_is_kept_and_secrets_are_not() {
+        let before = json!({"name": "a", "headers": {"x-key": "s3cret"}, "n": 1, "updated_at": 1});
+        let after = json!({"name": "b", "headers": {"x-key": "s3cret", "y": "z"}, "n": 1, "updated_at": 2});
+        let entry = Entry::new("integration.update").changed(&before, &after);
+        assert_eq!(entry.object_kind, "integration");
+        assert_eq!(entry.before, Some(json!({"name": "a", "headers": {"x-key": "(not shown)"}})));
+        assert_eq!(
+            entry.after,
+            Some(json!({"name": "b", "headers": {"x-key": "(not shown)", "y": "(not shown)"}}))
+        );
+        let made = Entry::new("api_key.create").with(&json!({"key": "hg_x", "signing_secret": "whsec_x"}));
+        assert!(!made.after.unwrap().to_string().contains("whsec"));
+    }
+}

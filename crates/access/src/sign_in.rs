@@ -1,0 +1,144 @@
+//! From a password or a one-time link to a session.
+
+use crate::{
+    access::Access,
+    audit::{self, Entry},
+    error::AccessError,
+    store::{
+        sessions, sign_in_links,
+        users::{self, NewRow},
+    },
+    throttle,
+    token::{self, SessionToken},
+};
+use model::{
+    actor::{Actor, ActorKind, Role},
+    id::UserId,
+};
+use sqlx::{Acquire, PgConnection};
+use std::net::IpAddr;
+
+/// Whose account the one-time link of a fresh deployment opens.
+pub const FIRST_EMAIL: &str = "operator@localhost";
+
+impl Access {
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// `BadCredentials` whatever of the two is wrong, `TooMany` after too many of those.
+    pub async fn sign_in(
+        &self,
+        email: &str,
+        password: &str,
+        address: IpAddr,
+    ) -> Result<SessionToken, AccessError> {
+        // Neither could be right, and both would be refused by the database or cost a hash.
+        if email.contains('\0') || email.chars().count() > 254 || password.len() > 1_000 {
+            return Err(AccessError::BadCredentials);
+        }
+        let counted = throttle::count(self.pool(), email, address).await?;
+        let account = users::account(self.pool(), email).await?;
+        let hash = account.as_ref().and_then(|account| account.password_hash.clone());
+        let is_right = self.hasher().verify(password.to_owned(), hash).await?;
+        match account {
+            Some(account) if is_right && !account.is_disabled => {
+                throttle::forgive(self.pool(), &counted).await?;
+                let mut conn = self.pool().acquire().await?;
+                open(&mut conn, account.id, "session.sign_in").await
+            }
+            _ => {
+                let mut conn = self.pool().acquire().await?;
+                audit::record_nobody(&mut conn, email, Entry::new("session.refuse")).await?;
+                tracing::info!(client.address = %address, "a sign-in was refused");
+                Err(AccessError::BadCredentials)
+            }
+        }
+    }
+
+    /// Ends a session; one that is over already is no error.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn sign_out(&self, token: &str) -> Result<(), AccessError> {
+        let mut tx = self.pool().begin().await?;
+        if let Some(id) = sessions::delete(&mut tx, &token::hash(token)).await? {
+            let actor = actor_of_user(&mut tx, id).await?;
+            audit::record(&mut tx, &actor, Entry::new("session.sign_out").about(id)).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Who sits behind a session's cookie.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn actor_of_session(&self, token: &str) -> Result<Option<Actor>, AccessError> {
+        let hash = token::hash(token);
+        let Some(user) = sessions::user(self.pool(), &hash).await? else { return Ok(None) };
+        let Some(role) = user.role() else { return Ok(None) };
+        if user.is_stale
+            && let Err(error) = sessions::touch(self.pool(), &hash).await
+        {
+            tracing::debug!(%error, "the time a session was last seen could not be written");
+        }
+        Ok(Some(Actor { kind: ActorKind::User(user.id), name: user.email, role, app_id: None }))
+    }
+
+    /// A token for `/sign-in/link/{token}`, good once within 24 hours, as long as no operator can sign in with a password: the door
+    /// of a fresh deployment. Makes the account it opens. None once somebody has a password.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn one_time_link(&self) -> Result<Option<String>, AccessError> {
+        let mut tx = self.pool().begin().await?;
+        if users::has_password_operator(&mut tx).await? {
+            return Ok(None);
+        }
+        let row = NewRow { email: FIRST_EMAIL, name: "Operator", role: Role::Operator, password_hash: None };
+        let made = users::insert(&mut tx, row).await?;
+        let id = match made {
+            Some(id) => id,
+            None => users::id_of(&mut tx, FIRST_EMAIL).await?.ok_or(AccessError::NotFound)?,
+        };
+        let token = token::generate();
+        sign_in_links::insert(&mut tx, &token::hash(&token), id).await?;
+        audit::record(&mut tx, &Self::system(), Entry::new("sign_in_link.create").about(id)).await?;
+        tx.commit().await?;
+        Ok(Some(token))
+    }
+
+    /// Opens a session for a one-time link and uses the link up.
+    ///
+    /// # Errors
+    /// `BadCredentials` when it was used, has expired or never was.
+    pub async fn redeem_link(&self, token: &str) -> Result<SessionToken, AccessError> {
+        let mut tx = self.pool().begin().await?;
+        let id =
+            sign_in_links::redeem(&mut tx, &token::hash(token)).await?.ok_or(AccessError::BadCredentials)?;
+        let session = open(&mut tx, id, "session.redeem_link").await?;
+        tx.commit().await?;
+        Ok(session)
+    }
+}
+
+/// A new token at every sign-in: one planted before is worth nothing after.
+async fn open(
+    conn: &mut PgConnection,
+    id: UserId,
+    action: &'static str,
+) -> Result<SessionToken, AccessError> {
+    let token = SessionToken::generate();
+    let mut tx = conn.begin().await?;
+    sessions::insert(&mut tx, &token::hash(token.expose()), id).await?;
+    users::signed_in(&mut tx, id).await?;
+    let actor = actor_of_user(&mut tx, id).await?;
+    audit::record(&mut tx, &actor, Entry::new(action).about(id)).await?;
+    tx.commit().await?;
+    Ok(token)
+}
+
+async fn actor_of_user(conn: &mut PgConnection, id: UserId) -> Result<Actor, AccessError> {
+    let user = users::get(conn, id).await?;
+    Ok(Actor { kind: ActorKind::User(id), name: user.email, role: user.role, app_id: None })
+}

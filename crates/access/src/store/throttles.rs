@@ -1,0 +1,72 @@
+//! Rows of `sign_in_throttles`: integer microseconds of the database's clock.
+
+use crate::throttle::Allowance;
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Takes one try, or says how long until the next is free.
+pub(crate) async fn take(
+    pool: &PgPool,
+    key: &str,
+    allowance: Allowance,
+) -> Result<Option<Duration>, sqlx::Error> {
+    let emission = micros(allowance.period);
+    let tolerance = emission * allowance.burst;
+    // An untouched row answers with no row: the insert's own row always passes.
+    let taken = sqlx::query_scalar!(
+        r#"
+        with clock as materialized (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us)
+        insert into headgate.sign_in_throttles as t (key, tat_us)
+        select $1, clock.us + $2 from clock
+        on conflict (key) do update
+            set tat_us = greatest(t.tat_us, excluded.tat_us - $2) + $2
+            where greatest(t.tat_us, excluded.tat_us - $2) + $2 <= excluded.tat_us - $2 + $3
+        returning tat_us
+        "#,
+        key,
+        emission,
+        tolerance,
+    )
+    .fetch_optional(pool)
+    .await?;
+    if taken.is_some() {
+        return Ok(None);
+    }
+    let wait = sqlx::query_scalar!(
+        r#"
+        select tat_us + $2 - $3 - (extract(epoch from clock_timestamp()) * 1000000)::bigint as "wait!"
+        from headgate.sign_in_throttles where key = $1
+        "#,
+        key,
+        emission,
+        tolerance,
+    )
+    .fetch_optional(pool)
+    .await?;
+    Ok(Some(Duration::from_micros(u64::try_from(wait.unwrap_or(0)).unwrap_or(0)).max(Duration::from_secs(1))))
+}
+
+pub(crate) async fn forget(pool: &PgPool, key: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        delete from headgate.sign_in_throttles
+        where key = $1 or tat_us < ((extract(epoch from clock_timestamp()) - 3600) * 1000000)::bigint
+        "#,
+        key
+    )
+    .execute(pool)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn give_back(pool: &PgPool, key: &str, allowance: Allowance) -> Result<(), sqlx::Error> {
+    let emission = micros(allowance.period);
+    sqlx::query!("update headgate.sign_in_throttles set tat_us = tat_us - $2 where key = $1", key, emission)
+        .execute(pool)
+        .await?;
+    Ok(())
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 1_000)
+}

@@ -1,0 +1,37 @@
+//! Credentials against real Postgres, a database per test.
+
+mod api_keys;
+mod idempotency;
+mod sign_in;
+mod users;
+
+use access::{Access, AdminKey};
+use model::{
+    actor::{Actor, Role},
+    user::{NewUser, User},
+};
+use sqlx::PgPool;
+use std::net::IpAddr;
+
+const PASSWORD: &str = "correct horse battery";
+
+fn access(pool: &PgPool) -> Access {
+    Access::new(pool.clone(), AdminKey::new(&"k".repeat(40)))
+}
+
+fn home() -> IpAddr {
+    "203.0.113.7".parse().unwrap()
+}
+
+async fn a_user(access: &Access, email: &str, role: Role) -> User {
+    let new = NewUser { email: email.into(), name: None, role, password: PASSWORD.into() };
+    access::users::create(access, &Access::system(), new).await.unwrap()
+}
+
+async fn actor_of(access: &Access, token: &access::SessionToken) -> Option<Actor> {
+    access.actor_of_session(token.expose()).await.unwrap()
+}
+
+async fn actions(pool: &PgPool) -> Vec<String> {
+    sqlx::query_scalar("select action from headgate.audit_log order by id").fetch_all(pool).await.unwrap()
+}

@@ -1,0 +1,133 @@
+//! People who sign in.
+
+use crate::{actor::Role, app::is_name, id::UserId, problem::Faults};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// A person who signs in. The password's hash never leaves the database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct User {
+    /// UUIDv7.
+    pub id: UserId,
+    /// Unique, upper and lower case alike.
+    pub email: String,
+    /// For people.
+    pub name: String,
+    /// `operator`, `support` or `auditor`.
+    pub role: Role,
+    /// Whether a password is set; without one only a one-time link signs in.
+    pub has_password: bool,
+    /// Whether signing in is refused.
+    pub is_disabled: bool,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it was last changed.
+    pub updated_at: DateTime<Utc>,
+    /// When the person last signed in.
+    pub last_sign_in_at: Option<DateTime<Utc>>,
+}
+
+/// `POST /users`
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewUser {
+    /// Up to 254 characters.
+    pub email: String,
+    /// Made from the address when absent.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// `operator`, `support` or `auditor`.
+    pub role: Role,
+    /// 8 to 128 characters, none of the most common ones.
+    pub password: String,
+}
+
+/// `PATCH /users/{id}`: absent leaves a field. A new role or password, or disabling, ends the user's sessions.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UserChanges {
+    /// 1 to 200 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `operator`, `support` or `auditor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Refuses signing in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_disabled: Option<bool>,
+    /// 8 to 128 characters, none of the most common ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+impl NewUser {
+    /// Checks all but the password, whose rules stand with the hashing.
+    ///
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        faults.require(is_email(&self.email), "/email", "must be an e-mail address of up to 254 characters");
+        check_name_and_role(&mut faults, self.name.as_deref(), Some(self.role));
+        faults.into_result()
+    }
+}
+
+impl UserChanges {
+    /// Checks all but the password.
+    ///
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        check_name_and_role(&mut faults, self.name.as_deref(), self.role);
+        faults.into_result()
+    }
+}
+
+fn check_name_and_role(faults: &mut Faults, name: Option<&str>, role: Option<Role>) {
+    faults.require(
+        name.is_none_or(is_name),
+        "/name",
+        "must be 1 to 200 characters without control characters",
+    );
+    faults.require(
+        role.is_none_or(|role| matches!(role, Role::Operator | Role::Support | Role::Auditor)),
+        "/role",
+        "must be operator, support or auditor: the other roles are for keys",
+    );
+}
+
+/// One `@` with something on both sides, no blanks, up to 254 characters. Whether mail arrives is not for us to say.
+#[must_use]
+pub fn is_email(email: &str) -> bool {
+    email.chars().count() <= 254
+        && !email.chars().any(|c| c.is_whitespace() || c.is_control())
+        && email
+            .split_once('@')
+            .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_two_sides() {
+        for (email, is_one) in [
+            ("ada@example.test", true),
+            ("operator@localhost", true),
+            ("ada", false),
+            ("@x", false),
+            ("a@", false),
+            ("a@b@c", false),
+            ("a b@c", false),
+            ("a\0@c", false),
+        ] {
+            assert_eq!(is_email(email), is_one, "{email}");
+        }
+    }
+}
