@@ -22,6 +22,8 @@ create table headgate.jobs (
     rank smallint not null,
     -- What rank was before the last fold: the fold's statement needs it to find the row in `ready`.
     previous_rank smallint not null default 0,
+    -- The batch it was an item of before the last fold put it into another one.
+    previous_batch_id uuid,
     priority smallint not null default 0,
     attempt smallint not null default 0,
     max_attempts smallint not null,
@@ -39,8 +41,9 @@ create table headgate.jobs (
     payload jsonb,
     error_kind text,
     error_message text,
-    -- The change that came while this one was processing: {id, job_type, rank, priority, payload, correlation_id, batch_id,
-    -- is_full, created_at, folded, max_attempts, timeout_ms, run_at, expires_at}. The finishing statement makes it the row.
+    -- The change that came while this one was processing: {id, job_type, rank, priority, payload, correlation_id, serialize_key,
+    -- batch_id, previous_batch_id, is_full, created_at, folded, max_attempts, timeout_ms, run_at, expires_at}. It counts as a
+    -- pending job; the finishing statement makes it the row.
     successor jsonb,
     constraint jobs_status_known check (status between 0 and 2),
     constraint jobs_lease_complete check ((status = 1) = (assignment_id is not null)),

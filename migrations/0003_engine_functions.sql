@@ -11,33 +11,42 @@ from (
 ) counted
 group by integration_id;
 
--- Claims up to `wanted` jobs for one worker: fair over lanes, urgent first, limits and caps respected, a lease given.
+-- Claims up to `wanted` jobs for one worker: fair over lanes, urgent first, limits and caps respected, a lease given. `busy_lanes` and
+-- `busy_counts` say what the worker's process holds already: while several lanes have work, none gets more than `lane_cap` of it.
 --
 -- Claimers of all processes take turns on one advisory lock (class 4711, object 1): running jobs only become more inside it, so a cap read
 -- here is never exceeded. The lock and the claim are separate statements on purpose: the second sees what the lock's last
 -- holder committed. A lane that is closed, held, at its cap or out of rate slots is passed over before any of its rows is read.
-create function headgate.claim_jobs(claimer uuid, wanted int, lane_cap int)
+create function headgate.claim_jobs(claimer uuid, wanted int, lane_cap int, busy_lanes uuid[] default '{}', busy_counts int[] default '{}')
 returns table (
     claim_batch_id uuid, id uuid, app_id uuid, integration_id uuid, batch_id uuid, assignment_id uuid, created_at timestamptz,
-    run_at timestamptz, expires_at timestamptz, is_expired boolean, started_at timestamptz, timeout_ms int, rank smallint, priority smallint,
-    attempt smallint, max_attempts smallint, lost_leases smallint, is_full boolean, folded int, job_type text, record_type text,
-    record_id text, deduplication_id text, serialize_key text, correlation_id text, payload jsonb
+    run_at timestamptz, expires_at timestamptz, is_expired boolean, is_limited boolean, started_at timestamptz, timeout_ms int,
+    rank smallint, priority smallint, attempt smallint, max_attempts smallint, lost_leases smallint, is_full boolean, folded int,
+    job_type text, record_type text, record_id text, deduplication_id text, serialize_key text, correlation_id text, payload jsonb
 )
 language plpgsql volatile
 set jit = off
-set statement_timeout = '5s'
+-- Statistics taken while `ready` was empty or huge must not choose the plan: every step below probes an index by its key, and
+-- a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test).
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
+set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
     perform pg_advisory_xact_lock(4711, 1);
     return query
     with lanes_open as materialized (
-        -- The lanes that may run now, and how many jobs each may take: its free concurrency, and what its limits let go
-        -- within half a second, so that jobs are not taken to be given back.
-        select l.integration_id, l.last_claimed_at,
-            least(l.max_concurrency - coalesce(p.n, 0), lane_cap, coalesce(r.slots, lane_cap), wanted) as room
+        -- The lanes that may run now and have work, and how many jobs each may take: its free concurrency, and what its limits
+        -- let go within half a second, so that jobs are not taken to be given back.
+        select l.integration_id, l.last_claimed_at, cardinality(l.limit_keys) > 0 as is_limited,
+            least(l.max_concurrency - coalesce(p.n, 0), coalesce(r.slots, wanted), wanted) as room,
+            greatest(lane_cap - coalesce(b.n, 0), 0) as share
         from headgate.lanes l
         left join headgate.processing_counts p on p.integration_id = l.integration_id
+        left join unnest(busy_lanes, busy_counts) as b (lane, n) on b.lane = l.integration_id
         left join lateral (
             select min(case
                 when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
@@ -47,10 +56,16 @@ begin
             where x.key = any (l.limit_keys)
         ) r on true
         where l.is_open and not l.is_external and (l.held_until is null or l.held_until <= clock_timestamp())
+            and exists (select 1 from headgate.ready y where y.integration_id = l.integration_id)
+    ), rooms as materialized (
+        select integration_id, last_claimed_at, is_limited,
+            case when count(*) over () > 1 then least(room, share) else room end as room
+        from lanes_open
+        where room > 0
     ), candidates as materialized (
         -- Oldest and most urgent of each lane; the turn makes the merge fair: every lane's first before any lane's second.
-        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn
-        from lanes_open l
+        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, l.is_limited
+        from rooms l
         cross join lateral (
             select r.integration_id, r.rank, r.created_at, r.job_id,
                 row_number() over (order by r.rank, r.created_at, r.job_id) as turn
@@ -64,24 +79,40 @@ begin
         where l.room > 0
         order by (c.rank < 0) desc, c.turn, l.last_claimed_at nulls first, c.created_at, c.job_id
         limit wanted
+    ), locked as materialized (
+        -- A job that someone folds into or calls off right now is passed over: the claim waits for no job's row, and therefore is
+        -- part of no deadlock.
+        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, c.is_limited, j.status, j.due_at
+        from candidates c
+        left join lateral (
+            select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+            from headgate.jobs j where j.id = c.job_id
+            for update skip locked offset 0
+        ) j on true
+        where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = c.job_id)
     ), taken as materialized (
         delete from headgate.ready r
-        using candidates c
+        using locked c
         where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
-        returning r.job_id, c.turn
+        returning r.job_id, r.integration_id, c.is_limited, c.status, c.due_at
     ), claimed as materialized (
         update headgate.jobs j
         set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = claimer,
-            started_at = clock_timestamp(), retry_at = null,
-            -- What it was before, for the counters: an attempt of 0 was pending, any other was to be retried.
-            previous_rank = j.rank
+            started_at = clock_timestamp(), retry_at = null
         from taken t
-        where j.id = t.job_id and j.status <> 1
+        where j.id = t.job_id and t.status <> 1 and (t.status = 0 or t.due_at <= clock_timestamp())
         returning j.id, j.app_id, j.integration_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.expires_at,
-            j.expires_at <= clock_timestamp() as is_expired, j.started_at, j.timeout_ms, j.rank, j.priority, j.attempt, j.max_attempts,
-            j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
-            j.correlation_id, j.payload
+            j.expires_at <= clock_timestamp() as is_expired, t.is_limited, j.started_at, j.timeout_ms, j.rank, j.priority, j.attempt,
+            j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+            j.serialize_key, j.correlation_id, j.payload
+    ), put_back as (
+        -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
+        insert into headgate.waiting (due_at, job_id, integration_id)
+        select t.due_at, t.job_id, t.integration_id from taken t
+        where t.status = 2 and t.due_at > clock_timestamp() and t.job_id not in (select id from claimed)
+        on conflict (job_id) do nothing
     ), counted as (
+        -- An attempt of 0 was pending, any other was to be retried.
         insert into headgate.job_count_deltas (integration_id, status, attempt, n)
         select d.integration_id, d.status, d.attempt, sum(d.n)
         from (
@@ -92,16 +123,22 @@ begin
         ) d
         group by d.integration_id, d.status, d.attempt
     ), served as (
+        -- Someone who changes a lane must not hold up all claims.
         update headgate.lanes l set last_claimed_at = clock_timestamp()
-        where l.integration_id in (select integration_id from claimed)
+        from (
+            select integration_id from headgate.lanes where integration_id in (select integration_id from claimed)
+            for update skip locked
+        ) s
+        where l.integration_id = s.integration_id
     ), batch as (
         insert into headgate.claim_batches (id, worker_id, job_ids)
         select gen_random_uuid(), claimer, array_agg(id) from claimed having count(*) > 0
         returning id
     )
     select b.id, c.id, c.app_id, c.integration_id, c.batch_id, c.assignment_id, c.created_at, c.run_at, c.expires_at,
-        coalesce(c.is_expired, false), c.started_at, c.timeout_ms, c.rank, c.priority, c.attempt, c.max_attempts, c.lost_leases, c.is_full,
-        c.folded, c.job_type, c.record_type, c.record_id, c.deduplication_id, c.serialize_key, c.correlation_id, c.payload
+        coalesce(c.is_expired, false), c.is_limited, c.started_at, c.timeout_ms, c.rank, c.priority, c.attempt, c.max_attempts,
+        c.lost_leases, c.is_full, c.folded, c.job_type, c.record_type, c.record_id, c.deduplication_id, c.serialize_key,
+        c.correlation_id, c.payload
     from claimed c cross join batch b
     order by c.rank, c.created_at, c.id;
 end;
@@ -124,6 +161,8 @@ as $$
     ), promoted as (
         insert into headgate.ready (integration_id, rank, created_at, job_id)
         select j.integration_id, j.rank, j.created_at, j.id from gone g join headgate.jobs j on j.id = g.job_id
+        where j.status <> 1
+        on conflict do nothing
         returning 1
     )
     select count(*)::int from gone;
@@ -137,9 +176,13 @@ as $$
     select least(
         (select min(due_at) from headgate.waiting),
         (
+            -- A claim looks half a second ahead of the next slot.
             select min(greatest(
                 l.held_until,
-                (select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) from headgate.rate_limits x where x.key = any (l.limit_keys))
+                (
+                    select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
+                    from headgate.rate_limits x where x.key = any (l.limit_keys)
+                )
             ))
             from headgate.lanes l
             where l.is_open and not l.is_external
@@ -224,4 +267,18 @@ as $$
         ) n
     )
     select min(created_at) from ranks;
+$$;
+
+-- The ended attempts of a job, oldest first, as model::attempt::Attempt reads them.
+create function headgate.attempts_of(job uuid) returns jsonb
+language sql stable
+as $$
+    select coalesce(jsonb_agg(jsonb_build_object(
+        'attempt', t.attempt, 'worker_id', t.worker_id, 'started_at', t.started_at, 'finished_at', t.finished_at, 'outcome', t.outcome,
+        'error_kind', t.error_kind, 'error_message', t.error_message, 'response_status', t.response_status,
+        'response_excerpt', t.response_excerpt, 'duration_ms', t.duration_ms, 'next_wait_ms', t.next_wait_ms,
+        'next_wait_reason', t.next_wait_reason
+    ) order by t.finished_at, t.attempt), '[]')
+    from headgate.job_attempts t
+    where t.job_id = job
 $$;

@@ -1,0 +1,46 @@
+//! How the engine runs. The program reads these from flags, environment and file; the defaults are the contract's.
+
+use model::rules::backoff::Backoff;
+use std::time::Duration;
+
+/// Settings of the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineConfig {
+    /// Jobs this process runs at once; 0: none.
+    pub workers: usize,
+    /// Most jobs claimed in one round trip.
+    pub fetch_limit: usize,
+    /// Longest wait when no wake-up arrives.
+    pub poll_interval: Duration,
+    /// Time for one attempt of a job that does not say.
+    pub job_timeout: Duration,
+    /// Attempts of a job that does not say.
+    pub max_attempts: i16,
+    /// Waits between attempts.
+    pub backoff: Backoff,
+    /// Renewal of the process's lease, which ends after three missed.
+    pub heartbeat_interval: Duration,
+    /// How often lost leases are looked for.
+    pub recovery_interval: Duration,
+    /// Time running jobs get to finish at shutdown.
+    pub shutdown_grace: Duration,
+    /// How long finished jobs and attempts stay.
+    pub retention: Duration,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            workers: 100,
+            fetch_limit: 200,
+            poll_interval: Duration::from_secs(1),
+            job_timeout: Duration::from_secs(30),
+            max_attempts: 10,
+            backoff: Backoff::default(),
+            heartbeat_interval: Duration::from_secs(10),
+            recovery_interval: Duration::from_secs(10),
+            shutdown_grace: Duration::from_secs(20),
+            retention: Duration::from_secs(7 * 24 * 60 * 60),
+        }
+    }
+}

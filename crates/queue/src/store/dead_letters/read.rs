@@ -1,0 +1,139 @@
+//! Reading dead letters.
+
+use crate::{error::QueueError, store::jobs::filter::{self, Part}};
+use chrono::{DateTime, Utc};
+use model::{
+    actor::Scope,
+    attempt::Attempt,
+    dead_letter::{DeadLetter, DeadLetterGroup},
+    filter::JobFilter,
+    id::{AppId, DeadLetterId, IntegrationId, JobId},
+    page::{Page, PageRequest},
+    rules::verdict::ErrorKind,
+};
+use serde_json::Value;
+use sqlx::{PgPool, QueryBuilder, types::Json};
+
+/// The most groups that are answered, largest first.
+const MOST_GROUPS: i64 = 200;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: DeadLetterId,
+    job_id: JobId,
+    app_id: AppId,
+    integration_id: IntegrationId,
+    job_type: String,
+    payload: Option<Value>,
+    record_type: Option<String>,
+    record_id: Option<String>,
+    correlation_id: String,
+    attempts: Json<Vec<Attempt>>,
+    error_kind: String,
+    error_message: String,
+    fingerprint: String,
+    failed_at: DateTime<Utc>,
+    created_at: DateTime<Utc>,
+}
+
+const SELECT: &str = "select j.id, j.job_id, j.app_id, j.integration_id, j.job_type, coalesce(j.sent_body, j.payload) as payload, \
+     j.record_type, j.record_id, j.correlation_id, j.attempts, j.error_kind, j.error_message, j.fingerprint, j.failed_at, \
+     j.created_at from headgate.dead_letter_jobs j where true";
+
+impl From<Row> for DeadLetter {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            job_id: row.job_id,
+            app_id: row.app_id,
+            integration_id: row.integration_id,
+            job_type: row.job_type,
+            payload: row.payload,
+            record_type: row.record_type,
+            record_id: row.record_id,
+            correlation_id: row.correlation_id,
+            attempts: row.attempts.0,
+            error_kind: row.error_kind.parse().unwrap_or(ErrorKind::NotRetryable),
+            error_message: row.error_message,
+            fingerprint: row.fingerprint,
+            failed_at: row.failed_at,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// Dead letters, newest first.
+///
+/// # Errors
+/// [`QueueError::Timeout`] when the filter is too wide.
+pub async fn list(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+) -> Result<Page<DeadLetter>, QueueError> {
+    let mut query = QueryBuilder::new(SELECT);
+    filter::push_scope(&mut query, scope);
+    filter::push(&mut query, filter, Part::Dead);
+    if let Some(after) = page.after {
+        query.push(" and j.id < ").push_bind(after);
+    }
+    query.push(format_args!(" order by j.id desc limit {}", page.limit + 1));
+    let rows = query.build_query_as::<Row>().fetch_all(pool).await?;
+    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(DeadLetter::from))
+}
+
+/// One dead letter.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when there is none in scope.
+pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLetter, QueueError> {
+    let mut query = QueryBuilder::new(SELECT);
+    query.push(" and j.id = ").push_bind(id.0);
+    if let Some(app_id) = scope.app_id() {
+        query.push(" and j.app_id = ").push_bind(app_id.0);
+    }
+    let row = query.build_query_as::<Row>().fetch_optional(pool).await?;
+    row.map(DeadLetter::from).ok_or(QueueError::NotFound)
+}
+
+/// Dead letters by cause, the largest groups first.
+///
+/// # Errors
+/// [`QueueError::Timeout`] when the filter is too wide.
+pub async fn groups(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+) -> Result<Vec<DeadLetterGroup>, QueueError> {
+    #[derive(sqlx::FromRow)]
+    struct Group {
+        fingerprint: String,
+        error: String,
+        integration_id: IntegrationId,
+        count: i64,
+        first_at: DateTime<Utc>,
+        last_at: DateTime<Utc>,
+    }
+    let mut query = QueryBuilder::new(
+        "select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
+         min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
+    );
+    filter::push_scope(&mut query, scope);
+    filter::push(&mut query, filter, Part::Dead);
+    query.push(format_args!(
+        " group by j.fingerprint, j.integration_id order by count desc, last_at desc, j.fingerprint limit {MOST_GROUPS}"
+    ));
+    let groups = query.build_query_as::<Group>().fetch_all(pool).await?;
+    Ok(groups
+        .into_iter()
+        .map(|group| DeadLetterGroup {
+            fingerprint: group.fingerprint,
+            error: group.error,
+            integration_id: group.integration_id,
+            count: group.count,
+            first_at: group.first_at,
+            last_at: group.last_at,
+        })
+        .collect())
+}

@@ -1,0 +1,79 @@
+-- Calls live jobs off. Their entries in `waiting` and `ready` are gone already, each by a statement before this one. A job that is being
+-- processed loses its lease: its worker's result will find no row. A successor takes the row over, unless it is called off too.
+with locked as materialized (
+    select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+        j.status, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload,
+        case when $3 then null else j.successor end as successor,
+        case when $3 then j.successor end as dropped
+    from unnest($1::uuid[]) with ordinality as g (id, n)
+    cross join lateral (
+        select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+            j.status, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+        from headgate.jobs j where j.id = g.id
+        for update offset 0
+    ) j
+), removed as (
+    delete from headgate.jobs j using locked l where j.id = l.id and l.successor is null
+), succeeded as materialized (
+    update headgate.jobs j
+    set id = (l.successor ->> 'id')::uuid,
+        status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
+        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        job_type = l.successor ->> 'job_type',
+        rank = (l.successor ->> 'rank')::smallint,
+        previous_rank = (l.successor ->> 'rank')::smallint,
+        priority = (l.successor ->> 'priority')::smallint,
+        payload = nullif(l.successor -> 'payload', 'null'),
+        correlation_id = l.successor ->> 'correlation_id',
+        serialize_key = l.successor ->> 'serialize_key',
+        batch_id = (l.successor ->> 'batch_id')::uuid,
+        is_full = (l.successor ->> 'is_full')::boolean,
+        folded = (l.successor ->> 'folded')::int,
+        created_at = (l.successor ->> 'created_at')::timestamptz,
+        run_at = (l.successor ->> 'run_at')::timestamptz,
+        expires_at = (l.successor ->> 'expires_at')::timestamptz,
+        max_attempts = (l.successor ->> 'max_attempts')::smallint,
+        timeout_ms = (l.successor ->> 'timeout_ms')::int
+    from locked l
+    where j.id = l.id and l.successor is not null
+    returning j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.serialize_key, j.run_at <= clock_timestamp() as is_due
+), for_later as (
+    insert into headgate.waiting (due_at, job_id, integration_id)
+    select run_at, id, integration_id from succeeded where not is_due and serialize_key is null
+    on conflict (job_id) do nothing
+), now_ready as (
+    insert into headgate.ready (integration_id, rank, created_at, job_id)
+    select integration_id, rank, created_at, id from succeeded where is_due and serialize_key is null
+    on conflict do nothing
+), ended as materialized (
+    select id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, status, priority, attempt,
+        max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
+    from locked
+    union all
+    select (l.dropped ->> 'id')::uuid, l.app_id, l.integration_id, (l.dropped ->> 'batch_id')::uuid, null,
+        (l.dropped ->> 'created_at')::timestamptz, (l.dropped ->> 'run_at')::timestamptz, (l.dropped ->> 'expires_at')::timestamptz,
+        null, (l.dropped ->> 'timeout_ms')::int, 0, (l.dropped ->> 'priority')::smallint, 0, (l.dropped ->> 'max_attempts')::smallint,
+        (l.dropped ->> 'is_full')::boolean, (l.dropped ->> 'folded')::int, l.dropped ->> 'job_type', l.record_type, l.record_id,
+        l.deduplication_id, l.dropped ->> 'serialize_key', l.dropped ->> 'correlation_id', nullif(l.dropped -> 'payload', 'null')
+    from locked l where l.dropped is not null
+), finished as (
+    insert into headgate.finished_jobs (
+        id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, status, priority, attempt,
+        max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
+    )
+    select id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, 4, priority, attempt,
+        max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, $2, payload
+    from ended
+), counted as (
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select integration_id, status, attempt, -count(*) from ended group by integration_id, status, attempt
+), flowed as (
+    insert into headgate.throughput_deltas (integration_id, cancelled)
+    select integration_id, count(*) from ended group by integration_id
+), batched as (
+    insert into headgate.batch_deltas (batch_id, cancelled)
+    select batch_id, count(*) from ended where batch_id is not null group by batch_id
+)
+select e.id as "id!: JobId", e.integration_id as "integration_id!: IntegrationId", e.serialize_key from ended e

@@ -1,0 +1,292 @@
+//! Accepting jobs: inserted, or folded into the one that waits.
+
+use crate::{error::QueueError, store::jobs::keys};
+use chrono::{DateTime, Utc};
+use model::{
+    id::{AppId, BatchId, IntegrationId, JobId},
+    job::{EnqueueOutcome, EnqueuedJob, rank},
+};
+use serde_json::Value;
+use sqlx::PgConnection;
+use std::collections::HashMap;
+
+/// A job to be accepted. Integration, app and batch have been looked up and belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSpec {
+    /// Whose.
+    pub app_id: AppId,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// What kind; a record's change gives its event type.
+    pub job_type: String,
+    /// What the job is made with.
+    pub payload: Option<Value>,
+    /// Type and id of the record, of a record's change.
+    pub record: Option<(String, String)>,
+    /// One live job per integration and id: a further one folds into it.
+    pub deduplication_id: Option<String>,
+    /// Jobs of one key run one at a time, in the order of acceptance.
+    pub serialize_key: Option<String>,
+    /// Ties together what belongs together.
+    pub correlation_id: String,
+    /// The batch it is an item of.
+    pub batch_id: Option<BatchId>,
+    /// -100 to 100, higher first.
+    pub priority: i16,
+    /// Not before then; none: now.
+    pub run_at: Option<DateTime<Utc>>,
+    /// Called off when not begun by then.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// 1 to 100.
+    pub max_attempts: i16,
+    /// Time for one attempt; none: the engine's default.
+    pub timeout_ms: Option<i32>,
+    /// Whether everything is to be sent and not the difference.
+    pub is_full: bool,
+}
+
+/// One row of the statement: a spec, with those of the same call folded into it.
+struct Row<'a> {
+    id: JobId,
+    /// Where the first of them stands in the input.
+    position: usize,
+    spec: &'a JobSpec,
+    /// The most urgent of them.
+    urgent: &'a JobSpec,
+    rank: i16,
+    payload: &'a Option<Value>,
+    run_at: Option<DateTime<Utc>>,
+    is_full: bool,
+    folded: i32,
+}
+
+/// Accepts jobs; answers in the order of the input the job that will do the work of each.
+///
+/// One statement for all, plus one for jobs that became more urgent and some for serialize keys, when there are any. Send the
+/// wake-up ([`crate::Waker`]) after the commit.
+///
+/// # Errors
+/// When the database is away, or lost a race (a deadlock): the caller repeats its transaction.
+pub async fn enqueue(
+    connection: &mut PgConnection,
+    specs: &[JobSpec],
+) -> Result<Vec<EnqueuedJob>, QueueError> {
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut rows, row_of) = fold(specs);
+    // (integration, deduplication id) is the order of locks; jobs without an id lock nothing and keep their order.
+    rows.sort_by(|a, b| {
+        let key = |row: &Row<'_>| {
+            (row.spec.integration_id, row.spec.deduplication_id.is_none(), row.spec.deduplication_id.clone())
+        };
+        key(a).cmp(&key(b)).then(a.position.cmp(&b.position))
+    });
+    let keyed: Vec<keys::Keyed<'_>> = {
+        let mut keyed: Vec<_> = rows
+            .iter()
+            .filter_map(|row| {
+                let key = row.spec.serialize_key.as_deref()?;
+                Some((row.position, keys::Keyed { integration_id: row.spec.integration_id, key, job_id: row.id }))
+            })
+            .collect();
+        keyed.sort_by_key(|(position, _)| *position);
+        keyed.into_iter().map(|(_, keyed)| keyed).collect()
+    };
+    // The key rows are locked before any job's row.
+    let places = keys::take_places(connection, &keyed).await?;
+    let stored = store(connection, &rows).await?;
+
+    let more_urgent: Vec<JobId> =
+        stored.iter().filter(|row| row.is_more_urgent).map(|row| row.row_id).collect();
+    if !more_urgent.is_empty() {
+        move_up(connection, &more_urgent).await?;
+    }
+    let sooner: Vec<JobId> = stored.iter().filter(|row| row.is_sooner).map(|row| row.row_id).collect();
+    if !sooner.is_empty() {
+        bring_forward(connection, &sooner).await?;
+    }
+    if !places.is_empty() {
+        let made: std::collections::HashSet<JobId> = stored.iter().map(|row| row.id).collect();
+        keys::line_up(connection, places.into_iter().filter(|place| made.contains(&place.job_id)).collect())
+            .await?;
+    }
+    Ok(answers(specs, &rows, &row_of, &stored))
+}
+
+/// Folds the duplicates of one call in memory: the statement cannot touch a row twice. Answers the rows, and for each spec the
+/// id of its row.
+fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
+    let mut rows: Vec<Row<'_>> = Vec::with_capacity(specs.len());
+    let mut row_of = Vec::with_capacity(specs.len());
+    let mut known: HashMap<(IntegrationId, &str), usize> = HashMap::new();
+    for (position, spec) in specs.iter().enumerate() {
+        let rank = rank(&spec.job_type, spec.priority);
+        let twin = spec
+            .deduplication_id
+            .as_deref()
+            .and_then(|id| known.get(&(spec.integration_id, id)).copied());
+        if let Some(row) = twin.and_then(|index| rows.get_mut(index)) {
+            if rank < row.rank {
+                row.rank = rank;
+                row.urgent = spec;
+            }
+            row.payload = &spec.payload;
+            row.is_full |= spec.is_full;
+            row.folded += 1;
+            // Now (none) is sooner than any time.
+            row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
+            row_of.push(row.id);
+            continue;
+        }
+        let row = Row {
+            id: JobId::generate(),
+            position,
+            spec,
+            urgent: spec,
+            rank,
+            payload: &spec.payload,
+            run_at: spec.run_at,
+            is_full: spec.is_full,
+            folded: 0,
+        };
+        if let Some(id) = spec.deduplication_id.as_deref() {
+            known.insert((spec.integration_id, id), rows.len());
+        }
+        row_of.push(row.id);
+        rows.push(row);
+    }
+    (rows, row_of)
+}
+
+/// What became of a row.
+struct Stored {
+    /// The job that will do the work.
+    id: JobId,
+    integration_id: IntegrationId,
+    deduplication_id: Option<String>,
+    /// The row it stands in: another job's, when it is a successor.
+    row_id: JobId,
+    is_more_urgent: bool,
+    is_sooner: bool,
+}
+
+async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Stored>, QueueError> {
+    macro_rules! column {
+        ($take:expr) => {
+            rows.iter().map($take).collect::<Vec<_>>()
+        };
+    }
+    let stored = sqlx::query_file_as!(
+        Stored,
+        "src/store/jobs/enqueue.sql",
+        &column!(|row| row.id.0),
+        &column!(|row| row.spec.app_id.0),
+        &column!(|row| row.spec.integration_id.0),
+        &column!(|row| row.spec.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column!(|row| row.run_at) as &[Option<DateTime<Utc>>],
+        &column!(|row| row.spec.expires_at) as &[Option<DateTime<Utc>>],
+        &column!(|row| row.spec.timeout_ms) as &[Option<i32>],
+        &column!(|row| row.rank),
+        &column!(|row| row.urgent.priority),
+        &column!(|row| row.spec.max_attempts),
+        &column!(|row| row.is_full),
+        &column!(|row| row.folded),
+        &column!(|row| row.urgent.job_type.clone()),
+        &column!(|row| row.spec.record.as_ref().map(|record| record.0.clone())) as &[Option<String>],
+        &column!(|row| row.spec.record.as_ref().map(|record| record.1.clone())) as &[Option<String>],
+        &column!(|row| row.spec.deduplication_id.clone()) as &[Option<String>],
+        &column!(|row| row.spec.serialize_key.clone()) as &[Option<String>],
+        &column!(|row| row.spec.correlation_id.clone()),
+        &column!(|row| row.payload.clone()) as &[Option<Value>],
+        &column!(|row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(stored)
+}
+
+/// Moves the `ready` entries of jobs that became more urgent. A statement of its own, because it must see what was committed while
+/// the fold waited for the job's row. It never waits for an entry: a claim that holds one waits for no job either.
+async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        with old as materialized (
+            select r.integration_id, r.rank, r.created_at, r.job_id
+            from headgate.jobs j
+            join headgate.ready r on r.integration_id = j.integration_id and r.rank = j.previous_rank
+                and r.created_at = j.created_at and r.job_id = j.id
+            where j.id = any ($1)
+            for update of r skip locked
+        ), gone as materialized (
+            delete from headgate.ready r using old o
+            where r.integration_id = o.integration_id and r.rank = o.rank and r.created_at = o.created_at and r.job_id = o.job_id
+            returning r.job_id
+        )
+        insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select j.integration_id, j.rank, j.created_at, j.id from gone g join headgate.jobs j on j.id = g.job_id
+        on conflict do nothing
+        "#,
+        jobs as &[JobId],
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Moves the `waiting` entries of pending jobs to their earlier `run_at`, or to `ready` when that has come.
+async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        with old as materialized (
+            select w.due_at, w.job_id, j.run_at, j.integration_id, j.rank, j.created_at, j.run_at <= clock_timestamp() as is_due
+            from headgate.jobs j
+            join headgate.waiting w on w.job_id = j.id
+            where j.id = any ($1) and j.status = 0 and j.run_at < w.due_at
+            for update of w skip locked
+        ), gone as materialized (
+            delete from headgate.waiting w using old o
+            where w.due_at = o.due_at and w.job_id = o.job_id and o.is_due
+            returning w.job_id
+        ), moved as (
+            update headgate.waiting w set due_at = o.run_at from old o
+            where w.due_at = o.due_at and w.job_id = o.job_id and not o.is_due
+        )
+        insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select o.integration_id, o.rank, o.created_at, o.job_id from gone g join old o on o.job_id = g.job_id
+        on conflict do nothing
+        "#,
+        jobs as &[JobId],
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn answers(
+    specs: &[JobSpec],
+    rows: &[Row<'_>],
+    row_of: &[JobId],
+    stored: &[Stored],
+) -> Vec<EnqueuedJob> {
+    let by_key: HashMap<(IntegrationId, &str), JobId> = stored
+        .iter()
+        .filter_map(|row| Some(((row.integration_id, row.deduplication_id.as_deref()?), row.id)))
+        .collect();
+    let first_of: HashMap<JobId, usize> = rows.iter().map(|row| (row.id, row.position)).collect();
+    specs
+        .iter()
+        .zip(row_of)
+        .enumerate()
+        .map(|(position, (spec, own))| {
+            let id = spec
+                .deduplication_id
+                .as_deref()
+                .and_then(|key| by_key.get(&(spec.integration_id, key)).copied())
+                .unwrap_or(*own);
+            let is_new = id == *own && first_of.get(own) == Some(&position);
+            let outcome = if is_new { EnqueueOutcome::Created } else { EnqueueOutcome::Coalesced };
+            EnqueuedJob { id, outcome }
+        })
+        .collect()
+}

@@ -1,0 +1,148 @@
+-- Accepts jobs in one statement: new ones are inserted, a job whose deduplication id has a live row folds into it when it waits, or
+-- becomes its successor when it is being processed (or has a successor already). The unique index is the judge; the row lock of
+-- `on conflict do update` keeps a claim from beginning before the fold is done.
+--
+-- The rows come sorted by (integration, deduplication id): the order in which finishing locks too.
+with given as materialized (
+    select g.n, g.position, g.id, g.app_id, g.integration_id, g.batch_id, g.run_at, g.expires_at, g.timeout_ms, g.rank, g.priority,
+        g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key,
+        g.correlation_id, g.payload,
+        -- The order of acceptance is the order of the input, not the order of the locks.
+        c.now + g.position * interval '1 microsecond' as created_at
+    from unnest(
+        $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::int[], $8::smallint[], $9::smallint[],
+        $10::smallint[], $11::boolean[], $12::int[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+        $19::jsonb[], $20::int[]
+    ) with ordinality as g (
+        id, app_id, integration_id, batch_id, run_at, expires_at, timeout_ms, rank, priority, max_attempts, is_full, folded, job_type,
+        record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, position, n
+    ), (select clock_timestamp() as now) c
+), stored as materialized (
+    insert into headgate.jobs as j (
+        id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
+        is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
+    )
+    select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
+        g.rank, g.rank, g.priority, g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.serialize_key, g.correlation_id, g.payload
+    from given g
+    order by g.n
+    on conflict (integration_id, deduplication_id) where deduplication_id is not null do update
+    set
+        previous_rank = j.rank,
+        previous_batch_id = j.batch_id,
+        rank = case when j.status = 1 or j.successor is not null then j.rank else least(j.rank, excluded.rank) end,
+        job_type = case
+            when j.status = 1 or j.successor is not null or excluded.rank >= j.rank then j.job_type else excluded.job_type
+        end,
+        priority = case
+            when j.status = 1 or j.successor is not null or excluded.rank >= j.rank then j.priority else excluded.priority
+        end,
+        payload = case when j.status = 1 or j.successor is not null then j.payload else excluded.payload end,
+        is_full = case when j.status = 1 or j.successor is not null then j.is_full else j.is_full or excluded.is_full end,
+        folded = case when j.status = 1 or j.successor is not null then j.folded else j.folded + 1 + excluded.folded end,
+        batch_id = case
+            when j.status = 1 or j.successor is not null then j.batch_id else coalesce(excluded.batch_id, j.batch_id)
+        end,
+        run_at = case
+            when j.status = 1 or j.successor is not null then j.run_at else least(j.run_at, excluded.run_at)
+        end,
+        -- Never (null) is the latest of all.
+        expires_at = case
+            when j.status = 1 or j.successor is not null then j.expires_at
+            when excluded.expires_at is not null and j.expires_at is not null then greatest(j.expires_at, excluded.expires_at)
+        end,
+        max_attempts = case
+            when j.status = 1 or j.successor is not null then j.max_attempts else greatest(j.max_attempts, excluded.max_attempts)
+        end,
+        timeout_ms = case
+            when j.status = 1 or j.successor is not null then j.timeout_ms else coalesce(excluded.timeout_ms, j.timeout_ms)
+        end,
+        successor = case
+            when j.successor is not null then j.successor || jsonb_build_object(
+                'rank', least((j.successor ->> 'rank')::smallint, excluded.rank),
+                'job_type', case
+                    when excluded.rank < (j.successor ->> 'rank')::smallint then excluded.job_type else j.successor ->> 'job_type'
+                end,
+                'priority', case
+                    when excluded.rank < (j.successor ->> 'rank')::smallint then excluded.priority
+                    else (j.successor ->> 'priority')::smallint
+                end,
+                'payload', excluded.payload,
+                'is_full', (j.successor ->> 'is_full')::boolean or excluded.is_full,
+                'folded', (j.successor ->> 'folded')::int + 1 + excluded.folded,
+                'previous_batch_id', j.successor ->> 'batch_id',
+                'batch_id', coalesce(excluded.batch_id, (j.successor ->> 'batch_id')::uuid),
+                'run_at', least((j.successor ->> 'run_at')::timestamptz, excluded.run_at),
+                'expires_at', case
+                    when excluded.expires_at is not null and j.successor ->> 'expires_at' is not null
+                        then greatest((j.successor ->> 'expires_at')::timestamptz, excluded.expires_at)
+                end,
+                'max_attempts', greatest((j.successor ->> 'max_attempts')::smallint, excluded.max_attempts),
+                'timeout_ms', coalesce(excluded.timeout_ms, (j.successor ->> 'timeout_ms')::int)
+            )
+            when j.status = 1 then jsonb_build_object(
+                'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
+                'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
+                'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'folded', excluded.folded,
+                'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
+                'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
+            )
+        end
+    returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.run_at, j.created_at,
+        (j.successor ->> 'id')::uuid as successor_id,
+        case when j.successor is null then j.batch_id else (j.successor ->> 'batch_id')::uuid end as batch_id,
+        case when j.successor is null then j.previous_batch_id else (j.successor ->> 'previous_batch_id')::uuid end as previous_batch_id
+), made as materialized (
+    select s.id, s.integration_id, s.serialize_key, s.rank, s.run_at, s.created_at, s.batch_id,
+        -- Asked once: a job must not be neither due nor waiting because the clock moved on between two steps.
+        s.run_at <= greatest(clock_timestamp(), s.created_at) as is_due
+    from given g
+    join stored s on s.id = g.id
+), now_ready as (
+    insert into headgate.ready (integration_id, rank, created_at, job_id)
+    select integration_id, rank, created_at, id from made
+    where is_due and serialize_key is null
+    on conflict do nothing
+), for_later as (
+    insert into headgate.waiting (due_at, job_id, integration_id)
+    select run_at, id, integration_id from made
+    where not is_due and serialize_key is null
+    on conflict (job_id) do nothing
+), counted as (
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select integration_id, 0, 0, count(*)
+    from (
+        select integration_id from made
+        union all
+        select s.integration_id from given g join stored s on s.successor_id = g.id
+    ) added
+    group by integration_id
+), batched as (
+    insert into headgate.batch_deltas (batch_id, total)
+    select batch_id, sum(n)
+    from (
+        select batch_id, 1 as n from made
+        union all
+        select s.batch_id, 1 from given g join stored s on s.successor_id = g.id
+        union all
+        -- A fold that moved the job into this call's batch.
+        select d.batch_id, d.n
+        from stored s
+        cross join lateral (values (s.batch_id, 1), (s.previous_batch_id, -1)) d (batch_id, n)
+        where s.previous_batch_id is distinct from s.batch_id
+            and not exists (select 1 from given g where g.id = s.id or g.id = s.successor_id)
+    ) moved
+    where batch_id is not null
+    group by batch_id
+    having sum(n) <> 0
+)
+select coalesce(s.successor_id, s.id) as "id!: JobId", s.integration_id as "integration_id!: IntegrationId", s.deduplication_id,
+    s.id as "row_id!: JobId",
+    (s.successor_id is null and s.status <> 1 and s.rank < s.previous_rank) as "is_more_urgent!",
+    -- This call's time is the earlier one: the entry in `waiting` has to follow.
+    (
+        s.successor_id is null and s.status = 0 and coalesce(g.id <> s.id and s.run_at = coalesce(g.run_at, g.created_at), false)
+    ) as "is_sooner!"
+from stored s
+left join given g on g.integration_id = s.integration_id and g.deduplication_id = s.deduplication_id

@@ -1,0 +1,70 @@
+//! Why a job is not running: gathers what the gates are judged by; the rule is `model::rules::explain`.
+
+use crate::{error::QueueError, store::jobs::get::find};
+use chrono::DateTime;
+use model::{
+    actor::Scope,
+    id::JobId,
+    rules::explain::{Explanation, Gates, explain as judge},
+};
+use sqlx::PgPool;
+
+/// How many jobs ahead are counted at most: "1000 jobs go first" says enough.
+const MOST_AHEAD: i64 = 1_000;
+
+/// Why the job is not running, or when it will.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when there is none in scope.
+pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanation, QueueError> {
+    let mut connection = pool.acquire().await?;
+    let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
+    let row = sqlx::query!(
+        r#"
+        select clock_timestamp() as "now!", i.state as "state?", i.state_reason as "state_reason?", l.held_until as "held_until?",
+            coalesce(l.max_concurrency, 0)::bigint as "max_concurrency!",
+            (select max(greatest(r.tat_us, r.hold_until_us)) from headgate.rate_limits r where r.key = any (l.limit_keys)) as next_slot_us,
+            coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0) as "processing!",
+            case
+                when l.is_external then 1
+                else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining)
+            end as "workers!",
+            (
+                select count(*) from headgate.serialized_jobs a
+                join headgate.serialized_jobs b on b.integration_id = a.integration_id and b.key = a.key and b.seq < a.seq
+                where a.job_id = $2
+            ) as "ahead_of_key!",
+            (
+                select count(*) from (
+                    select 1 from headgate.jobs j
+                    join headgate.ready r on r.integration_id = j.integration_id
+                        and (r.rank, r.created_at, r.job_id) < (j.rank, j.created_at, j.id)
+                    where j.id = $2 limit $3
+                ) before
+            ) as "ahead!"
+        from (select 1) one
+        left join headgate.integrations i on i.id = $1
+        left join headgate.lanes l on l.integration_id = i.id
+        "#,
+        job.integration_id.0,
+        id.0,
+        MOST_AHEAD
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let gates = Gates {
+        status: job.status,
+        paused: (row.state.as_deref() == Some("paused")).then_some(row.state_reason),
+        is_disabled: row.state.as_deref() == Some("disabled"),
+        run_at: job.run_at,
+        retry_at: job.retry_at,
+        ahead_of_key: row.ahead_of_key,
+        held_until: row.held_until,
+        next_slot_at: row.next_slot_us.and_then(DateTime::from_timestamp_micros),
+        processing: row.processing,
+        max_concurrency: row.max_concurrency,
+        workers: row.workers,
+        ahead: row.ahead,
+    };
+    Ok(judge(&gates, row.now))
+}

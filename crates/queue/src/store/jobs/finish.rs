@@ -1,0 +1,337 @@
+//! The end of an attempt: what came of it is written together with the counters, fenced by the lease.
+
+use crate::{
+    error::QueueError,
+    store::jobs::{ClaimedJob, keys},
+};
+use chrono::{DateTime, Utc};
+use model::{
+    attempt::AttemptOutcome,
+    id::{AssignmentId, DeadLetterId, IntegrationId, JobId},
+    rules::{
+        fingerprint::fingerprint,
+        verdict::{ErrorKind, Verdict},
+    },
+    text::{EXCERPT_CHARS, sanitise},
+};
+use serde_json::Value;
+use sqlx::PgConnection;
+use std::{collections::BTreeSet, time::Duration};
+
+/// What was done to complete a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// A request was sent and accepted.
+    Sent,
+    /// There was nothing to send.
+    Unchanged,
+    /// Something else than sending.
+    Done,
+}
+
+impl How {
+    /// As the job's `outcome` reads.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Unchanged => "unchanged",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// The answer of an external system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// The beginning of the body.
+    pub excerpt: String,
+    /// From the request to the end of the answer.
+    pub duration: Duration,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// What follows: [`Verdict::Retry`] or [`Verdict::GiveUp`].
+    pub verdict: Verdict,
+    /// In words.
+    pub message: String,
+    /// The answer, if one came.
+    pub response: Option<Response>,
+    /// What was sent, for people to look at when the job becomes a dead letter.
+    pub sent_body: Option<Value>,
+}
+
+/// How a held job's attempt ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// Done.
+    Completed {
+        /// What was done.
+        how: How,
+        /// The answer, if one came.
+        response: Option<Response>,
+        /// What the job produced.
+        result: Option<Value>,
+    },
+    /// Called off, with the reason.
+    Cancelled {
+        /// As the job's `outcome` reads.
+        why: &'static str,
+    },
+    /// Tried again later.
+    Retried {
+        /// Why.
+        failure: Failure,
+        /// How the attempt ended.
+        attempt_outcome: AttemptOutcome,
+        /// The wait until the next attempt.
+        wait: Duration,
+        /// Why it is that long.
+        wait_reason: &'static str,
+    },
+    /// Not tried again: a dead letter.
+    Dead {
+        /// Why.
+        failure: Failure,
+        /// How the last attempt ended.
+        attempt_outcome: AttemptOutcome,
+        /// Why it was given up.
+        kind: ErrorKind,
+    },
+    /// Given back, the attempt not counted.
+    Released {
+        /// Not before then.
+        until: DateTime<Utc>,
+    },
+}
+
+/// One job and how its attempt ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    /// Which job.
+    pub job_id: JobId,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// Its deduplication id: with the integration the order of locks.
+    pub deduplication_id: Option<String>,
+    /// Its serialize key, which is locked first.
+    pub serialize_key: Option<String>,
+    /// The lease it is held by.
+    pub assignment_id: AssignmentId,
+    /// From begin to verdict.
+    pub duration: Duration,
+    /// How it ends.
+    pub ending: Ending,
+}
+
+impl End {
+    /// The end of a claimed job's attempt.
+    #[must_use]
+    pub fn of(job: &ClaimedJob, duration: Duration, ending: Ending) -> Self {
+        Self {
+            job_id: job.id,
+            integration_id: job.integration_id,
+            deduplication_id: job.deduplication_id.clone(),
+            serialize_key: job.serialize_key.clone(),
+            assignment_id: job.assignment_id,
+            duration,
+            ending,
+        }
+    }
+
+    fn is_final(&self) -> bool {
+        matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
+    }
+}
+
+/// Whether an end was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It was.
+    Yes,
+    /// The job came to its end some other way before (it was cancelled): nothing was recorded.
+    AlreadyDone,
+    /// The lease was taken away: nothing was recorded.
+    LeaseLost,
+}
+
+/// The settings a transaction of [`finish`] begins with: without them a plan made while `jobs` was almost empty reads the whole
+/// table for every batch once it has grown, until the next `analyze`.
+pub(crate) const BEGIN: &str =
+    "begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
+
+/// Ends a batch of attempts; answers for each, in the order of the input, whether it was recorded.
+///
+/// # Errors
+/// When the database is away, or the batch lost a race (a deadlock, a unique row): repeat it job by job.
+pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<Applied>, QueueError> {
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| lock_order(&ends[*a]).cmp(&lock_order(&ends[*b])));
+    let sorted: Vec<&End> = order.iter().map(|index| &ends[*index]).collect();
+
+    let keys: BTreeSet<(IntegrationId, String)> = sorted
+        .iter()
+        .filter(|end| end.is_final())
+        .filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?)))
+        .collect();
+    let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
+    if !keys.is_empty() {
+        keys::lock(connection, &lanes, &keys).await?;
+    }
+    let rows = write(connection, &sorted).await?;
+
+    let mut applied = vec![Applied::AlreadyDone; ends.len()];
+    let mut ended = Vec::new();
+    let mut successors = (Vec::new(), Vec::new());
+    for row in rows {
+        let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < sorted.len()) else { continue };
+        applied[order[at]] = if row.is_applied { Applied::Yes } else { Applied::LeaseLost };
+        if row.is_applied && sorted[at].is_final() {
+            if sorted[at].serialize_key.is_some() {
+                ended.push(sorted[at].job_id);
+            }
+            if let (Some(key), Some(_)) = (row.successor_key, row.successor_id) {
+                successors.0.push(sorted[at].integration_id);
+                successors.1.push(key);
+            }
+        }
+    }
+    if !ended.is_empty() {
+        keys::leave(connection, &lanes, &keys, &ended).await?;
+    }
+    if !successors.1.is_empty() {
+        keys::advance(connection, &successors.0, &successors.1).await?;
+    }
+    Ok(applied)
+}
+
+fn lock_order(end: &End) -> (IntegrationId, bool, Option<&str>, JobId) {
+    (end.integration_id, end.deduplication_id.is_none(), end.deduplication_id.as_deref(), end.job_id)
+}
+
+struct Row {
+    n: i64,
+    is_applied: bool,
+    successor_id: Option<JobId>,
+    successor_key: Option<String>,
+}
+
+async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
+    let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
+    macro_rules! column {
+        ($take:expr) => {
+            lines.iter().map($take).collect::<Vec<_>>()
+        };
+    }
+    let rows = sqlx::query_file_as!(
+        Row,
+        "src/store/jobs/finish.sql",
+        &ends.iter().map(|end| end.job_id.0).collect::<Vec<_>>(),
+        &ends.iter().map(|end| end.assignment_id.0).collect::<Vec<_>>(),
+        &column!(|line| line.action),
+        &column!(|line| line.outcome) as &[Option<&str>],
+        &column!(|line| line.attempt_outcome) as &[Option<&str>],
+        &column!(|line| line.wait_us) as &[Option<i64>],
+        &column!(|line| line.wait_reason) as &[Option<&str>],
+        &column!(|line| line.until) as &[Option<DateTime<Utc>>],
+        &column!(|line| line.response.map(|response| i16::try_from(response.status).unwrap_or(i16::MAX)))
+            as &[Option<i16>],
+        &column!(|line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+            as &[Option<String>],
+        &column!(|line| line.duration_ms) as &[Option<i32>],
+        &column!(|line| line.result.cloned()) as &[Option<Value>],
+        &column!(|line| line.kind) as &[Option<&str>],
+        &column!(|line| line.attempt_kind) as &[Option<&str>],
+        &column!(|line| line.message.clone()) as &[Option<String>],
+        &column!(|line| line.fingerprint.clone()) as &[Option<String>],
+        &column!(|line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column!(|line| line.sent_body.cloned()) as &[Option<Value>],
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows)
+}
+
+/// An end as the statement's columns take it.
+#[derive(Default)]
+struct Line<'a> {
+    action: i16,
+    outcome: Option<&'static str>,
+    attempt_outcome: Option<&'static str>,
+    wait_us: Option<i64>,
+    wait_reason: Option<&'static str>,
+    until: Option<DateTime<Utc>>,
+    response: Option<&'a Response>,
+    duration_ms: Option<i32>,
+    result: Option<&'a Value>,
+    kind: Option<&'static str>,
+    attempt_kind: Option<&'static str>,
+    message: Option<String>,
+    fingerprint: Option<String>,
+    dead_letter_id: Option<DeadLetterId>,
+    sent_body: Option<&'a Value>,
+}
+
+impl<'a> Line<'a> {
+    fn of(end: &'a End) -> Self {
+        let duration_ms = Some(i32::try_from(end.duration.as_millis()).unwrap_or(i32::MAX));
+        match &end.ending {
+            Ending::Completed { how, response, result } => Self {
+                action: 3,
+                outcome: Some(how.as_str()),
+                response: response.as_ref(),
+                duration_ms,
+                // A result Postgres would refuse (a NUL, too deep) must not keep the job from completing.
+                result: result.as_ref().filter(|result| model::json::check(result).is_ok()),
+                ..Self::default()
+            },
+            Ending::Cancelled { why } => Self { action: 4, outcome: Some(why), ..Self::default() },
+            Ending::Released { until } => Self { action: 0, until: Some(*until), ..Self::default() },
+            Ending::Retried { failure, attempt_outcome, wait, wait_reason } => Self {
+                action: 2,
+                wait_us: Some(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX / 2)),
+                wait_reason: Some(wait_reason),
+                kind: Some(retry_kind(failure).as_str()),
+                ..Self::failed(failure, *attempt_outcome, duration_ms)
+            },
+            Ending::Dead { failure, attempt_outcome, kind } => Self {
+                action: 5,
+                kind: Some(kind.as_str()),
+                fingerprint: Some(fingerprint(
+                    end.integration_id,
+                    failure.response.as_ref().and_then(|response| i16::try_from(response.status).ok()),
+                    &failure.message,
+                )),
+                dead_letter_id: Some(DeadLetterId::generate()),
+                sent_body: failure.sent_body.as_ref().filter(|body| model::json::check(body).is_ok()),
+                ..Self::failed(failure, *attempt_outcome, duration_ms)
+            },
+        }
+    }
+
+    fn failed(failure: &'a Failure, outcome: AttemptOutcome, duration_ms: Option<i32>) -> Self {
+        Self {
+            attempt_outcome: Some(outcome.as_str()),
+            attempt_kind: Some(retry_kind(failure).as_str()),
+            message: Some(sanitise(&failure.message, EXCERPT_CHARS)),
+            response: failure.response.as_ref(),
+            duration_ms,
+            ..Self::default()
+        }
+    }
+}
+
+/// The kind of one failed attempt, whatever became of the job.
+fn retry_kind(failure: &Failure) -> ErrorKind {
+    match failure.verdict {
+        Verdict::Retry { kind, .. } => kind,
+        Verdict::GiveUp { .. } | Verdict::Completed => ErrorKind::NotRetryable,
+    }
+}

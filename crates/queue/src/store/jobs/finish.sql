@@ -1,0 +1,185 @@
+-- Ends, or gives back, a batch of held jobs: job, attempt, finished row, dead letter, counters and marks in one statement.
+--
+-- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are locked by
+-- primary key first, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all
+-- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id.
+--
+-- action: 3 completed, 4 cancelled, 2 to be retried, 5 dead letter, 0 given back (the attempt is not counted)
+with given as materialized (
+    select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_us, g.wait_reason, g.until, g.response_status,
+        g.response_excerpt, g.duration_ms, g.result, g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id,
+        g.sent_body
+    from unnest(
+        $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::timestamptz[], $9::smallint[],
+        $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[]
+    ) with ordinality as g (
+        id, assignment_id, action, outcome, attempt_outcome, wait_us, wait_reason, until, response_status, response_excerpt, duration_ms,
+        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, n
+    )
+), locked as materialized (
+    -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
+    select g.n, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.sent_body, g.wait_us,
+        clock_timestamp() as now,
+        case g.action
+            when 2 then clock_timestamp() + g.wait_us * interval '1 microsecond'
+            when 0 then g.until
+        end as due_at,
+        (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
+        j.assignment_id = g.assignment_id as is_held,
+        j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+    from (
+        select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.sent_body, g.wait_us, g.until
+        from given g order by g.n
+    ) g
+    cross join lateral (
+        select j.assignment_id, j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+        from headgate.jobs j where j.id = g.id
+        for update offset 0
+    ) j
+), applied as materialized (
+    select l.n, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
+        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
+        l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
+        l.rank, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
+        l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor
+    from locked l
+    where l.is_held
+), removed as (
+    delete from headgate.jobs j using applied a
+    where j.id = a.id and a.action in (3, 4, 5) and a.successor is null
+), succeeded as materialized (
+    -- The change that came meanwhile takes the row over: a new job with its own id and all attempts before it.
+    update headgate.jobs j
+    set id = (a.successor ->> 'id')::uuid,
+        status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
+        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        job_type = a.successor ->> 'job_type',
+        rank = (a.successor ->> 'rank')::smallint,
+        previous_rank = (a.successor ->> 'rank')::smallint,
+        priority = (a.successor ->> 'priority')::smallint,
+        payload = nullif(a.successor -> 'payload', 'null'),
+        correlation_id = a.successor ->> 'correlation_id',
+        serialize_key = a.successor ->> 'serialize_key',
+        batch_id = (a.successor ->> 'batch_id')::uuid,
+        is_full = (a.successor ->> 'is_full')::boolean,
+        folded = (a.successor ->> 'folded')::int,
+        created_at = (a.successor ->> 'created_at')::timestamptz,
+        run_at = (a.successor ->> 'run_at')::timestamptz,
+        expires_at = (a.successor ->> 'expires_at')::timestamptz,
+        max_attempts = (a.successor ->> 'max_attempts')::smallint,
+        timeout_ms = (a.successor ->> 'timeout_ms')::int
+    from applied a
+    where j.id = a.id and a.action in (3, 4, 5) and a.successor is not null
+    returning j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.serialize_key, j.run_at <= clock_timestamp() as is_due
+), put_back as (
+    update headgate.jobs j
+    set status = case when a.action = 2 or a.attempt > 1 then 2 else 0 end,
+        attempt = case when a.action = 2 then a.attempt else a.attempt - 1 end,
+        retry_at = case when a.action = 2 or a.attempt > 1 then a.due_at end,
+        assignment_id = null, worker_id = null, lease_until = null,
+        lost_leases = case when a.action = 2 then 0 else j.lost_leases end,
+        error_kind = case when a.action = 2 then a.error_kind else j.error_kind end,
+        error_message = case when a.action = 2 then a.error_message else j.error_message end
+    from applied a
+    where j.id = a.id and a.action in (0, 2)
+), for_later as (
+    insert into headgate.waiting (due_at, job_id, integration_id)
+    select a.due_at, a.id, a.integration_id from applied a where a.action in (0, 2) and not a.is_due
+    union all
+    select s.run_at, s.id, s.integration_id from succeeded s where not s.is_due and s.serialize_key is null
+    on conflict (job_id) do update set due_at = excluded.due_at
+), now_ready as (
+    insert into headgate.ready (integration_id, rank, created_at, job_id)
+    select a.integration_id, a.rank, a.created_at, a.id from applied a where a.action in (0, 2) and a.is_due
+    union all
+    select s.integration_id, s.rank, s.created_at, s.id from succeeded s where s.is_due and s.serialize_key is null
+    on conflict do nothing
+), finished as (
+    insert into headgate.finished_jobs (
+        id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
+        status, priority, attempt, max_attempts, response_status, is_full, folded, job_type, record_type, record_id, deduplication_id,
+        serialize_key, correlation_id, outcome, response_excerpt, payload, result
+    )
+    select a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at, a.now,
+        a.duration_ms, a.timeout_ms, a.action, a.priority, a.attempt, a.max_attempts, a.response_status, a.is_full, a.folded,
+        a.job_type, a.record_type, a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.outcome, a.response_excerpt,
+        a.payload, a.result
+    from applied a where a.action in (3, 4)
+), attempts as (
+    insert into headgate.job_attempts (
+        job_id, integration_id, worker_id, started_at, finished_at, duration_ms, attempt, response_status, outcome, error_kind,
+        error_message, response_excerpt, next_wait_ms, next_wait_reason
+    )
+    select a.id, a.integration_id, a.worker_id, a.started_at, a.now, a.duration_ms, a.attempt, a.response_status, a.attempt_outcome,
+        a.attempt_error_kind, a.error_message, a.response_excerpt, case when a.action = 2 then a.wait_us / 1000 end, a.wait_reason
+    from applied a where a.action in (2, 5)
+), dead as (
+    insert into headgate.dead_letter_jobs (
+        id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
+        priority, attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
+        correlation_id, error_kind, error_message, response_status, fingerprint, payload, sent_body, attempts
+    )
+    select a.dead_letter_id, a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at,
+        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.is_full, a.folded, a.job_type, a.record_type,
+        a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.error_kind, a.error_message, a.response_status,
+        a.fingerprint, a.payload, a.sent_body,
+        -- The whole history, as model::attempt::Attempt reads it; the attempt that ended it is not in the table for this snapshot.
+        headgate.attempts_of(a.id) || jsonb_build_array(jsonb_build_object(
+            'attempt', a.attempt, 'worker_id', a.worker_id, 'started_at', a.started_at, 'finished_at', a.now, 'outcome', a.attempt_outcome,
+            'error_kind', a.attempt_error_kind, 'error_message', a.error_message, 'response_status', a.response_status,
+            'response_excerpt', a.response_excerpt, 'duration_ms', a.duration_ms
+        ))
+    from applied a where a.action = 5
+), counted as (
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select d.integration_id, d.status, d.attempt, sum(d.n)
+    from applied a
+    cross join lateral (
+        values
+            (a.integration_id, 1::smallint, a.attempt, -1),
+            (
+                a.integration_id,
+                (case when a.action = 5 then 5 when a.action = 2 or a.attempt > 1 then 2 else 0 end)::smallint,
+                (case when a.action = 0 then a.attempt - 1 else a.attempt end)::smallint,
+                case when a.action in (0, 2, 5) then 1 else 0 end
+            )
+    ) d (integration_id, status, attempt, n)
+    where d.n <> 0
+    group by d.integration_id, d.status, d.attempt
+    having sum(d.n) <> 0
+), flowed as (
+    insert into headgate.throughput_deltas (
+        integration_id, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms
+    )
+    select a.integration_id, max(a.now), count(*) filter (where a.action = 3 and a.outcome <> 'unchanged'),
+        count(*) filter (where a.action = 3 and a.outcome = 'unchanged'), count(*) filter (where a.action = 2),
+        count(*) filter (where a.action = 5), count(*) filter (where a.action = 4), count(*) filter (where a.action = 0),
+        coalesce(sum(a.duration_ms) filter (where a.action = 3), 0)
+    from applied a
+    group by a.integration_id
+), batched as (
+    insert into headgate.batch_deltas (batch_id, succeeded, failed, cancelled)
+    select a.batch_id, count(*) filter (where a.action = 3), count(*) filter (where a.action = 5), count(*) filter (where a.action = 4)
+    from applied a
+    where a.batch_id is not null and a.action in (3, 4, 5)
+    group by a.batch_id
+), marked as (
+    insert into headgate.integration_marks (integration_id, error_job_id, error_at, error_kind, error_message, error_status)
+    select distinct on (a.integration_id) a.integration_id, a.id, a.now, a.error_kind, a.error_message, a.response_status
+    from applied a
+    where a.action in (2, 5) and exists (select 1 from headgate.integrations i where i.id = a.integration_id)
+    order by a.integration_id, a.n desc
+    on conflict (integration_id) do update set error_job_id = excluded.error_job_id, error_at = excluded.error_at,
+        error_kind = excluded.error_kind, error_message = excluded.error_message, error_status = excluded.error_status
+)
+select l.n as "n!", coalesce(l.is_held, false) as "is_applied!",
+    case when l.action in (3, 4, 5) then (l.successor ->> 'id')::uuid end as "successor_id: JobId",
+    case when l.action in (3, 4, 5) then l.successor ->> 'serialize_key' end as successor_key
+from locked l
+order by l.n

@@ -1,0 +1,104 @@
+//! One job with its attempts, wherever it lies.
+
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        filter::Part,
+        rows::{JobRow, select},
+    },
+};
+use model::{
+    actor::Scope,
+    attempt::{Attempt, AttemptOutcome},
+    id::{JobId, WorkerId},
+    job::{Job, JobDetail, JobStatus},
+};
+use sqlx::{PgConnection, PgPool, QueryBuilder};
+
+/// A job with its attempts, oldest first.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when there is none in scope.
+pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, QueueError> {
+    let mut connection = pool.acquire().await?;
+    let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
+    let attempts = attempts(&mut connection, &job).await?;
+    Ok(JobDetail { job, attempts })
+}
+
+/// The job, if it is in scope. A job moves from one place to the next while we look: once more finds it there.
+pub(crate) async fn find(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: JobId,
+) -> Result<Option<Job>, QueueError> {
+    for _ in 0..2 {
+        if let Some(row) = look(connection, id).await? {
+            return Ok(Some(Job::from(row)).filter(|job| scope.contains(job.app_id)));
+        }
+    }
+    Ok(None)
+}
+
+async fn look(connection: &mut PgConnection, id: JobId) -> Result<Option<JobRow>, QueueError> {
+    let mut query = QueryBuilder::new("select * from (");
+    for (index, part) in Part::ALL.into_iter().enumerate() {
+        query.push(if index == 0 { "(" } else { " union all (" }).push(select(part));
+        query.push(format_args!(" and {} = ", part.job_id())).push_bind(id.0).push(")");
+    }
+    query.push(") found limit 1");
+    Ok(query.build_query_as::<JobRow>().fetch_optional(connection).await?)
+}
+
+/// The failed attempts, and the one that ended well or still runs.
+async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<Vec<Attempt>, QueueError> {
+    let ended = sqlx::query_scalar!(
+        r#"
+        select case
+            when d.attempts is null then headgate.attempts_of($1)
+            else d.attempts
+        end as "attempts!"
+        from (select 1) one left join headgate.dead_letter_jobs d on d.job_id = $1
+        "#,
+        job.id.0
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let mut attempts: Vec<Attempt> = serde_json::from_value(ended).unwrap_or_else(|error| {
+        tracing::error!(job.id = %job.id, %error, "the attempts of job {} cannot be read", job.id);
+        Vec::new()
+    });
+    let last = sqlx::query!(
+        r#"
+        select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt
+        from headgate.finished_jobs where id = $1 and status = 3
+        union all
+        select worker_id, null, null, null from headgate.jobs where id = $1 and status = 1
+        "#,
+        job.id.0
+    )
+    .fetch_optional(connection)
+    .await?;
+    let outcome = match job.status {
+        JobStatus::Completed => Some(AttemptOutcome::Completed),
+        JobStatus::Processing => Some(AttemptOutcome::Running),
+        _ => None,
+    };
+    if let (Some(outcome), Some(last)) = (outcome, last) {
+        attempts.push(Attempt {
+            attempt: job.attempt,
+            worker_id: last.worker_id,
+            started_at: job.started_at,
+            finished_at: job.completed_at,
+            outcome,
+            error_kind: None,
+            error_message: None,
+            response_status: last.response_status,
+            response_excerpt: last.response_excerpt,
+            duration_ms: last.duration_ms,
+            next_wait_ms: None,
+            next_wait_reason: None,
+        });
+    }
+    Ok(attempts)
+}

@@ -1,0 +1,68 @@
+//! Lists of jobs in every state, newest first. SQL is put together at run time here: a condition that is not asked for is absent
+//! instead of a parameter that defeats the index.
+
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        filter::{self, Part},
+        rows::{JobRow, select},
+    },
+};
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    job::{Job, JobStatus},
+    page::{Page, PageRequest},
+};
+use sqlx::{PgPool, Postgres, QueryBuilder};
+
+/// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when.
+///
+/// # Errors
+/// [`QueueError::Timeout`] when the filter is too wide for the pool's `statement_timeout`.
+pub async fn list(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+) -> Result<Page<Job>, QueueError> {
+    let Some(mut query) = statement(scope, filter, page) else {
+        return Ok(Page { items: Vec::new(), next_cursor: None });
+    };
+    let rows = query.build_query_as::<JobRow>().fetch_all(pool).await?;
+    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(Job::from))
+}
+
+/// The union of all parts that may hold a match, each limited by itself; none when no part may.
+pub(crate) fn statement(
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+) -> Option<QueryBuilder<Postgres>> {
+    let mut query = QueryBuilder::new("select * from (");
+    let mut is_first = true;
+    for part in Part::ALL.into_iter().filter(|part| may_hold(*part, filter)) {
+        query.push(if is_first { "(" } else { " union all (" }).push(select(part));
+        is_first = false;
+        filter::push_scope(&mut query, scope);
+        filter::push(&mut query, filter, part);
+        if let Some(after) = page.after {
+            query.push(format_args!(" and {} < ", part.job_id())).push_bind(after);
+        }
+        query.push(format_args!(" order by {} desc limit {})", part.job_id(), page.limit + 1));
+    }
+    query.push(format_args!(") found order by id desc limit {}", page.limit + 1));
+    (!is_first).then_some(query)
+}
+
+/// A part that cannot hold a match is not asked.
+fn may_hold(part: Part, filter: &JobFilter) -> bool {
+    let by_status = filter.status.is_none_or(|status| match part {
+        Part::Live => status.is_live(),
+        Part::Successors => status == JobStatus::Pending,
+        Part::Finished => matches!(status, JobStatus::Completed | JobStatus::Cancelled),
+        Part::Dead => status == JobStatus::Failed,
+    });
+    let by_error = filter.error.is_none() || matches!(part, Part::Live | Part::Dead);
+    by_status && by_error && (filter.fingerprint.is_none() || part == Part::Dead)
+}

@@ -1,0 +1,127 @@
+-- Takes jobs away from workers that vanished: their process's lease in `workers` has run out, or is no more. The attempt is not counted
+-- against the job; the third lease lost in a row makes it a dead letter, because a job that kills its worker would kill the next one.
+--
+-- What a worker claimed stands in `claim_batches`; only what it still holds (worker id and status tested under the row's lock) is taken.
+with dead_batches as materialized (
+    select b.id, b.worker_id, b.job_ids from headgate.claim_batches b
+    where not exists (select 1 from headgate.workers w where w.id = b.worker_id and w.lease_until > clock_timestamp())
+    order by b.claimed_at
+    limit $1
+    for update of b skip locked
+), found as materialized (
+    -- Unlocked, for the order of locks.
+    select j.id, j.integration_id, j.deduplication_id, b.worker_id
+    from dead_batches b
+    cross join lateral unnest(b.job_ids) u (id)
+    join headgate.jobs j on j.id = u.id
+    where j.status = 1 and j.worker_id = b.worker_id
+), lost as materialized (
+    select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, clock_timestamp() as now,
+        j.lost_leases + 1 >= $2 as is_dead
+    from (
+        select id, worker_id from found order by integration_id, deduplication_id nulls last, id
+    ) f
+    cross join lateral (
+        select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+            j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+        from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
+        for update offset 0
+    ) j
+), forgotten as (
+    delete from headgate.claim_batches b using dead_batches d where b.id = d.id
+), back as (
+    update headgate.jobs j
+    set status = case when l.attempt > 1 then 2 else 0 end,
+        attempt = l.attempt - 1,
+        retry_at = case when l.attempt > 1 then l.now end,
+        assignment_id = null, worker_id = null, lease_until = null,
+        lost_leases = l.lost_leases + 1,
+        error_kind = 'worker_lost', error_message = 'The worker vanished.'
+    from lost l where j.id = l.id and not l.is_dead
+), removed as (
+    delete from headgate.jobs j using lost l where j.id = l.id and l.is_dead and l.successor is null
+), succeeded as materialized (
+    update headgate.jobs j
+    set id = (l.successor ->> 'id')::uuid,
+        status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
+        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        job_type = l.successor ->> 'job_type',
+        rank = (l.successor ->> 'rank')::smallint,
+        previous_rank = (l.successor ->> 'rank')::smallint,
+        priority = (l.successor ->> 'priority')::smallint,
+        payload = nullif(l.successor -> 'payload', 'null'),
+        correlation_id = l.successor ->> 'correlation_id',
+        serialize_key = l.successor ->> 'serialize_key',
+        batch_id = (l.successor ->> 'batch_id')::uuid,
+        is_full = (l.successor ->> 'is_full')::boolean,
+        folded = (l.successor ->> 'folded')::int,
+        created_at = (l.successor ->> 'created_at')::timestamptz,
+        run_at = (l.successor ->> 'run_at')::timestamptz,
+        expires_at = (l.successor ->> 'expires_at')::timestamptz,
+        max_attempts = (l.successor ->> 'max_attempts')::smallint,
+        timeout_ms = (l.successor ->> 'timeout_ms')::int
+    from lost l
+    where j.id = l.id and l.is_dead and l.successor is not null
+    returning j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.serialize_key, j.run_at <= clock_timestamp() as is_due
+), for_later as (
+    insert into headgate.waiting (due_at, job_id, integration_id)
+    select run_at, id, integration_id from succeeded where not is_due and serialize_key is null
+    on conflict (job_id) do nothing
+), now_ready as (
+    insert into headgate.ready (integration_id, rank, created_at, job_id)
+    select integration_id, rank, created_at, id from lost where not is_dead
+    union all
+    select integration_id, rank, created_at, id from succeeded where is_due and serialize_key is null
+    on conflict do nothing
+), attempts as (
+    insert into headgate.job_attempts (
+        job_id, integration_id, worker_id, started_at, finished_at, attempt, outcome, error_kind, error_message, next_wait_ms, next_wait_reason
+    )
+    select id, integration_id, worker_id, started_at, now, attempt, 'lost', 'worker_lost', 'The worker vanished.',
+        case when not is_dead then 0 end, case when not is_dead then 'the lease was lost' end
+    from lost
+), dead as (
+    insert into headgate.dead_letter_jobs (
+        id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
+        priority, attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
+        correlation_id, error_kind, error_message, fingerprint, payload, attempts
+    )
+    select l.id, l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.now,
+        l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
+        l.deduplication_id, l.serialize_key, l.correlation_id, 'worker_lost',
+        format('The worker vanished %s times in a row while it ran this job.', l.lost_leases + 1),
+        -- One group per integration.
+        'worker_lost:' || l.integration_id, l.payload,
+        headgate.attempts_of(l.id) || jsonb_build_array(jsonb_build_object(
+            'attempt', l.attempt, 'worker_id', l.worker_id, 'started_at', l.started_at, 'finished_at', l.now, 'outcome', 'lost',
+            'error_kind', 'worker_lost', 'error_message', 'The worker vanished.'
+        ))
+    from lost l where l.is_dead
+), counted as (
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select d.integration_id, d.status, d.attempt, sum(d.n)
+    from lost l
+    cross join lateral (
+        values
+            (l.integration_id, 1::smallint, l.attempt, -1),
+            (
+                l.integration_id,
+                (case when l.is_dead then 5 when l.attempt > 1 then 2 else 0 end)::smallint,
+                (case when l.is_dead then l.attempt else l.attempt - 1 end)::smallint,
+                1
+            )
+    ) d (integration_id, status, attempt, n)
+    group by d.integration_id, d.status, d.attempt
+), flowed as (
+    insert into headgate.throughput_deltas (integration_id, dead)
+    select integration_id, count(*) from lost where is_dead group by integration_id
+), batched as (
+    insert into headgate.batch_deltas (batch_id, failed)
+    select batch_id, count(*) from lost where is_dead and batch_id is not null group by batch_id
+)
+select l.id as "id!: JobId", l.integration_id as "integration_id!: IntegrationId", l.serialize_key, l.is_dead as "is_dead!",
+    case when l.is_dead then l.successor ->> 'serialize_key' end as successor_key
+from lost l

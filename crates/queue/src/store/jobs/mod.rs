@@ -1,0 +1,27 @@
+//! Jobs: accepted, claimed, finished, called off, asked about.
+
+mod cancel;
+mod claim;
+mod enqueue;
+mod explain;
+pub(crate) mod filter;
+mod finish;
+mod get;
+mod keys;
+mod list;
+mod lose;
+mod requeue;
+mod rows;
+
+pub use cancel::{cancel, cancel_of_integration};
+pub use claim::{ClaimedJob, Claims, claim};
+pub use enqueue::{JobSpec, enqueue};
+pub use explain::explain;
+pub(crate) use finish::BEGIN;
+pub use finish::{Applied, End, Ending, Failure, How, Response, finish};
+pub use get::get;
+pub(crate) use get::find;
+pub use list::list;
+pub use lose::{Lost, lose_of_dead_workers};
+pub use requeue::requeue;
+pub(crate) use requeue::{Which, bring_back_dead_letter};

@@ -1,0 +1,127 @@
+//! A job as every list and every look-up reads it, wherever its row lies: live, behind a live row, finished, dead.
+
+use crate::store::jobs::filter::Part;
+use chrono::{DateTime, Utc};
+use model::{
+    id::{AppId, BatchId, IntegrationId, JobId},
+    integration::IntegrationType,
+    job::{Job, JobStatus},
+};
+use serde_json::Value;
+
+/// One row of the union of all places a job may lie in.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct JobRow {
+    pub id: JobId,
+    pub app_id: AppId,
+    pub integration_id: IntegrationId,
+    pub integration_type: String,
+    pub job_type: String,
+    pub status: i16,
+    pub priority: i16,
+    pub payload: Option<Value>,
+    pub record_type: Option<String>,
+    pub record_id: Option<String>,
+    pub deduplication_id: Option<String>,
+    pub serialize_key: Option<String>,
+    pub correlation_id: String,
+    pub batch_id: Option<BatchId>,
+    pub attempt: i16,
+    pub max_attempts: i16,
+    pub run_at: DateTime<Utc>,
+    pub retry_at: Option<DateTime<Utc>>,
+    pub expires_at: Option<DateTime<Utc>>,
+    pub started_at: Option<DateTime<Utc>>,
+    /// When a finished or dead job came to its end.
+    pub ended_at: Option<DateTime<Utc>>,
+    pub created_at: DateTime<Utc>,
+    pub error_kind: Option<String>,
+    pub error_message: Option<String>,
+    pub outcome: Option<String>,
+    pub folded: i32,
+    /// The database's clock when the row was read: what `retrying` is judged by.
+    pub now: DateTime<Utc>,
+}
+
+/// Rows of `jobs j`.
+const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
+     j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
+     j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
+     null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
+     clock_timestamp() as now \
+     from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+
+/// Successors: pending jobs that stand behind a row of `jobs j`.
+const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j.integration_id, \
+     coalesce(i.integration_type, 'webhook') as integration_type, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
+     (j.successor ->> 'priority')::smallint as priority, nullif(j.successor -> 'payload', 'null') as payload, j.record_type, \
+     j.record_id, j.deduplication_id, j.successor ->> 'serialize_key' as serialize_key, \
+     j.successor ->> 'correlation_id' as correlation_id, (j.successor ->> 'batch_id')::uuid as batch_id, 0::smallint as attempt, \
+     (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, \
+     null::timestamptz as retry_at, (j.successor ->> 'expires_at')::timestamptz as expires_at, null::timestamptz as started_at, \
+     null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
+     null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now \
+     from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where j.successor is not null";
+
+/// Rows of `finished_jobs j`.
+const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
+     j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
+     j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
+     j.started_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
+     j.outcome, j.folded, clock_timestamp() as now \
+     from headgate.finished_jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+
+/// Rows of `dead_letter_jobs j`.
+const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
+     j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
+     j.serialize_key, j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
+     j.expires_at, j.started_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
+     j.folded, clock_timestamp() as now \
+     from headgate.dead_letter_jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+
+/// The select of a part; conditions are appended to it.
+pub(crate) fn select(part: Part) -> &'static str {
+    match part {
+        Part::Live => LIVE,
+        Part::Successors => SUCCESSORS,
+        Part::Finished => FINISHED,
+        Part::Dead => DEAD,
+    }
+}
+
+impl From<JobRow> for Job {
+    fn from(row: JobRow) -> Self {
+        let status = JobStatus::from_code(row.status, row.retry_at, row.now);
+        let ended = |wanted: JobStatus| row.ended_at.filter(|_| status == wanted);
+        Self {
+            id: row.id,
+            app_id: row.app_id,
+            integration_id: row.integration_id,
+            integration_type: row.integration_type.parse().unwrap_or(IntegrationType::Webhook),
+            job_type: row.job_type,
+            status,
+            priority: row.priority,
+            payload: row.payload,
+            record_type: row.record_type,
+            record_id: row.record_id,
+            deduplication_id: row.deduplication_id,
+            serialize_key: row.serialize_key,
+            correlation_id: row.correlation_id,
+            batch_id: row.batch_id,
+            attempt: row.attempt,
+            max_attempts: row.max_attempts,
+            run_at: row.run_at,
+            retry_at: row.retry_at,
+            expires_at: row.expires_at,
+            started_at: row.started_at,
+            completed_at: ended(JobStatus::Completed),
+            failed_at: ended(JobStatus::Failed),
+            cancelled_at: ended(JobStatus::Cancelled),
+            created_at: row.created_at,
+            error_kind: row.error_kind.and_then(|kind| kind.parse().ok()),
+            error_message: row.error_message,
+            outcome: row.outcome,
+            folded: row.folded,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Lanes: what the claim reads of an integration, and the rate limits it must pass. Written in the transaction that writes the
+//! integration.
+
+use crate::error::QueueError;
+use model::{
+    id::{AppId, IntegrationId},
+    rate_limit::RateLimit,
+};
+use sqlx::PgConnection;
+use std::time::Duration;
+
+/// What the claim reads of an integration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// Which integration.
+    pub integration_id: IntegrationId,
+    /// Whose.
+    pub app_id: AppId,
+    /// Whether external workers take its jobs: the engine claims none.
+    pub is_external: bool,
+    /// Whether its jobs run.
+    pub is_open: bool,
+    /// Jobs processed at once, over all processes.
+    pub max_concurrency: i32,
+    /// Rows of `rate_limits` every request must pass.
+    pub limit_keys: Vec<String>,
+}
+
+/// Writes a lane, new or changed. How long it is held and when it was last served stay.
+///
+/// # Errors
+/// When the database is away.
+pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        insert into headgate.lanes (integration_id, app_id, is_external, is_open, max_concurrency, limit_keys)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (integration_id) do update set is_external = excluded.is_external, is_open = excluded.is_open,
+            max_concurrency = excluded.max_concurrency, limit_keys = excluded.limit_keys
+        "#,
+        lane.integration_id.0,
+        lane.app_id.0,
+        lane.is_external,
+        lane.is_open,
+        lane.max_concurrency,
+        &lane.limit_keys,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Opens or closes a lane: pause, resume, disable. Jobs that run already go on.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when there is no such lane.
+pub async fn set_open(
+    connection: &mut PgConnection,
+    integration_id: IntegrationId,
+    is_open: bool,
+) -> Result<(), QueueError> {
+    let done = sqlx::query!(
+        "update headgate.lanes set is_open = $2 where integration_id = $1",
+        integration_id.0,
+        is_open
+    )
+    .execute(connection)
+    .await?;
+    if done.rows_affected() == 0 { Err(QueueError::NotFound) } else { Ok(()) }
+}
+
+/// Holds a lane, and everything that shares its limits, for this long from now: the external system asked for quiet (429). What was
+/// asked before is never shortened.
+///
+/// # Errors
+/// When the database is away.
+pub async fn hold_until(
+    connection: &mut PgConnection,
+    integration_id: IntegrationId,
+    quiet: Duration,
+) -> Result<(), QueueError> {
+    let quiet_us = i64::try_from(quiet.as_micros()).unwrap_or(i64::MAX / 4);
+    // Rate rows first, in the order of their keys: the order everywhere.
+    sqlx::query!(
+        r#"
+        with rows as materialized (
+            select r.key from headgate.rate_limits r
+            where r.key = any ((select l.limit_keys from headgate.lanes l where l.integration_id = $1)::text[])
+            order by r.key
+            for update
+        )
+        update headgate.rate_limits r
+        set hold_until_us = greatest(r.hold_until_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + $2)
+        from rows
+        where r.key = rows.key
+        "#,
+        integration_id.0,
+        quiet_us,
+    )
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query!(
+        r#"
+        update headgate.lanes
+        set held_until = greatest(held_until, clock_timestamp() + $2 * interval '1 microsecond')
+        where integration_id = $1
+        "#,
+        integration_id.0,
+        quiet_us as f64,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Sets the parameters of limits, `keys` and `limits` side by side. When the next slot is free stays as it is: a change of limits
+/// must not give a burst.
+///
+/// # Errors
+/// When the database is away.
+pub async fn set_limits(
+    connection: &mut PgConnection,
+    keys: &[String],
+    limits: &[RateLimit],
+) -> Result<(), QueueError> {
+    let mut rows: Vec<(&String, &RateLimit)> = keys.iter().zip(limits).collect();
+    rows.sort_by(|a, b| a.0.cmp(b.0));
+    rows.dedup_by(|a, b| a.0 == b.0);
+    sqlx::query!(
+        r#"
+        insert into headgate.rate_limits as r (key, requests, per_seconds, emission_us)
+        select g.key, g.requests, g.per_seconds, g.emission_us
+        from unnest($1::text[], $2::int[], $3::int[], $4::bigint[]) with ordinality as g (key, requests, per_seconds, emission_us, n)
+        order by g.n
+        on conflict (key) do update
+        set requests = excluded.requests, per_seconds = excluded.per_seconds, emission_us = excluded.emission_us,
+            -- A limit that became wider must not wait out the narrow one's spacing.
+            tat_us = least(r.tat_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + excluded.emission_us)
+        "#,
+        &rows.iter().map(|(key, _)| (*key).clone()).collect::<Vec<_>>(),
+        &rows.iter().map(|(_, limit)| limit.requests).collect::<Vec<_>>(),
+        &rows.iter().map(|(_, limit)| limit.per_seconds).collect::<Vec<_>>(),
+        &rows.iter().map(|(_, limit)| limit.emission_us()).collect::<Vec<_>>(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

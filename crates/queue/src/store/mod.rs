@@ -1,0 +1,18 @@
+//! SQL, by table family. Functions that write take a connection, so that a caller's transaction can hold several; single reads
+//! take the pool. Every read of an app's data takes the scope.
+//!
+//! Locks are taken in one order everywhere: batch, serialize key, rate limit, job (by integration and deduplication id), what
+//! stands beside the job.
+
+pub mod dead_letters;
+pub mod jobs;
+pub mod lanes;
+pub mod leader;
+pub mod operations;
+pub mod partitions;
+pub mod promotion;
+pub mod rate_limits;
+pub mod retention;
+pub mod stats;
+pub mod vacuum;
+pub mod workers;

@@ -1,0 +1,104 @@
+//! What a job does: the trait the engine's users implement.
+
+use crate::{
+    store::jobs::{Failure, How, Response},
+    worker::HeldJob,
+};
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use model::id::{AppId, IntegrationId, JobId};
+use serde_json::Value;
+use sqlx::PgConnection;
+use std::{any::Any, collections::HashMap, sync::Arc};
+
+/// What came of one attempt.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The job is done.
+    Completed {
+        /// What was done, as the job's `outcome` names it.
+        how: How,
+        /// The answer of the external system, if there was one.
+        response: Option<Response>,
+        /// What the job produced.
+        result: Option<Value>,
+        /// For [`JobHandler::on_completed`], which runs in the transaction that ends the job.
+        receipt: Option<Box<dyn Any + Send + Sync>>,
+    },
+    /// It failed; the verdict says whether it is tried again.
+    Failed {
+        /// Why.
+        error: Failure,
+    },
+    /// It did not begin, because there was no slot for it: it goes back, and no attempt is counted.
+    Released {
+        /// When there may be one.
+        until: DateTime<Utc>,
+    },
+}
+
+/// A job that did complete under its lease, as the finishing transaction shows it to its handler.
+pub struct CompletedJob {
+    /// Which job.
+    pub id: JobId,
+    /// Whose.
+    pub app_id: AppId,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// What kind of job.
+    pub job_type: String,
+    /// Type and id of the record, of a record's change.
+    pub record: Option<(String, String)>,
+    /// What was done.
+    pub how: How,
+    /// What the handler gave along.
+    pub receipt: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// Does the work of a kind of job.
+#[async_trait]
+pub trait JobHandler: Send + Sync + 'static {
+    /// One attempt. It is stopped (dropped) when the job's time is over or its lease is in doubt; a panic is a failed attempt.
+    async fn run(&self, job: &HeldJob) -> Outcome;
+
+    /// Inside the finishing transaction, for this handler's jobs that did complete under their lease: what was sent is recorded
+    /// here. It may run again with the same jobs when the transaction has to be repeated.
+    ///
+    /// # Errors
+    /// Whatever the database answers: the transaction is repeated job by job.
+    async fn on_completed(
+        &self,
+        _connection: &mut PgConnection,
+        _done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        Ok(())
+    }
+}
+
+/// Which handler does which kind of job.
+#[derive(Clone)]
+pub struct Handlers {
+    default: Arc<dyn JobHandler>,
+    by_job_type: HashMap<String, Arc<dyn JobHandler>>,
+}
+
+impl Handlers {
+    /// One handler for everything.
+    #[must_use]
+    pub fn new(default: Arc<dyn JobHandler>) -> Self {
+        Self { default, by_job_type: HashMap::new() }
+    }
+
+    /// Another one for one kind of job.
+    #[must_use]
+    pub fn register(mut self, job_type: &str, handler: Arc<dyn JobHandler>) -> Self {
+        self.by_job_type.insert(job_type.to_owned(), handler);
+        self
+    }
+
+    /// The handler of a kind of job.
+    #[must_use]
+    pub fn of(&self, job_type: &str) -> &Arc<dyn JobHandler> {
+        self.by_job_type.get(job_type).unwrap_or(&self.default)
+    }
+}
