@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
 /// Failures in a row from which on a service counts as unhealthy: the first few are everyday (a restart of the database).
 const UNHEALTHY_FROM: u32 = 5;
@@ -48,35 +49,36 @@ impl ServiceHealth {
 /// Reads the health of a running [`super::Maintenance`]. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct MaintenanceHealth {
-    board: Arc<Mutex<Board>>,
-}
-
-#[derive(Debug)]
-struct Board {
-    is_leader: bool,
-    services: Vec<ServiceHealth>,
+    services: Arc<Mutex<Vec<ServiceHealth>>>,
+    leads: Arc<watch::Sender<bool>>,
 }
 
 impl MaintenanceHealth {
     pub(super) fn new(names: impl Iterator<Item = &'static str>) -> Self {
         let services = names.map(ServiceHealth::new).collect();
-        Self { board: Arc::new(Mutex::new(Board { is_leader: false, services })) }
+        Self { services: Arc::new(Mutex::new(services)), leads: Arc::new(watch::Sender::new(false)) }
     }
 
     /// Every service. In a process that never led, all are at nought.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceHealth> {
-        self.board().services.clone()
+        self.board().clone()
     }
 
     /// Whether this process leads, as far as it knows.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.board().is_leader
+        *self.leads.borrow()
+    }
+
+    /// Changes when this process begins or ceases to lead.
+    #[must_use]
+    pub fn watch_leader(&self) -> watch::Receiver<bool> {
+        self.leads.subscribe()
     }
 
     pub(super) fn leads(&self, is_leader: bool) {
-        self.board().is_leader = is_leader;
+        self.leads.send_replace(is_leader);
     }
 
     pub(super) fn succeeded(&self, name: &'static str) {
@@ -100,14 +102,14 @@ impl MaintenanceHealth {
     }
 
     fn change(&self, name: &'static str, change: impl FnOnce(&mut ServiceHealth)) {
-        if let Some(service) = self.board().services.iter_mut().find(|service| service.name == name) {
+        if let Some(service) = self.board().iter_mut().find(|service| service.name == name) {
             service.last_run_at = Some(Utc::now());
             change(service);
         }
     }
 
     /// The board is whole after every line above: a panic elsewhere does not spoil it.
-    fn board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    fn board(&self) -> MutexGuard<'_, Vec<ServiceHealth>> {
+        self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

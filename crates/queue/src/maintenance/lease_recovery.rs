@@ -5,28 +5,30 @@ use crate::{
     config::EngineConfig,
     error::QueueError,
     store::{
-        jobs,
+        jobs::{self, Lost},
         leader::{self, Term},
         workers,
     },
+    wake,
 };
 use async_trait::async_trait;
-use model::rules::backoff::Backoff;
 use sqlx::PgPool;
 use std::time::Duration;
+
+/// Claim batches looked at in one transaction.
+const CLAIM_BATCHES: i64 = 50;
 
 /// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row.
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,
-    backoff: Backoff,
 }
 
 impl LeaseRecovery {
     /// Looks every `HEADGATE_RECOVERY_INTERVAL`.
     #[must_use]
     pub fn new(config: &EngineConfig) -> Self {
-        Self { interval: config.recovery_interval, backoff: config.backoff.clone() }
+        Self { interval: config.recovery_interval }
     }
 }
 
@@ -43,8 +45,10 @@ impl Service for LeaseRecovery {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         // The statement tests each lease it takes by itself; the term only keeps two sweeps from working against each other.
         leader::confirm(&mut *pool.acquire().await?, term).await?;
-        let lost = jobs::lose_of_dead_workers(pool, &self.backoff).await?;
+        let mut transaction = pool.begin().await?;
+        let lost = jobs::lose_of_dead_workers(&mut transaction, CLAIM_BATCHES).await?;
+        transaction.commit().await?;
         workers::remove_dead(pool, term).await?;
-        Ok(lost.is_more)
+        Ok(lost != Lost::default())
     }
 }

@@ -36,13 +36,17 @@ pub(super) struct Found {
 
 impl Selection {
     /// Where to look. By a filter, only where the action applies: "cancel everything of this integration" is not about what is
-    /// done already. Ids are looked up wherever they are, so that those which cannot be changed count as skipped.
+    /// done already, and jobs that were called off come back only when they are asked for. Ids are looked up wherever they
+    /// are, so that those which cannot be changed count as skipped.
     fn parts(&self) -> &'static [Part] {
         match (self.subject, self.action, &self.ids) {
             (BulkSubject::DeadLetters, ..) => &[Part::Dead],
             (BulkSubject::Jobs, _, Some(_)) => &Part::ALL,
-            (BulkSubject::Jobs, BulkAction::Cancel, None) => &[Part::Live, Part::Successors],
-            (BulkSubject::Jobs, BulkAction::Requeue | BulkAction::Purge, None) => &[Part::Live, Part::Dead],
+            (BulkSubject::Jobs, BulkAction::Requeue, None) if self.filter.status == Some(JobStatus::Cancelled) => {
+                &[Part::Finished]
+            }
+            (BulkSubject::Jobs, BulkAction::Requeue, None) => &[Part::Live, Part::Dead],
+            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge, None) => &[Part::Live, Part::Successors],
         }
     }
 
@@ -58,6 +62,9 @@ impl Selection {
         sql.push(" where true");
         filter::push_scope(sql, self.scope);
         if let Some(ids) = &self.ids {
+            if part == Part::Successors {
+                sql.push(" and j.successor is not null");
+            }
             sql.push(format_args!(" and {} = any (", self.id_of(part))).push_bind(ids.clone()).push(")");
         } else {
             filter::push(sql, &self.filter, part);

@@ -1,0 +1,88 @@
+//! Folding: the sums stay, whoever folds and whatever is appended meanwhile.
+
+use super::world::{World, lead};
+use queue::store::stats::{self, fold};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn folding_keeps_every_sum(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    for _ in 0..2 {
+        world.pending(world.lane, 4, 0).await;
+        world.to_be_retried(world.lane, 3, 2).await;
+        world.dead_letters(world.lane, 1).await;
+        let before = stats::counts(&pool, world.lane).await.unwrap();
+        assert_eq!(fold::job_counts(&pool, term).await.unwrap(), 3);
+        assert_eq!(stats::counts(&pool, world.lane).await.unwrap(), before);
+        assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 0);
+    }
+    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    assert_eq!((counts.backlog, counts.to_be_retried, counts.dead_letters), (8, 6, 2));
+    assert_eq!(counts.retry_pyramid, [0, 6]);
+    assert_eq!(stats::all_counts(&pool).await.unwrap().remove(&world.lane), Some(counts));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn deltas_that_cancel_each_other_out_leave_no_row(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    sqlx::query("insert into headgate.job_count_deltas values ($1, 0, 0, 5), ($1, 0, 0, -5)")
+        .bind(world.lane)
+        .execute(&pool)
+        .await
+        .unwrap();
+    fold::job_counts(&pool, term).await.unwrap();
+    assert_eq!(world.number("select count(*) from headgate.job_counts").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn many_folders_and_many_writers_lose_nothing(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let tasks = (0..6).map(|task| {
+        let (pool, lane) = (pool.clone(), world.lane);
+        tokio::spawn(async move {
+            for _ in 0..40 {
+                if task % 2 == 0 {
+                    sqlx::query("insert into headgate.job_count_deltas values ($1, 0, 0, 1), ($1, 1, 1, 1)")
+                        .bind(lane)
+                        .execute(&pool)
+                        .await
+                        .unwrap();
+                } else {
+                    fold::job_counts(&pool, term).await.unwrap();
+                }
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    assert_eq!((counts.backlog, counts.processing), (120, 120));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn records_and_batches_are_folded_too(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    sqlx::query(
+        "with batch as (
+            insert into headgate.batches (id, app_id, job_type, total) values (gen_random_uuid(), $1, 'test', 10) returning id
+        ), records as (
+            insert into headgate.record_count_deltas values ($1, 'product', 3), ($1, 'product', -1)
+        )
+        insert into headgate.batch_deltas (batch_id, total, succeeded, failed)
+        select id, 2, 5, 1 from batch union all select id, 0, 1, -1 from batch union all select gen_random_uuid(), 1, 1, 1",
+    )
+    .bind(world.app)
+    .execute(&pool)
+    .await
+    .unwrap();
+    assert_eq!(fold::record_counts(&pool, term).await.unwrap(), 2);
+    assert_eq!(fold::batches(&pool, term).await.unwrap(), 3);
+    assert_eq!(world.number("select n from headgate.record_counts").await, 2);
+    assert_eq!(world.number("select total * 100 + succeeded * 10 + failed from headgate.batches").await, 1260);
+    assert_eq!(world.number("select count(*) from headgate.batch_deltas").await, 0);
+}

@@ -1,0 +1,69 @@
+//! Who leads: one at a time, and never one who came too late.
+
+use super::world::{World, lead, take_over};
+use model::id::WorkerId;
+use queue::{
+    QueueError,
+    store::{leader, stats::fold},
+};
+use sqlx::PgPool;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(60);
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_lease_that_ended_is_taken_over_under_a_higher_term(pool: PgPool) {
+    let first = lead(&pool).await;
+    let mut connection = pool.acquire().await.unwrap();
+    assert_eq!(leader::take(&mut connection, WorkerId::generate(), LEASE).await.unwrap(), None);
+    assert!(leader::renew(&mut connection, first, LEASE).await.unwrap());
+
+    let second = take_over(&pool).await;
+    assert_eq!(second.number, first.number + 1);
+    assert!(!leader::renew(&mut connection, first, LEASE).await.unwrap());
+    assert!(matches!(leader::confirm(&mut connection, first).await, Err(QueueError::LeaseLost)));
+    leader::confirm(&mut connection, second).await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_lease_that_ended_is_not_renewed_even_when_nobody_took_it(pool: PgPool) {
+    let term = lead(&pool).await;
+    let mut connection = pool.acquire().await.unwrap();
+    sqlx::query("update headgate.leader set expires_at = clock_timestamp()").execute(&pool).await.unwrap();
+    assert!(!leader::renew(&mut connection, term, LEASE).await.unwrap());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_lease_given_back_is_free_at_once(pool: PgPool) {
+    let first = lead(&pool).await;
+    leader::release(&mut *pool.acquire().await.unwrap(), first).await.unwrap();
+    assert_eq!(lead(&pool).await.number, first.number + 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn of_many_who_ask_at_once_one_leads(pool: PgPool) {
+    let asked = (0..8).map(|_| {
+        let pool = pool.clone();
+        tokio::spawn(async move {
+            let mut connection = pool.acquire().await.unwrap();
+            leader::take(&mut connection, WorkerId::generate(), LEASE).await.unwrap()
+        })
+    });
+    let mut leaders = 0;
+    for asked in asked.collect::<Vec<_>>() {
+        leaders += usize::from(asked.await.unwrap().is_some());
+    }
+    assert_eq!(leaders, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_old_leaders_write_is_refused(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 3, 0).await;
+    let old = lead(&pool).await;
+    let new = take_over(&pool).await;
+    assert_eq!(fold::job_counts(&pool, old).await.unwrap(), 0);
+    assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 1);
+    assert_eq!(fold::job_counts(&pool, new).await.unwrap(), 1);
+    assert_eq!(world.number("select n from headgate.job_counts").await, 3);
+}

@@ -1,0 +1,83 @@
+//! The hub: what one process knows of the newest snapshot.
+
+use super::world::{World, lead};
+use queue::{
+    live::{LiveHub, LiveState},
+    store::stats::{self, live_snapshots},
+};
+use sqlx::PgPool;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+async fn until(
+    changes: &mut watch::Receiver<Arc<LiveState>>,
+    holds: impl Fn(&LiveState) -> bool,
+) -> Arc<LiveState> {
+    Arc::clone(&*changes.wait_for(|state| holds(state)).await.unwrap())
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let token = CancellationToken::new();
+    let hub = LiveHub::start(pool.clone(), token.clone());
+    assert!(hub.current().snapshot.is_none());
+    assert_eq!(&*hub.current().json, "null");
+    let mut changes = hub.subscribe();
+
+    world.pending(world.lane, 3, 0).await;
+    let first = stats::snapshot(&pool).await.unwrap();
+    live_snapshots::write(&pool, term, &first).await.unwrap();
+    let seen = until(&mut changes, |state| state.snapshot.is_some()).await;
+    assert_eq!(seen.snapshot.as_deref(), Some(&first));
+    assert_eq!(serde_json::from_str::<model::stats::Snapshot>(&seen.json).unwrap(), first);
+    assert!(!seen.is_stale());
+
+    world.pending(world.lane, 2, 0).await;
+    let second = stats::snapshot(&pool).await.unwrap();
+    live_snapshots::write(&pool, term, &second).await.unwrap();
+    until(&mut changes, |state| state.snapshot.as_deref() == Some(&second)).await;
+    assert_eq!(hub.history().last().unwrap().totals.backlog, 5);
+
+    token.cancel();
+    while changes.changed().await.is_ok() {}
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_hub_begins_with_the_hour_before_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    lead(&pool).await;
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    sqlx::query(
+        "insert into headgate.live_snapshots (at, body)
+        select date_trunc('minute', clock_timestamp()) - make_interval(mins => m, secs => s), jsonb_set($1, '{totals,backlog}', to_jsonb(m * 100 + s))
+        from generate_series(1, 30) m, unnest(array[10, 20]) s",
+    )
+    .bind(serde_json::to_value(&snapshot).unwrap())
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    let hub = LiveHub::start(pool.clone(), CancellationToken::new());
+    until(&mut hub.subscribe(), |state| state.snapshot.is_some()).await;
+    let backlogs: Vec<i64> = hub.history().iter().map(|point| point.totals.backlog).collect();
+    assert_eq!(backlogs.len(), 30);
+    assert_eq!((backlogs[0], backlogs[28]), (3_010, 210));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_last_snapshot_stays_while_the_database_is_away(pool: PgPool) {
+    World::new(&pool).await;
+    let term = lead(&pool).await;
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    live_snapshots::write(&pool, term, &snapshot).await.unwrap();
+    let own = sqlx::postgres::PgPoolOptions::new().connect_with((*pool.connect_options()).clone()).await.unwrap();
+    let hub = LiveHub::start(own.clone(), CancellationToken::new());
+    let mut changes = hub.subscribe();
+    until(&mut changes, |state| state.snapshot.is_some()).await;
+    own.close().await;
+    let away = until(&mut changes, |state| state.error.is_some()).await;
+    assert_eq!(away.snapshot.as_deref(), Some(&snapshot));
+    assert!(away.is_stale());
+}

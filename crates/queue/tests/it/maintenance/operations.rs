@@ -1,0 +1,250 @@
+//! Bulk actions.
+
+use super::world::{World, an_operator, lead, take_over};
+use model::{
+    actor::{Actor, Role, Scope},
+    filter::JobFilter,
+    id::{AppId, OperationId},
+    job::JobStatus,
+    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk, OperationState},
+    page::PageRequest,
+};
+use queue::{
+    QueueError,
+    maintenance::{RunOperations, Service as _},
+    store::{
+        leader::Term,
+        operations::{self, BulkStart},
+        stats,
+    },
+};
+use sqlx::PgPool;
+use uuid::Uuid;
+
+fn cancel(world: &World) -> NewBulk {
+    NewBulk {
+        action: BulkAction::Cancel,
+        ids: None,
+        filter: Some(JobFilter { integration_id: Some(world.lane), ..JobFilter::default() }),
+        dry_run: false,
+        rate_per_second: None,
+        hold_seconds: Some(0),
+        reason: Some("wrong catalog".to_owned()),
+    }
+}
+
+async fn start(pool: &PgPool, actor: &Actor, new: NewBulk) -> BulkStart {
+    operations::start(pool, actor, BulkSubject::Jobs, new).await.unwrap()
+}
+
+async fn started(pool: &PgPool, new: NewBulk) -> OperationId {
+    match start(pool, &an_operator(), new).await {
+        BulkStart::Outcome(BulkOutcome::Started { operation_id, .. }) => operation_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn run(pool: &PgPool, term: Term) -> bool {
+    RunOperations.run_once(pool, term).await.unwrap()
+}
+
+async fn state(pool: &PgPool, id: OperationId) -> (OperationState, i64, i64) {
+    let operation = operations::get(pool, Scope::AllApps, id).await.unwrap();
+    (operation.state, operation.changed, operation.skipped)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn up_to_a_hundred_are_done_at_once_and_what_cannot_be_is_skipped(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let ids = world.pending(world.lane, 100, 0).await;
+    let by_ids = NewBulk { ids: Some(ids.iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
+    let done = start(&pool, &an_operator(), by_ids.clone()).await;
+    let outcome = |matched, changed, skipped| BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped });
+    assert_eq!(done, outcome(100, 100, 0));
+    // They are cancelled already; an id nobody knows does not match.
+    let mut again = by_ids;
+    again.ids.as_mut().unwrap()[0] = Uuid::now_v7();
+    assert_eq!(start(&pool, &an_operator(), again).await, outcome(99, 0, 99));
+    // By filter only live ones are meant.
+    assert_eq!(start(&pool, &an_operator(), cancel(&world)).await, outcome(0, 0, 0));
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_dry_run_counts_exactly_and_touches_nothing(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let ids = world.pending(world.lane, 130, 0).await;
+    world.to_be_retried(world.lane, 7, 1).await;
+    let other = world.another_lane().await;
+    world.pending(other, 5, 0).await;
+    let new = NewBulk { dry_run: true, rate_per_second: Some(10), hold_seconds: None, ..cancel(&world) };
+    let BulkStart::DryRun(dry) = start(&pool, &an_operator(), new).await else { panic!("not dry") };
+    assert_eq!(dry.matched, 137);
+    assert_eq!(
+        dry.breakdown.iter().map(|part| (part.status, part.count)).collect::<Vec<_>>(),
+        [(JobStatus::Pending, 130), (JobStatus::ToBeRetried, 7)]
+    );
+    assert_eq!(dry.sample.len(), 5);
+    assert_eq!(dry.eta_seconds, Some(30 + 14));
+    assert!(!ids.is_empty());
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 130);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn more_are_held_then_worked_off_and_later_jobs_are_not_touched(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 620, 0).await;
+    let id = started(&pool, NewBulk { hold_seconds: None, ..cancel(&world) }).await;
+    world.pending(world.lane, 3, 0).await;
+    assert!(!run(&pool, term).await);
+    assert_eq!(state(&pool, id).await, (OperationState::Held, 0, 0));
+
+    world.run("update headgate.operations set hold_until = clock_timestamp()").await;
+    assert!(run(&pool, term).await);
+    assert_eq!(state(&pool, id).await, (OperationState::Running, 500, 0));
+    while run(&pool, term).await {}
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 620, 0));
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 3);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    let operation = operations::get(&pool, Scope::AllApps, id).await.unwrap();
+    assert!(operation.started_at.is_some() && operation.finished_at.is_some());
+    assert_eq!(operation.requested_by, "ops@example.test");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_came_to_its_end_meanwhile_is_counted_as_skipped(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let ids = world.pending(world.lane, 150, 0).await;
+    let id = started(&pool, cancel(&world)).await;
+    let some = NewBulk { ids: Some(ids[..10].iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
+    start(&pool, &an_operator(), some).await;
+    while run(&pool, term).await {}
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 140, 10));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_chosen_rate_is_kept_whoever_leads(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let mut term = lead(&pool).await;
+    world.pending(world.lane, 200, 0).await;
+    let id = started(&pool, NewBulk { rate_per_second: Some(40), ..cancel(&world) }).await;
+    for round in 1..=3 {
+        assert!(!run(&pool, term).await);
+        assert_eq!(state(&pool, id).await.1, 10 * round);
+        // Too early, for a new leader too.
+        term = take_over(&pool).await;
+        run(&pool, term).await;
+        assert_eq!(state(&pool, id).await.1, 10 * round);
+        let wait = operations::unfinished(&pool).await.unwrap()[0].wait_ms;
+        assert!((1..=250).contains(&wait), "{wait}");
+        world.run("update headgate.operations set paced_until = clock_timestamp()").await;
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn it_is_paused_resumed_and_aborted_and_goes_on_where_it_stood(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 600, 0).await;
+    let id = started(&pool, cancel(&world)).await;
+    assert!(run(&pool, term).await);
+    let all = Scope::AllApps;
+    assert_eq!(operations::pause(&pool, all, id).await.unwrap().state, OperationState::Paused);
+    assert!(!run(&pool, term).await);
+    assert_eq!(state(&pool, id).await, (OperationState::Paused, 500, 0));
+    assert_eq!(operations::resume(&pool, all, id).await.unwrap().state, OperationState::Running);
+    let aborted = operations::abort(&pool, all, id).await.unwrap();
+    assert!(aborted.state == OperationState::Aborted && aborted.finished_at.is_some());
+    assert!(!run(&pool, term).await);
+    assert_eq!(state(&pool, id).await, (OperationState::Aborted, 500, 0));
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 100);
+    for refused in [
+        operations::pause(&pool, all, id).await,
+        operations::resume(&pool, all, id).await,
+        operations::abort(&pool, all, id).await,
+        operations::undo(&pool, all, id).await,
+    ] {
+        let is_refused = matches!(
+            refused,
+            Err(QueueError::WrongOperationState { state: OperationState::Aborted, .. })
+        );
+        assert!(is_refused);
+    }
+    assert!(matches!(operations::pause(&pool, all, OperationId::generate()).await, Err(QueueError::NotFound)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_held_one_is_withdrawn_with_nothing_touched(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 101, 0).await;
+    let id = started(&pool, NewBulk { hold_seconds: Some(3_600), ..cancel(&world) }).await;
+    operations::pause(&pool, Scope::AllApps, id).await.unwrap();
+    assert_eq!(operations::resume(&pool, Scope::AllApps, id).await.unwrap().state, OperationState::Held);
+    operations::abort(&pool, Scope::AllApps, id).await.unwrap();
+    assert!(!run(&pool, term).await);
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 101);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_old_leader_goes_on_with_nothing(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let old = lead(&pool).await;
+    world.pending(world.lane, 101, 0).await;
+    let id = started(&pool, cancel(&world)).await;
+    operations::begin_held(&pool, old).await.unwrap();
+    take_over(&pool).await;
+    assert!(!operations::run_chunk(&pool, old, id).await.unwrap());
+    assert_eq!(state(&pool, id).await, (OperationState::Running, 0, 0));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn dead_letters_are_requeued_and_purged_by_filter(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let other = world.another_lane().await;
+    world.dead_letters(world.lane, 120).await;
+    world.dead_letters(other, 20).await;
+    let of = |lane| Some(JobFilter { integration_id: Some(lane), ..JobFilter::default() });
+    let requeue = NewBulk { action: BulkAction::Requeue, ..cancel(&world) };
+    let begun = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, requeue).await.unwrap();
+    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started { matched: 120, .. })));
+    while run(&pool, term).await {}
+    let purge = NewBulk { action: BulkAction::Purge, filter: of(other), ..cancel(&world) };
+    let done = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, purge).await.unwrap();
+    assert_eq!(done, BulkStart::Outcome(BulkOutcome::Done { matched: 20, changed: 20, skipped: 0 }));
+    assert_eq!(world.number("select count(*) from headgate.dead_letter_jobs").await, 0);
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 120);
+    assert_eq!(stats::counts(&pool, other).await.unwrap(), stats::LaneCounts::default());
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_apps_actor_touches_and_sees_its_own_only(pool: PgPool) {
+    let (one, other) = (World::new(&pool).await, World::new(&pool).await);
+    one.pending(one.lane, 101, 0).await;
+    let foreign = other.pending(other.lane, 3, 0).await;
+    let actor = Actor { role: Role::Portal, app_id: Some(one.app), ..an_operator() };
+    let nothing = BulkStart::Outcome(BulkOutcome::Done { matched: 0, changed: 0, skipped: 0 });
+    let by_ids = NewBulk { ids: Some(foreign.iter().map(|id| id.0).collect()), filter: None, ..cancel(&one) };
+    assert_eq!(start(&pool, &actor, by_ids).await, nothing);
+    assert_eq!(start(&pool, &actor, cancel(&other)).await, nothing);
+    start(&pool, &actor, cancel(&one)).await;
+    let listed = |scope| operations::list(&pool, scope, PageRequest::default());
+    assert_eq!(listed(Scope::App(one.app)).await.unwrap().items.len(), 1);
+    assert_eq!(listed(Scope::App(AppId::generate())).await.unwrap().items.len(), 0);
+    assert_eq!(listed(Scope::AllApps).await.unwrap().items.len(), 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_empty_filter_and_an_impossible_action_are_refused(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let empty = NewBulk { filter: Some(JobFilter::default()), ..cancel(&world) };
+    let purge = NewBulk { action: BulkAction::Purge, ..cancel(&world) };
+    for new in [empty, purge] {
+        let refused = operations::start(&pool, &an_operator(), BulkSubject::Jobs, new).await;
+        assert!(matches!(refused, Err(QueueError::Invalid(_))));
+    }
+}

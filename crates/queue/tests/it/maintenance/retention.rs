@@ -1,0 +1,61 @@
+//! Rows that have no further use go; those that have one stay.
+
+use super::world::{World, lead, take_over};
+use queue::store::{retention, workers};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world
+        .run(
+            "insert into headgate.throughput (integration_id, step_seconds, bucket_at)
+            select gen_random_uuid(), s, clock_timestamp() - a
+            from (values (10, interval '59 minutes'), (10, interval '2 hours'), (60, interval '24 hours'), (60, interval '26 hours'),
+                (3600, interval '89 days'), (3600, interval '91 days')) v (s, a);
+            insert into headgate.idempotency_keys (owner, method, path, key, body_hash, created_at)
+            select 'o', 'POST', '/', k, '', clock_timestamp() - a
+            from (values ('new', interval '23 hours'), ('old', interval '25 hours')) v (k, a);
+            insert into headgate.users (id, email, name, role)
+            values ('00000000-0000-7000-8000-000000000001', 'a@x.test', 'A', 'operator');
+            insert into headgate.sessions (token_hash, user_id, expires_at)
+            select h::bytea, '00000000-0000-7000-8000-000000000001', clock_timestamp() + a
+            from (values ('new', interval '1 hour'), ('old', interval '-1 minute')) v (h, a);
+            insert into headgate.sign_in_links (token_hash, user_id, expires_at, used_at)
+            select h::bytea, '00000000-0000-7000-8000-000000000001', clock_timestamp() + a, null
+            from (values ('new', interval '1 hour'), ('old', interval '-2 days')) v (h, a);
+            insert into headgate.sign_in_throttles values ('new', (extract(epoch from now()) * 1000000)::bigint), ('old', 1);
+            insert into headgate.job_counts values (gen_random_uuid(), 0, 0, 0), (gen_random_uuid(), 0, 0, 1)",
+        )
+        .await;
+    let old = lead(&pool).await;
+    let term = take_over(&pool).await;
+    let left = "select (select count(*) from headgate.throughput) * 100000 + (select count(*) from headgate.idempotency_keys) * 10000
+        + (select count(*) from headgate.sessions) * 1000 + (select count(*) from headgate.sign_in_links) * 100
+        + (select count(*) from headgate.sign_in_throttles) * 10 + (select count(*) from headgate.job_counts)";
+    assert!(!retention::delete_expired(&pool, old).await.unwrap());
+    assert_eq!(world.number(left).await, 622_222);
+    assert!(!retention::delete_expired(&pool, term).await.unwrap());
+    assert_eq!(world.number(left).await, 311_111);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "insert into headgate.workers (id, host, pid, version, slots, lease_until)
+            select ('00000000-0000-7000-8000-00000000000' || n)::uuid, 'h', n, '1', 1, clock_timestamp() + a
+            from (values (1, interval '10 seconds'), (2, interval '-1 minute'), (3, interval '-1 hour'), (4, interval '-1 hour')) v (n, a);
+            insert into headgate.claim_batches (id, worker_id, job_ids)
+            values (gen_random_uuid(), '00000000-0000-7000-8000-000000000004', '{}')",
+        )
+        .await;
+    assert_eq!(workers::remove_dead(&pool, term).await.unwrap(), 1);
+    assert_eq!(world.number("select sum(pid) from headgate.workers").await, 7);
+    let live = workers::list(&pool).await.unwrap();
+    assert_eq!(live.iter().map(|worker| (worker.pid, worker.is_leader)).collect::<Vec<_>>(), [(1, false)]);
+    let drained = workers::drain(&mut *pool.acquire().await.unwrap(), live[0].id).await.unwrap();
+    assert!(drained.is_draining);
+}

@@ -1,0 +1,119 @@
+//! The services as they run: apart from each other, on one process at a time.
+
+use super::world::{World, lead};
+use async_trait::async_trait;
+use queue::{
+    EngineConfig, QueueError,
+    maintenance::{Maintenance, Service},
+    store::{leader::Term, stats},
+};
+use sqlx::PgPool;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Counts its runs; panics, fails or works.
+struct Probe {
+    name: &'static str,
+    runs: watch::Sender<u32>,
+}
+
+impl Probe {
+    fn named(name: &'static str) -> Arc<Self> {
+        Arc::new(Self { name, runs: watch::Sender::new(0) })
+    }
+
+    async fn ran(&self, times: u32) {
+        self.runs.subscribe().wait_for(|runs| *runs >= times).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Service for Probe {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_millis(20)
+    }
+
+    async fn run_once(&self, _pool: &PgPool, _term: Term) -> Result<bool, QueueError> {
+        self.runs.send_modify(|runs| *runs += 1);
+        match self.name {
+            "panics" => panic!("on purpose"),
+            "fails" => Err(QueueError::Timeout),
+            _ => Ok(false),
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_service_that_panics_or_fails_stops_no_other(pool: PgPool) {
+    let token = CancellationToken::new();
+    let (panics, fails, works) = (Probe::named("panics"), Probe::named("fails"), Probe::named("works"));
+    let extra: Vec<Arc<dyn Service>> = vec![panics.clone(), fails.clone(), works.clone()];
+    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), extra, token.clone());
+    panics.ran(2).await;
+    fails.ran(2).await;
+    works.ran(3).await;
+    let health = handle.health();
+    let of = |name| health.iter().find(|service| service.name == name).unwrap();
+    assert_eq!(of("panics").last_error.as_deref(), Some("panicked: on purpose"));
+    assert!(of("fails").failures >= 1 && of("fails").runs == 0);
+    assert!(of("works").runs >= 2 && of("works").is_healthy());
+    assert!(handle.watch().is_leader());
+
+    token.cancel();
+    handle.stopped().await;
+    // Given back: another leads without waiting.
+    lead(&pool).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_loses_the_lease_stops_working(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let token = CancellationToken::new();
+    let works = Probe::named("works");
+    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), vec![works.clone()], token.clone());
+    works.ran(1).await;
+    let health = handle.watch();
+    let mut leads = health.watch_leader();
+    leads.wait_for(|leads| *leads).await.unwrap();
+    world.run("update headgate.leader set holder = gen_random_uuid(), term = term + 1, expires_at = now() + interval '1 hour'").await;
+    leads.wait_for(|leads| !leads).await.unwrap();
+    let runs = *works.runs.borrow();
+    token.cancel();
+    handle.stopped().await;
+    assert_eq!(*works.runs.borrow(), runs);
+    assert!(world.number("select extract(epoch from expires_at - now())::bigint from headgate.leader").await > 3_000);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn when_the_leader_ends_another_process_leads(pool: PgPool) {
+    let (one_ends, all_ends) = (CancellationToken::new(), CancellationToken::new());
+    let one = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), one_ends.clone());
+    one.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
+    let other = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), all_ends.clone());
+    assert!(!other.watch().is_leader());
+    one_ends.cancel();
+    one.stopped().await;
+    other.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
+    all_ends.cancel();
+    other.stopped().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_round_of_everything_leaves_order_behind(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 3, 0).await;
+    world.finished(world.lane, 1, 0, 0).await;
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap());
+    assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.live_snapshots").await, 1);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    // The lead was given back.
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap());
+    let leads = lead(&pool).await;
+    assert!(!Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap(), "{leads:?} leads");
+}

@@ -1,0 +1,116 @@
+//! The snapshot says what is there, without counting it.
+
+use super::world::{World, lead};
+use model::{rate_limit::RateLimitUse, stats::Totals};
+use queue::store::stats::{self, Drift, fold, live_snapshots, rollup};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_snapshot_equals_what_is_there(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let other = world.another_lane().await;
+    world.pending(world.lane, 4, 90).await;
+    world.processing(world.lane, 2).await;
+    world.to_be_retried(world.lane, 5, 1).await;
+    world.to_be_retried(other, 2, 3).await;
+    world.dead_letters(other, 3).await;
+    world.finished(world.lane, 6, 1, 30).await;
+    world.finished(other, 9, 0, 100).await;
+
+    // Half of it folded, half not.
+    fold::job_counts(&pool, term).await.unwrap();
+    rollup::throughput(&pool, term).await.unwrap();
+    world.pending(other, 1, 10).await;
+    world.finished(world.lane, 2, 0, 0).await;
+
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    let oldest = snapshot.totals.oldest_pending_age_seconds.unwrap();
+    assert!((90..100).contains(&oldest), "{oldest}");
+    assert_eq!(
+        Totals { oldest_pending_age_seconds: None, ..snapshot.totals },
+        Totals {
+            backlog: 5,
+            processing: 2,
+            to_be_retried: 7,
+            dead_letters: 3,
+            delivered_per_minute: 8,
+            failed_per_minute: 1,
+            oldest_pending_age_seconds: None,
+        }
+    );
+    assert_eq!(snapshot.retry_pyramid, [5, 0, 2]);
+    assert_eq!(snapshot.integrations.len(), 2);
+    let gauge = snapshot.integrations.iter().find(|gauge| gauge.integration_id == world.lane).unwrap();
+    assert_eq!((gauge.backlog, gauge.processing, gauge.to_be_retried, gauge.dead_letters), (4, 2, 5, 0));
+    assert_eq!(gauge.app_name, "Shop");
+    assert!(gauge.last_success_at.is_some());
+    // 9 came to an end in the last minute, 11 are left.
+    assert_eq!(gauge.eta_seconds, Some(74));
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_counter_that_lies_is_found(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 2, 0).await;
+    sqlx::query("insert into headgate.job_count_deltas values ($1, 0, 0, 1), ($1, 2, 4, 7)")
+        .bind(world.lane)
+        .execute(&pool)
+        .await
+        .unwrap();
+    let lie = |status, attempt, counted, real| Drift { integration_id: world.lane, status, attempt, counted, real };
+    assert_eq!(stats::drift(&pool).await.unwrap(), [lie(0, 0, 3, 2), lie(2, 4, 7, 0)]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_tightest_limit_is_shown_with_its_use(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world
+        .run(
+            "insert into headgate.rate_limits (key, requests, per_seconds, emission_us, window_started_us, used, used_before)
+            select k, r, s, e, (extract(epoch from clock_timestamp()) * 1000000)::bigint - 30000000, 4, 9
+            from (values ('a', 100, 60, 600000), ('b', 1, 1, 1000000), ('c', 1000, 60, 60000)) v (k, r, s, e);
+            update headgate.lanes set limit_keys = array['a', 'c']",
+        )
+        .await;
+    let integrations = stats::integrations(&pool).await.unwrap();
+    assert_eq!(integrations[0].rate_limit, Some(RateLimitUse { limit: 100, used: 4, per_seconds: 60 }));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_sampled_eta_is_read_by_integration_while_it_is_fresh(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 30, 0).await;
+    world.finished(world.lane, 60, 0, 1).await;
+    assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), None);
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    assert!(live_snapshots::write(&pool, term, &snapshot).await.unwrap());
+    assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), Some(30));
+    world.run("update headgate.live_snapshots set at = at - interval '20 seconds'").await;
+    assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), None);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn snapshots_of_an_hour_are_kept_and_thinned_after_a_minute(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "insert into headgate.live_snapshots (at, body)
+            select date_trunc('second', clock_timestamp()) - make_interval(secs => s), '{}'
+            from (select generate_series(1, 110) union all values (3500), (3700)) v (s)",
+        )
+        .await;
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    live_snapshots::write(&pool, term, &snapshot).await.unwrap();
+    let counted = |sql| world.number(sql);
+    assert_eq!(counted("select count(*) from headgate.live_snapshots where at < now() - interval '1 hour'").await, 0);
+    assert_eq!(counted("select count(*) from headgate.live_snapshots where at < now() - interval '30 minutes'").await, 1);
+    let thinned = counted(
+        "select count(*) from headgate.live_snapshots where at between now() - interval '115 seconds' and now() - interval '65 seconds'",
+    );
+    assert!((4..=6).contains(&thinned.await));
+    assert!(counted("select count(*) from headgate.live_snapshots where at > now() - interval '58 seconds'").await >= 55);
+}

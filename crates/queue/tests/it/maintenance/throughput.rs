@@ -1,0 +1,81 @@
+//! Throughput: folded or not, every job is in its bucket once.
+
+use super::world::{World, lead};
+use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
+use queue::{
+    QueueError,
+    store::stats::{rollup, throughput},
+};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    for (completed, seconds_ago) in [(5, 0), (7, 600), (11, 3_300), (1_000, 90_000)] {
+        world.finished(world.lane, completed, 1, seconds_ago).await;
+    }
+    for window in Window::ALL {
+        let read = || throughput(&pool, Scope::AllApps, None, window);
+        let unfolded = read().await.unwrap();
+        assert_eq!(unfolded.buckets.len(), usize::try_from(window.buckets()).unwrap());
+        let expected = if window == Window::Week { 1_023 } else { 23 };
+        assert_eq!(unfolded.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(), expected, "{window:?}");
+        let step = chrono::Duration::seconds(window.step_seconds().into());
+        assert!(unfolded.buckets.windows(2).all(|pair| pair[1].at - pair[0].at == step));
+    }
+    let before = throughput(&pool, Scope::AllApps, None, Window::Hour).await.unwrap();
+    assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 4);
+    assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 0);
+    let after = throughput(&pool, Scope::AllApps, None, Window::Hour).await.unwrap();
+    // Between the two a minute may have begun: what is in both is the same.
+    for bucket in &after.buckets {
+        let same = before.buckets.iter().find(|other| other.at == bucket.at);
+        assert!(same.is_none_or(|other| other == bucket), "{bucket:?}");
+    }
+    let week = throughput(&pool, Scope::AllApps, Some(world.lane), Window::Week).await.unwrap();
+    assert_eq!(week.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(), 1_023);
+    assert_eq!(week.buckets.iter().map(|bucket| bucket.dead).sum::<i64>(), 4);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_app_sees_its_own_and_nothing_else(pool: PgPool) {
+    let (one, other) = (World::new(&pool).await, World::new(&pool).await);
+    one.finished(one.lane, 3, 0, 0).await;
+    other.finished(other.lane, 4, 0, 0).await;
+    let sum = |throughput: model::stats::Throughput| throughput.buckets.iter().map(|b| b.completed).sum::<i64>();
+    let own = throughput(&pool, Scope::App(one.app), None, Window::Hour).await.unwrap();
+    assert_eq!(sum(own), 3);
+    for (scope, lane) in [
+        (Scope::App(one.app), other.lane),
+        (Scope::App(AppId::generate()), one.lane),
+        (Scope::AllApps, IntegrationId::generate()),
+    ] {
+        let foreign = throughput(&pool, scope, Some(lane), Window::Hour).await;
+        assert!(matches!(foreign, Err(QueueError::NotFound)));
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_last_success_is_kept_and_never_goes_back(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let age = "select extract(epoch from clock_timestamp() - last_success_at)::bigint from headgate.integration_marks";
+    world.finished(world.lane, 1, 0, 50).await;
+    rollup::throughput(&pool, term).await.unwrap();
+    assert!((50..60).contains(&world.number(age).await));
+    world.finished(world.lane, 1, 0, 500).await;
+    world.finished(world.lane, 0, 1, 0).await;
+    rollup::throughput(&pool, term).await.unwrap();
+    assert!((50..60).contains(&world.number(age).await));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn deltas_of_a_deleted_integration_do_not_stop_the_rest(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.finished(IntegrationId::generate(), 1, 0, 0).await;
+    world.finished(world.lane, 1, 0, 0).await;
+    assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 2);
+    assert_eq!(world.number("select count(*) from headgate.integration_marks").await, 1);
+}
