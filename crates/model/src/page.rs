@@ -60,10 +60,7 @@ impl PageRequest {
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(PageError::Limit);
         }
-        let after = match cursor.map(str::parse::<Cursor>).transpose()? {
-            Some(Cursor::After(id)) => Some(id),
-            None => None,
-        };
+        let after = cursor.map(str::parse::<Cursor>).transpose()?.map(|Cursor::After(id)| id);
         Ok(Self { limit, after })
     }
 }

@@ -29,7 +29,11 @@ impl History {
             self.points.pop_back();
         }
         self.points.push_back(HistoryPoint { at, totals });
-        while self.points.front().is_some_and(|first| minute(first.at) <= minute(at) - Duration::minutes(MINUTES)) {
+        while self
+            .points
+            .front()
+            .is_some_and(|first| minute(first.at) <= minute(at) - Duration::minutes(MINUTES))
+        {
             self.points.pop_front();
         }
     }

@@ -1,9 +1,6 @@
 //! Reads the newest snapshot each second and hands it to whoever watches.
 
-use super::{
-    HistoryPoint, LiveState, Outage,
-    history::History,
-};
+use super::{HistoryPoint, LiveState, Outage, history::History};
 use crate::{
     error::QueueError,
     store::stats::live_snapshots::{self, Written},
@@ -125,8 +122,7 @@ impl Reader {
             return;
         };
         locked(&self.history).add(snapshot.at, snapshot.totals);
-        let next =
-            LiveState { snapshot: Some(Arc::new(snapshot)), json: Arc::from(json), error: None, aged };
+        let next = LiveState { snapshot: Some(Arc::new(snapshot)), json: Arc::from(json), error: None, aged };
         self.sender.send_replace(Arc::new(next));
     }
 

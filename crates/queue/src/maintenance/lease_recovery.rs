@@ -43,12 +43,20 @@ impl Service for LeaseRecovery {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        // The statement tests each lease it takes by itself; the term only keeps two sweeps from working against each other.
-        leader::confirm(&mut *pool.acquire().await?, term).await?;
         let mut transaction = pool.begin().await?;
+        leader::confirm(&mut transaction, term).await?;
         let lost = jobs::lose_of_dead_workers(&mut transaction, CLAIM_BATCHES).await?;
         transaction.commit().await?;
-        workers::remove_dead(pool, term).await?;
-        Ok(lost != Lost::default())
+        if lost == Lost::default() {
+            workers::remove_dead(pool, term).await?;
+            return Ok(false);
+        }
+        tracing::warn!(
+            given_back = lost.given_back,
+            dead = lost.dead,
+            "took jobs back from workers that vanished"
+        );
+        sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+        Ok(true)
     }
 }

@@ -28,7 +28,8 @@ impl Service for RunOperations {
         operations::begin_held(pool, term).await?;
         let mut is_more = false;
         let mut failed = None;
-        for waiting in operations::unfinished(pool).await?.into_iter().filter(|waiting| waiting.wait_ms == 0) {
+        for waiting in operations::unfinished(pool).await?.into_iter().filter(|waiting| waiting.wait_ms == 0)
+        {
             // One that fails must not keep the others waiting.
             match operations::run_chunk(pool, term, waiting.id).await {
                 Ok(more) => is_more |= more,

@@ -73,7 +73,9 @@ pub(super) fn with_causes(error: &QueueError) -> String {
 fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
     let message = match panic.downcast::<String>() {
         Ok(message) => *message,
-        Err(panic) => panic.downcast::<&'static str>().map_or_else(|_| "no message".to_owned(), |text| (*text).to_owned()),
+        Err(panic) => panic
+            .downcast::<&'static str>()
+            .map_or_else(|_| "no message".to_owned(), |text| (*text).to_owned()),
     };
     model::text::sanitise(&format!("panicked: {message}"), 500)
 }

@@ -115,7 +115,9 @@ async fn expired(conn: &mut PgConnection, retention: Duration) -> Result<Vec<Exp
     .fetch_all(conn)
     .await?;
     let is_over = |name: &str, kept_since: chrono::NaiveDateTime| {
-        day_of(name).and_then(|day| day.succ_opt()).is_some_and(|end| end.and_time(chrono::NaiveTime::MIN) <= kept_since)
+        day_of(name)
+            .and_then(|day| day.succ_opt())
+            .is_some_and(|end| end.and_time(chrono::NaiveTime::MIN) <= kept_since)
     };
     Ok(rows
         .into_iter()

@@ -229,12 +229,7 @@ impl Turn {
 }
 
 /// The end: what came to its own end between the count and its turn was skipped.
-async fn finish(
-    pool: &PgPool,
-    term: Term,
-    id: OperationId,
-    cursor: Option<Uuid>,
-) -> Result<(), QueueError> {
+async fn finish(pool: &PgPool, term: Term, id: OperationId, cursor: Option<Uuid>) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         update headgate.operations

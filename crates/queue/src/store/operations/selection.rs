@@ -42,11 +42,15 @@ impl Selection {
         match (self.subject, self.action, &self.ids) {
             (BulkSubject::DeadLetters, ..) => &[Part::Dead],
             (BulkSubject::Jobs, _, Some(_)) => &Part::ALL,
-            (BulkSubject::Jobs, BulkAction::Requeue, None) if self.filter.status == Some(JobStatus::Cancelled) => {
+            (BulkSubject::Jobs, BulkAction::Requeue, None)
+                if self.filter.status == Some(JobStatus::Cancelled) =>
+            {
                 &[Part::Finished]
             }
             (BulkSubject::Jobs, BulkAction::Requeue, None) => &[Part::Live, Part::Dead],
-            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge, None) => &[Part::Live, Part::Successors],
+            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge, None) => {
+                &[Part::Live, Part::Successors]
+            }
         }
     }
 
@@ -78,7 +82,8 @@ impl Selection {
     /// How many there are, exactly, by integration and status.
     pub(super) async fn find(&self, pool: &PgPool) -> Result<Found, QueueError> {
         // There is no max() of uuids before Postgres 18; their text sorts alike.
-        let mut sql = QueryBuilder::new("select integration_id, status, count(*), max(id::text)::uuid from (");
+        let mut sql =
+            QueryBuilder::new("select integration_id, status, count(*), max(id::text)::uuid from (");
         for (index, part) in self.parts().iter().enumerate() {
             if index > 0 {
                 sql.push(" union all ");
@@ -95,8 +100,9 @@ impl Selection {
         let rows: Vec<(IntegrationId, String, i64, Uuid)> = sql.build_query_as().fetch_all(pool).await?;
         let mut found = Found::default();
         for (integration_id, status, count, upper_id) in rows {
-            let status: JobStatus =
-                status.parse().map_err(|error| sqlx::Error::Decode(Box::<model::job::UnknownStatus>::new(error)))?;
+            let status: JobStatus = status
+                .parse()
+                .map_err(|error| sqlx::Error::Decode(Box::<model::job::UnknownStatus>::new(error)))?;
             found.matched += count;
             found.upper_id = found.upper_id.max(Some(upper_id));
             found.parts.push(DryRunPart { integration_id, status, count });

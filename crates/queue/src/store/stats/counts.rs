@@ -96,7 +96,9 @@ pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<Lane
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn all_counts(pool: &PgPool) -> Result<std::collections::HashMap<IntegrationId, LaneCounts>, QueueError> {
+pub async fn all_counts(
+    pool: &PgPool,
+) -> Result<std::collections::HashMap<IntegrationId, LaneCounts>, QueueError> {
     let rows = sqlx::query!(
         r#"
         select integration_id as "integration_id!: IntegrationId", status as "status!", attempt as "attempt!", sum(n)::bigint as "n!"
@@ -125,11 +127,16 @@ mod tests {
     #[test]
     fn the_pyramid_counts_by_attempts_made_and_ends_without_noughts() {
         let mut counts = LaneCounts::default();
-        for (status, attempt, n) in [(0, 0, 5), (1, 1, 2), (2, 1, 7), (2, 3, 1), (2, 9, 4), (2, 9, -4), (5, 10, 3)] {
+        for (status, attempt, n) in
+            [(0, 0, 5), (1, 1, 2), (2, 1, 7), (2, 3, 1), (2, 9, 4), (2, 9, -4), (5, 10, 3)]
+        {
             counts.add(status, attempt, n);
         }
         assert_eq!(counts.retry_pyramid, [7, 0, 1]);
-        assert_eq!((counts.backlog, counts.processing, counts.to_be_retried, counts.dead_letters), (5, 2, 8, 3));
+        assert_eq!(
+            (counts.backlog, counts.processing, counts.to_be_retried, counts.dead_letters),
+            (5, 2, 8, 3)
+        );
         assert_eq!(counts.outstanding(), 15);
 
         let mut sum = LaneCounts::default();

@@ -43,7 +43,8 @@ pub fn eta_seconds(pace: Pace) -> Option<i64> {
         return None;
     }
     let by_pace = outstanding / per_second;
-    let by_limit = pace.limit_per_second.filter(|limit| *limit > 0.0).map_or(0.0, |limit| outstanding / limit);
+    let by_limit =
+        pace.limit_per_second.filter(|limit| *limit > 0.0).map_or(0.0, |limit| outstanding / limit);
     let seconds = by_pace.max(by_limit).ceil();
     // More than ten years is no answer.
     (seconds < 315_360_000.0).then_some(seconds as i64)
@@ -69,7 +70,12 @@ impl Levels {
 
     /// The most an integration had left and how long ago, the latest such moment; none before anything was remembered long enough.
     #[must_use]
-    pub fn peak(&self, integration_id: IntegrationId, at: DateTime<Utc>, now_left: i64) -> Option<(i64, f64)> {
+    pub fn peak(
+        &self,
+        integration_id: IntegrationId,
+        at: DateTime<Utc>,
+        now_left: i64,
+    ) -> Option<(i64, f64)> {
         let (first, _) = self.seen.front()?;
         if seconds_between(*first, at) < LEAST_SECONDS {
             return None;

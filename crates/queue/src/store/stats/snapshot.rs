@@ -106,7 +106,9 @@ async fn read(pool: &PgPool) -> Result<Vec<Lane>, QueueError> {
                 counts.add(*status, *attempt, *n);
             }
             let rate_limit = match (row.limit_requests, row.limit_per_seconds, row.limit_used) {
-                (Some(limit), Some(per_seconds), Some(used)) => Some(RateLimitUse { limit, used, per_seconds }),
+                (Some(limit), Some(per_seconds), Some(used)) => {
+                    Some(RateLimitUse { limit, used, per_seconds })
+                }
                 _ => None,
             };
             let last_error = row.error_at.zip(row.error_message).map(|(at, message)| LastError {

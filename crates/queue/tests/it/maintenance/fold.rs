@@ -83,6 +83,9 @@ async fn records_and_batches_are_folded_too(pool: PgPool) {
     assert_eq!(fold::record_counts(&pool, term).await.unwrap(), 2);
     assert_eq!(fold::batches(&pool, term).await.unwrap(), 3);
     assert_eq!(world.number("select n from headgate.record_counts").await, 2);
-    assert_eq!(world.number("select total * 100 + succeeded * 10 + failed from headgate.batches").await, 1260);
+    assert_eq!(
+        world.number("select total * 100 + succeeded * 10 + failed from headgate.batches").await,
+        1260
+    );
     assert_eq!(world.number("select count(*) from headgate.batch_deltas").await, 0);
 }

@@ -59,7 +59,8 @@ async fn up_to_a_hundred_are_done_at_once_and_what_cannot_be_is_skipped(pool: Pg
     let ids = world.pending(world.lane, 100, 0).await;
     let by_ids = NewBulk { ids: Some(ids.iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
     let done = start(&pool, &an_operator(), by_ids.clone()).await;
-    let outcome = |matched, changed, skipped| BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped });
+    let outcome =
+        |matched, changed, skipped| BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped });
     assert_eq!(done, outcome(100, 100, 0));
     // They are cancelled already; an id nobody knows does not match.
     let mut again = by_ids;
@@ -118,7 +119,8 @@ async fn what_came_to_its_end_meanwhile_is_counted_as_skipped(pool: PgPool) {
     let term = lead(&pool).await;
     let ids = world.pending(world.lane, 150, 0).await;
     let id = started(&pool, cancel(&world)).await;
-    let some = NewBulk { ids: Some(ids[..10].iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
+    let some =
+        NewBulk { ids: Some(ids[..10].iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
     start(&pool, &an_operator(), some).await;
     while run(&pool, term).await {}
     assert_eq!(state(&pool, id).await, (OperationState::Done, 140, 10));
@@ -166,13 +168,14 @@ async fn it_is_paused_resumed_and_aborted_and_goes_on_where_it_stood(pool: PgPoo
         operations::abort(&pool, all, id).await,
         operations::undo(&pool, all, id).await,
     ] {
-        let is_refused = matches!(
-            refused,
-            Err(QueueError::WrongOperationState { state: OperationState::Aborted, .. })
-        );
+        let is_refused =
+            matches!(refused, Err(QueueError::WrongOperationState { state: OperationState::Aborted, .. }));
         assert!(is_refused);
     }
-    assert!(matches!(operations::pause(&pool, all, OperationId::generate()).await, Err(QueueError::NotFound)));
+    assert!(matches!(
+        operations::pause(&pool, all, OperationId::generate()).await,
+        Err(QueueError::NotFound)
+    ));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

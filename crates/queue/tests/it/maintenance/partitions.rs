@@ -79,7 +79,10 @@ async fn a_day_that_was_detached_and_not_dropped_is_dropped_by_the_next_run(pool
         )
         .await;
     assert_eq!(partitions::drop_expired(&pool, term, WEEK).await.unwrap(), 1);
-    assert_eq!(world.number("select count(*) from pg_class where relname = 'finished_jobs_20200229'").await, 0);
+    assert_eq!(
+        world.number("select count(*) from pg_class where relname = 'finished_jobs_20200229'").await,
+        0
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -75,7 +75,8 @@ async fn who_loses_the_lease_stops_working(pool: PgPool) {
     let world = World::new(&pool).await;
     let token = CancellationToken::new();
     let works = Probe::named("works");
-    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), vec![works.clone()], token.clone());
+    let handle =
+        Maintenance::start(pool.clone(), EngineConfig::default(), vec![works.clone()], token.clone());
     works.ran(1).await;
     let health = handle.watch();
     let mut leads = health.watch_leader();
@@ -86,7 +87,10 @@ async fn who_loses_the_lease_stops_working(pool: PgPool) {
     token.cancel();
     handle.stopped().await;
     assert_eq!(*works.runs.borrow(), runs);
-    assert!(world.number("select extract(epoch from expires_at - now())::bigint from headgate.leader").await > 3_000);
+    assert!(
+        world.number("select extract(epoch from expires_at - now())::bigint from headgate.leader").await
+            > 3_000
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -115,5 +119,8 @@ async fn one_round_of_everything_leaves_order_behind(pool: PgPool) {
     // The lead was given back.
     assert!(Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap());
     let leads = lead(&pool).await;
-    assert!(!Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap(), "{leads:?} leads");
+    assert!(
+        !Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap(),
+        "{leads:?} leads"
+    );
 }

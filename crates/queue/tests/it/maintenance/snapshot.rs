@@ -59,7 +59,8 @@ async fn a_counter_that_lies_is_found(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    let lie = |status, attempt, counted, real| Drift { integration_id: world.lane, status, attempt, counted, real };
+    let lie =
+        |status, attempt, counted, real| Drift { integration_id: world.lane, status, attempt, counted, real };
     assert_eq!(stats::drift(&pool).await.unwrap(), [lie(0, 0, 3, 2), lie(2, 4, 7, 0)]);
 }
 
@@ -106,11 +107,22 @@ async fn snapshots_of_an_hour_are_kept_and_thinned_after_a_minute(pool: PgPool) 
     let snapshot = stats::snapshot(&pool).await.unwrap();
     live_snapshots::write(&pool, term, &snapshot).await.unwrap();
     let counted = |sql| world.number(sql);
-    assert_eq!(counted("select count(*) from headgate.live_snapshots where at < now() - interval '1 hour'").await, 0);
-    assert_eq!(counted("select count(*) from headgate.live_snapshots where at < now() - interval '30 minutes'").await, 1);
+    assert_eq!(
+        counted("select count(*) from headgate.live_snapshots where at < now() - interval '1 hour'").await,
+        0
+    );
+    assert_eq!(
+        counted("select count(*) from headgate.live_snapshots where at < now() - interval '30 minutes'")
+            .await,
+        1
+    );
     let thinned = counted(
         "select count(*) from headgate.live_snapshots where at between now() - interval '115 seconds' and now() - interval '65 seconds'",
     );
     assert!((4..=6).contains(&thinned.await));
-    assert!(counted("select count(*) from headgate.live_snapshots where at > now() - interval '58 seconds'").await >= 55);
+    assert!(
+        counted("select count(*) from headgate.live_snapshots where at > now() - interval '58 seconds'")
+            .await
+            >= 55
+    );
 }

@@ -20,7 +20,11 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
         let unfolded = read().await.unwrap();
         assert_eq!(unfolded.buckets.len(), usize::try_from(window.buckets()).unwrap());
         let expected = if window == Window::Week { 1_023 } else { 23 };
-        assert_eq!(unfolded.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(), expected, "{window:?}");
+        assert_eq!(
+            unfolded.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(),
+            expected,
+            "{window:?}"
+        );
         let step = chrono::Duration::seconds(window.step_seconds().into());
         assert!(unfolded.buckets.windows(2).all(|pair| pair[1].at - pair[0].at == step));
     }
@@ -43,7 +47,8 @@ async fn an_app_sees_its_own_and_nothing_else(pool: PgPool) {
     let (one, other) = (World::new(&pool).await, World::new(&pool).await);
     one.finished(one.lane, 3, 0, 0).await;
     other.finished(other.lane, 4, 0, 0).await;
-    let sum = |throughput: model::stats::Throughput| throughput.buckets.iter().map(|b| b.completed).sum::<i64>();
+    let sum =
+        |throughput: model::stats::Throughput| throughput.buckets.iter().map(|b| b.completed).sum::<i64>();
     let own = throughput(&pool, Scope::App(one.app), None, Window::Hour).await.unwrap();
     assert_eq!(sum(own), 3);
     for (scope, lane) in [

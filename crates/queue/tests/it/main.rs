@@ -1,0 +1,3 @@
+//! The engine against a real Postgres: one database per test.
+
+mod maintenance;
