@@ -1,6 +1,30 @@
-//! stub
+//! Send times: one limiter per process reserves them in the database for all waiting jobs of an integration at once.
+//!
+//! The database hands out slots at least one emission apart, over all processes (`reserve_slots`, migration 0003). A job sleeps to
+//! its slot on this process's monotonic clock. Two things keep what arrives within what was reserved: a slot is never used
+//! early (its time counts from the moment the answer came), and one that would be used too late is given up and another is reserved
+//! (its lateness counts from before the question). Whatever is not used is lost; under-use is safe.
+
 use chrono::{DateTime, Utc};
-use model::id::IntegrationId;
+use model::{id::IntegrationId, rate_limit::RateLimit};
+use sqlx::PgPool;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::oneshot, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// No slot further ahead is taken: its job goes back and leaves its place to another.
+const HORIZON: Duration = Duration::from_millis(500);
+/// The most slots of one reservation.
+const MOST: usize = 200;
+/// The database has this long to answer; afterwards nothing is granted.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Whether a request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,17 +36,211 @@ pub enum Slot {
 }
 
 /// Where a held job gets its send times from.
-#[derive(Clone, Debug, Default)]
-pub struct Slots {}
+#[derive(Clone, Default)]
+pub struct Slots {
+    limiter: Option<Arc<Limiter>>,
+    is_limited: bool,
+    waited_us: Arc<AtomicU64>,
+}
+
+impl std::fmt::Debug for Slots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slots").field("is_limited", &self.is_limited).finish_non_exhaustive()
+    }
+}
 
 impl Slots {
     /// No limit: every moment is a slot.
     #[must_use]
     pub fn unlimited() -> Self {
-        Self {}
+        Self::default()
     }
 
-    pub(crate) async fn next(&self, _integration_id: IntegrationId) -> Slot {
-        Slot::Go
+    pub(super) fn of(limiter: Arc<Limiter>, is_limited: bool) -> Self {
+        Self { limiter: Some(limiter), is_limited, waited_us: Arc::default() }
+    }
+
+    pub(super) fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// How long the job has waited for slots: not part of its time-out.
+    pub(super) fn waited(&self) -> Duration {
+        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+    }
+
+    pub(super) async fn next(&self, integration_id: IntegrationId) -> Slot {
+        let Some(limiter) = &self.limiter else { return Slot::Go };
+        let asked_at = Instant::now();
+        let slot = limiter.next(integration_id, self.is_limited).await;
+        let waited = u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.waited_us.fetch_add(waited, Ordering::Relaxed);
+        slot
+    }
+}
+
+/// What a waiting job is told.
+enum Grant {
+    /// Sleep to `due`; not after `latest`.
+    At {
+        due: Instant,
+        latest: Option<Instant>,
+    },
+    Later(DateTime<Utc>),
+}
+
+#[derive(Default)]
+struct Lane {
+    waiting: Vec<oneshot::Sender<Grant>>,
+    is_served: bool,
+    /// A 429 asked for quiet; other processes learn it from the database.
+    quiet_until: Option<Instant>,
+}
+
+/// Reserves send times for the jobs of one process.
+pub(super) struct Limiter {
+    pool: PgPool,
+    lanes: Mutex<HashMap<IntegrationId, Lane>>,
+    closed: CancellationToken,
+}
+
+/// Now, for a job that goes back: the statement that releases it never lets a time be in the past.
+pub(super) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+impl Limiter {
+    pub(super) fn new(pool: PgPool) -> Self {
+        Self { pool, lanes: Mutex::default(), closed: CancellationToken::new() }
+    }
+
+    /// Every job that waits, or comes to wait, goes back.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Nothing is sent to this integration for this long, not even by a job whose slot is reserved already.
+    pub(super) fn hold(&self, integration_id: IntegrationId, quiet: Duration) {
+        let until = Instant::now() + quiet;
+        let mut lanes = self.lock();
+        let lane = lanes.entry(integration_id).or_default();
+        lane.quiet_until = lane.quiet_until.max(Some(until));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Lane>> {
+        self.lanes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn is_quiet(&self, integration_id: IntegrationId) -> bool {
+        self.lock()
+            .get(&integration_id)
+            .and_then(|lane| lane.quiet_until)
+            .is_some_and(|until| until > Instant::now())
+    }
+
+    async fn next(self: &Arc<Self>, integration_id: IntegrationId, is_limited: bool) -> Slot {
+        loop {
+            // The lane is held in the database too: the job is not claimed again before.
+            if self.closed.is_cancelled() || self.is_quiet(integration_id) {
+                return Slot::Later(AT_ONCE);
+            }
+            if !is_limited {
+                return Slot::Go;
+            }
+            let (due, latest) = tokio::select! {
+                () = self.closed.cancelled() => return Slot::Later(AT_ONCE),
+                grant = self.queue(integration_id) => match grant {
+                    Ok(Grant::At { due, latest }) => (due, latest),
+                    Ok(Grant::Later(until)) => return Slot::Later(until),
+                    Err(_) => return Slot::Later(AT_ONCE),
+                },
+            };
+            tokio::select! {
+                () = self.closed.cancelled() => return Slot::Later(AT_ONCE),
+                () = tokio::time::sleep_until(due) => {}
+            }
+            if latest.is_none_or(|latest| Instant::now() <= latest) && !self.is_quiet(integration_id) {
+                return Slot::Go;
+            }
+        }
+    }
+
+    /// Waits in line for the lane's next reservation; the first in line sees to it that there is one.
+    fn queue(self: &Arc<Self>, integration_id: IntegrationId) -> oneshot::Receiver<Grant> {
+        let (sender, receiver) = oneshot::channel();
+        let mut lanes = self.lock();
+        let lane = lanes.entry(integration_id).or_default();
+        lane.waiting.push(sender);
+        if !lane.is_served {
+            lane.is_served = true;
+            // A task of its own: a job that is stopped while it waits must not take the others' reservation with it.
+            tokio::spawn(Arc::clone(self).serve(integration_id));
+        }
+        receiver
+    }
+
+    async fn serve(self: Arc<Self>, integration_id: IntegrationId) {
+        loop {
+            let waiting = {
+                let mut lanes = self.lock();
+                let Some(lane) = lanes.get_mut(&integration_id) else { return };
+                lane.waiting.retain(|waiting| !waiting.is_closed());
+                if lane.waiting.is_empty() {
+                    lane.is_served = false;
+                    return;
+                }
+                let most = lane.waiting.len().min(MOST);
+                lane.waiting.drain(..most).collect::<Vec<_>>()
+            };
+            let mut grants = self.reserve(integration_id, waiting.len()).await.into_iter();
+            for sender in waiting {
+                // A job that went away meanwhile leaves its slot unused.
+                let _ = sender.send(grants.next().unwrap_or(Grant::Later(AT_ONCE)));
+            }
+        }
+    }
+
+    /// A grant for each of `wanted` jobs. A database that does not answer grants nothing.
+    async fn reserve(&self, integration_id: IntegrationId, wanted: usize) -> Vec<Grant> {
+        let asked_at = Instant::now();
+        let horizon_us = i64::try_from(HORIZON.as_micros()).unwrap_or(i64::MAX);
+        // One statement is one short transaction; it commits asynchronously.
+        let asked = sqlx::query!(
+            r#"
+            select r.slots_us as "slots_us!", r.now_us as "now_us!", r.next_free_us as "next_free_us!",
+                (select min(x.per_seconds) from headgate.rate_limits x where x.key = any (l.limit_keys)) as per_seconds
+            from headgate.lanes l
+            cross join lateral headgate.reserve_slots(l.limit_keys, $2, $3) r
+            where l.integration_id = $1
+            "#,
+            integration_id.0,
+            i32::try_from(wanted).unwrap_or(i32::MAX),
+            horizon_us,
+        )
+        .fetch_optional(&self.pool);
+        let row = match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(Some(row))) => row,
+            // The integration is gone: nobody will claim the job again.
+            Ok(Ok(None)) => return Vec::new(),
+            Ok(Err(error)) => {
+                tracing::warn!(integration.id = %integration_id, %error, "no slots reserved for integration {integration_id}");
+                return Vec::new();
+            }
+            Err(_) => return Vec::new(),
+        };
+        let answered_at = Instant::now();
+        let lateness = row.per_seconds.map(|per_seconds| {
+            let limit = RateLimit { requests: 1, per_seconds };
+            Duration::from_micros(u64::try_from(limit.lateness_us()).unwrap_or(0))
+        });
+        let later = DateTime::from_timestamp_micros(row.next_free_us).unwrap_or(AT_ONCE);
+        let mut grants: Vec<Grant> = row
+            .slots_us
+            .iter()
+            .map(|slot_us| {
+                let ahead = Duration::from_micros(u64::try_from(slot_us - row.now_us).unwrap_or(0));
+                Grant::At { due: answered_at + ahead, latest: lateness.map(|lateness| asked_at + ahead + lateness) }
+            })
+            .collect();
+        grants.resize_with(wanted, || Grant::Later(later));
+        grants
     }
 }

@@ -1,12 +1,19 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
-//! One [`Engine`] per process. It holds one claimer for all idle slots, a task per job, a finisher that writes results in
-//! batches, a limiter that reserves send times, and a heartbeat on a connection of its own.
+//! One [`Engine`] per process: a claimer for all idle slots ([`claim_loop`]), a task per job ([`execute`]), a finisher that writes
+//! results in batches ([`finisher`]), a limiter that reserves send times ([`limiter`]), a heartbeat on a connection of its own
+//! ([`heartbeat`]). What they share is [`shared`].
 
+mod claim_loop;
 mod engine;
+mod execute;
+mod finisher;
 mod handler;
+mod heartbeat;
 mod held_job;
 mod limiter;
+mod listen;
+mod shared;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};

@@ -6,7 +6,7 @@ use crate::{
 };
 use model::{
     actor::Scope,
-    id::{IntegrationId, JobId},
+    id::{BatchId, IntegrationId, JobId},
     job::{Job, JobStatus},
     rules::transition::can_cancel,
 };
@@ -72,6 +72,42 @@ pub async fn cancel_of_integration(
     let ended = call_off(connection, &ids, "the integration was deleted", true).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.len() as u64)
+}
+
+/// Calls off the jobs of a batch that wait, up to `most` of them; those being processed end by themselves. Answers which: call it again
+/// until it answers none, each time in a transaction of its own.
+///
+/// # Errors
+/// When the database is away, or lost a race: repeat.
+pub async fn cancel_of_batch(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    why: &str,
+    most: i64,
+) -> Result<Vec<JobId>, QueueError> {
+    let waiting = sqlx::query!(
+        r#"
+        select id as "id: JobId", integration_id as "integration_id: IntegrationId", serialize_key from headgate.jobs
+        where batch_id = $1 and status <> 1
+        order by integration_id, deduplication_id nulls last, id limit $2
+        "#,
+        batch_id.0,
+        most
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let ids: Vec<JobId> = waiting.iter().map(|job| job.id).collect();
+    let mut keyed: Vec<(IntegrationId, String)> =
+        waiting.into_iter().filter_map(|job| Some((job.integration_id, job.serialize_key?))).collect();
+    keyed.sort();
+    keyed.dedup();
+    if !keyed.is_empty() {
+        let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keyed.into_iter().unzip();
+        keys::lock(connection, &lanes, &keys).await?;
+    }
+    let ended = call_off(connection, &ids, why, false).await?;
+    leave_lines(connection, &ended).await?;
+    Ok(ended.into_iter().map(|one| one.id).collect())
 }
 
 struct Ended {

@@ -23,7 +23,7 @@ with given as materialized (
         clock_timestamp() as now,
         case g.action
             when 2 then clock_timestamp() + g.wait_us * interval '1 microsecond'
-            when 0 then g.until
+            when 0 then greatest(g.until, clock_timestamp())
         end as due_at,
         (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
         j.assignment_id = g.assignment_id as is_held,

@@ -13,7 +13,7 @@ mod lose;
 mod requeue;
 mod rows;
 
-pub use cancel::{cancel, cancel_of_integration};
+pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub use claim::{ClaimedJob, Claims, claim};
 pub use enqueue::{JobSpec, enqueue};
 pub use explain::explain;

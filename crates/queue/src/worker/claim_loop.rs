@@ -1,0 +1,119 @@
+//! The claimer: asks for all idle slots of the process at once, whenever there may be work.
+
+use crate::{
+    error::QueueError,
+    store::jobs::{ClaimedJob, Claims, End, Ending, claim},
+    worker::{
+        execute::execute,
+        finisher::{Finished, Finisher},
+        limiter::AT_ONCE,
+        shared::{Lease, Shared},
+    },
+};
+use rand::Rng as _;
+use std::{sync::Arc, time::Duration};
+
+/// Due jobs moved in one go when a claim finds nothing.
+const PROMOTED: i32 = 500;
+/// The wait when something should be claimable and is not (another process is at it, or a cap is full).
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Claims until there are to be no more claims.
+pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
+    let mut registered = shared.is_registered.subscribe();
+    let mut failures = 0;
+    while !shared.no_more_claims.is_cancelled() {
+        tokio::select! {
+            () = shared.no_more_claims.cancelled() => return,
+            result = registered.wait_for(|is_registered| *is_registered) => if result.is_err() { return },
+        }
+        let wanted = shared.free_slots().min(shared.config.fetch_limit);
+        if wanted == 0 || shared.is_away() || shared.is_draining() {
+            rest(&shared, shared.config.poll_interval).await;
+            continue;
+        }
+        match round(&shared, &finisher, wanted).await {
+            Ok(Some(wait)) => {
+                failures = 0;
+                rest(&shared, wait).await;
+            }
+            Ok(None) => failures = 0,
+            Err(error) => {
+                failures += 1;
+                if failures == 1 || !error.is_unavailable() {
+                    tracing::warn!(%error, source = ?std::error::Error::source(&error), "nothing claimed");
+                }
+                let pause = Duration::from_millis(100 << u32::min(failures, 5));
+                tokio::select! {
+                    () = shared.no_more_claims.cancelled() => {}
+                    () = tokio::time::sleep(pause.mul_f64(0.5 + rand::rng().random::<f64>())) => {}
+                }
+            }
+        }
+    }
+}
+
+/// One claim. Answers how long to wait before the next; none: there may be more at once.
+async fn round(shared: &Arc<Shared>, finisher: &Finisher, wanted: usize) -> Result<Option<Duration>, QueueError> {
+    let lease = shared.lease();
+    let claims = Claims {
+        worker_id: lease.worker_id,
+        wanted,
+        lane_cap: shared.config.workers.div_ceil(2),
+        busy: shared.busy_by_lane(),
+    };
+    let jobs = claim(&shared.pool, &claims).await?;
+    let claimed = jobs.len();
+    begin(shared, finisher, jobs, &lease);
+    if claimed >= wanted {
+        return Ok(None);
+    }
+    let (promoted, wake_in) = look_ahead(shared).await?;
+    if promoted > 0 {
+        return Ok(None);
+    }
+    let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
+    // After a claim that found nothing, "at once" means that something else is in the way.
+    let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
+    Ok(Some(wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
+}
+
+/// Starts a task per job. Jobs that came while the engine was told to stop go back unstarted.
+fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Lease) {
+    shared.take_in(&jobs);
+    let is_stopping = shared.no_more_claims.is_cancelled();
+    for job in jobs {
+        tracing::debug!(job.id = %job.id, job.type = %job.job_type, attempt.number = job.attempt, integration.id = %job.integration_id, "claimed");
+        if is_stopping {
+            let end = End::of(&job, Duration::ZERO, Ending::Released { until: AT_ONCE });
+            shared.let_go(job.assignment_id);
+            finisher.record(Finished { end, done: None, job });
+        } else {
+            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, lease.clone()));
+        }
+    }
+}
+
+/// Makes due jobs claimable, and tells when something is due next.
+async fn look_ahead(shared: &Shared) -> Result<(i32, Option<Duration>), QueueError> {
+    let row = sqlx::query!(
+        r#"
+        select headgate.promote_due($1) as "promoted!",
+            (extract(epoch from headgate.next_wake_at() - clock_timestamp()) * 1000)::float8 as wake_in_ms
+        "#,
+        PROMOTED
+    )
+    .fetch_one(&shared.pool)
+    .await?;
+    let wake_in = row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0));
+    Ok((row.promoted, wake_in))
+}
+
+/// Waits for work, at most this long.
+async fn rest(shared: &Shared, at_most: Duration) {
+    tokio::select! {
+        () = shared.no_more_claims.cancelled() => {}
+        () = shared.work.notified() => {}
+        () = tokio::time::sleep(at_most) => {}
+    }
+}

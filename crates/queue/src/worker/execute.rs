@@ -1,0 +1,208 @@
+//! One attempt, read from top to bottom: expired? → run (with its time-out, panics caught) → judge → hand to the finisher.
+
+use crate::{
+    store::{
+        jobs::{ClaimedJob, End, Ending, Failure, How},
+        lanes,
+    },
+    worker::{
+        CompletedJob, HeldJob, Outcome, Slots,
+        finisher::{Finished, Finisher},
+        limiter::AT_ONCE,
+        shared::{Lease, Shared},
+    },
+};
+use futures::FutureExt as _;
+use model::{
+    attempt::AttemptOutcome,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use rand::Rng as _;
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// What a handler gets beyond the job's time, so that its own time-out, which can say more, comes first.
+const TIMEOUT_MARGIN: Duration = Duration::from_millis(250);
+/// A limited job waits for slots within its attempt; that time is given back afterwards.
+const SLOT_MARGIN: Duration = Duration::from_secs(1);
+
+/// Runs one claimed job and hands the result to the finisher. Frees the slot in any case.
+pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: ClaimedJob, lease: Lease) {
+    let payload = job.payload.take();
+    let ticket = job.clone();
+    job.payload = payload;
+    let started_at = Instant::now();
+    let ran = if job.is_expired { Ran::Ended(Ending::Cancelled { why: "expired" }, None) } else { run(&shared, job, &lease).await };
+    match ran {
+        Ran::Ended(ending, done) => {
+            let duration = match &ending {
+                Ending::Completed { response: Some(response), .. } => response.duration,
+                _ => started_at.elapsed(),
+            };
+            hold_if_asked(&shared, &ticket, &ending).await;
+            finisher.record(Finished {
+                end: End::of(&ticket, duration, ending),
+                done,
+                job: ticket.clone(),
+            });
+        }
+        // Someone else's by now, or soon: nothing is written about it.
+        Ran::Forgotten => shared.abandon(ticket.claim_batch_id),
+    }
+    shared.let_go(ticket.assignment_id);
+}
+
+enum Ran {
+    Ended(Ending, Option<CompletedJob>),
+    Forgotten,
+}
+
+async fn run(shared: &Shared, job: ClaimedJob, lease: &Lease) -> Ran {
+    let timeout = job
+        .timeout_ms
+        .and_then(|ms| u64::try_from(ms).ok())
+        .map_or(shared.config.job_timeout, Duration::from_millis);
+    let handler = Arc::clone(shared.handlers.of(&job.job_type));
+    let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
+    let held = HeldJob::new(job, timeout, slots.clone());
+    let began_at = Instant::now();
+    let margin = if slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
+    let mut attempt = std::pin::pin!(AssertUnwindSafe(handler.run(&held)).catch_unwind());
+    let outcome = loop {
+        let deadline = began_at + timeout + margin + slots.waited();
+        tokio::select! {
+            biased;
+            () = lease.lost.cancelled() => return Ran::Forgotten,
+            result = &mut attempt => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
+            () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
+            () = tokio::time::sleep_until(deadline) => {
+                if began_at + timeout + margin + slots.waited() <= Instant::now() {
+                    break failed(ErrorKind::Timeout, format!("The attempt took longer than {timeout:?}."));
+                }
+            }
+        }
+    };
+    judge(shared, &held, outcome)
+}
+
+fn failed(kind: ErrorKind, message: String) -> Outcome {
+    let verdict = Verdict::Retry { kind, at_least: None, holds_integration: false };
+    Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    format!("The handler panicked: {message}")
+}
+
+/// What an outcome means for the job.
+fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
+    match outcome {
+        Outcome::Completed { how, response, result, receipt } => {
+            let done = completed(held, how, receipt);
+            Ran::Ended(Ending::Completed { how, response, result }, Some(done))
+        }
+        Outcome::Released { until } => Ran::Ended(Ending::Released { until }, None),
+        Outcome::Failed { error } => {
+            let random = rand::rng().random::<f64>();
+            Ran::Ended(ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random), None)
+        }
+    }
+}
+
+fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync>>) -> CompletedJob {
+    CompletedJob {
+        id: held.id,
+        app_id: held.app_id,
+        integration_id: held.integration_id,
+        job_type: held.job_type.clone(),
+        record: held.record.clone(),
+        how,
+        receipt,
+    }
+}
+
+/// Tried again after the schedule's wait, or a dead letter: at once, or after the last attempt.
+pub(super) fn ending_of_failure(
+    backoff: &model::rules::backoff::Backoff,
+    attempt: i16,
+    max_attempts: i16,
+    failure: Failure,
+    random: f64,
+) -> Ending {
+    let Verdict::Retry { kind, at_least, .. } = failure.verdict else {
+        return Ending::Dead { failure, attempt_outcome: AttemptOutcome::Failed, kind: ErrorKind::NotRetryable };
+    };
+    let attempt_outcome =
+        if kind == ErrorKind::Timeout { AttemptOutcome::TimedOut } else { AttemptOutcome::Failed };
+    if attempt >= max_attempts {
+        return Ending::Dead { failure, attempt_outcome, kind: ErrorKind::RetriesExceeded };
+    }
+    let wait = backoff.wait(attempt, at_least, random);
+    let is_asked_for = at_least.is_some_and(|asked| !asked.is_zero() && wait >= asked);
+    let wait_reason = if is_asked_for && wait > backoff.wait(attempt, None, random) {
+        "the external system asked for it"
+    } else {
+        "the retry schedule"
+    };
+    Ending::Retried { failure, attempt_outcome, wait, wait_reason }
+}
+
+/// A 429 is about the whole integration: nothing more is sent to it until then, by no process.
+async fn hold_if_asked(shared: &Shared, job: &ClaimedJob, ending: &Ending) {
+    let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return };
+    let Verdict::Retry { at_least: Some(quiet), holds_integration: true, .. } = failure.verdict else { return };
+    shared.limiter.hold(job.integration_id, quiet);
+    let hold = async {
+        let mut transaction = shared.pool.begin().await?;
+        lanes::hold_until(&mut transaction, job.integration_id, quiet).await?;
+        transaction.commit().await.map_err(crate::QueueError::from)
+    };
+    if let Err(error) = hold.await {
+        tracing::warn!(integration.id = %job.integration_id, %error, "integration {} is held by this process alone", job.integration_id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::rules::backoff::Backoff;
+
+    fn failure(verdict: Verdict) -> Failure {
+        Failure { verdict, message: "x".into(), response: None, sent_body: None }
+    }
+
+    #[test]
+    fn a_failure_is_tried_again_until_the_last_attempt() {
+        let retry = |kind, seconds: Option<u64>| Verdict::Retry {
+            kind,
+            at_least: seconds.map(Duration::from_secs),
+            holds_integration: false,
+        };
+        let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
+        for (verdict, attempt, ends_as) in [
+            (retry(ErrorKind::Retryable, None), 2, "retried 10s failed the retry schedule"),
+            (retry(ErrorKind::Timeout, None), 2, "retried 10s timed_out the retry schedule"),
+            (retry(ErrorKind::Retryable, Some(99)), 2, "retried 99s failed the external system asked for it"),
+            (retry(ErrorKind::Retryable, Some(1)), 2, "retried 10s failed the retry schedule"),
+            (retry(ErrorKind::Retryable, None), 10, "dead retries_exceeded failed"),
+            (retry(ErrorKind::Timeout, None), 10, "dead retries_exceeded timed_out"),
+            (Verdict::GiveUp { pauses_integration: false }, 1, "dead not_retryable failed"),
+        ] {
+            let ending = match ending_of_failure(&backoff, attempt, 10, failure(verdict), 0.5) {
+                Ending::Retried { attempt_outcome, wait, wait_reason, .. } => {
+                    format!("retried {wait:?} {} {wait_reason}", attempt_outcome.as_str())
+                }
+                Ending::Dead { attempt_outcome, kind, .. } => {
+                    format!("dead {} {}", kind.as_str(), attempt_outcome.as_str())
+                }
+                other => format!("{other:?}"),
+            };
+            assert_eq!(ending, ends_as, "{verdict:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The lease of the whole process: one row, renewed by one statement on a connection nothing else can keep busy.
+
+use crate::{
+    error::QueueError,
+    pool::prepare,
+    worker::shared::{Lease, Shared},
+};
+use model::id::ClaimBatchId;
+use sqlx::{Connection as _, PgConnection};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+/// Heartbeats missed that end the lease, as everyone else sees it.
+const LEASE_BEATS: u32 = 3;
+/// Heartbeats missed after which this process stops by itself, before anyone else may take its jobs.
+const PATIENT_BEATS: u32 = 2;
+
+/// Beats until told to stop; takes the row away at the end.
+pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
+    let interval = shared.config.heartbeat_interval;
+    let mut connection = None;
+    let mut beaten_at = Instant::now();
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let is_registered = *shared.is_registered.borrow();
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _ = ticks.tick() => {}
+            // Not registered yet: the database is away. Nothing runs, so ask more often.
+            () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
+        }
+        let asked_at = Instant::now();
+        match tokio::time::timeout(interval.max(Duration::from_secs(1)), beat(&shared, &mut connection)).await {
+            Ok(Ok(true)) => beaten_at = asked_at,
+            Ok(Ok(false)) => {
+                // The row was gone or its lease over: swept, or about to be.
+                shared.lose_lease();
+                connection = None;
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "no heartbeat");
+                connection = None;
+            }
+            Err(_) => {
+                tracing::warn!("no heartbeat: the database does not answer");
+                connection = None;
+            }
+        }
+        if *shared.is_registered.borrow() && beaten_at.elapsed() >= interval * PATIENT_BEATS {
+            shared.lose_lease();
+        }
+    }
+    leave(&shared, connection).await;
+}
+
+/// One statement; false when the lease is lost. The first one of a lease registers it.
+async fn beat(shared: &Shared, connection: &mut Option<PgConnection>) -> Result<bool, QueueError> {
+    let mut open = match connection.take() {
+        Some(open) => open,
+        None => connect(shared).await?,
+    };
+    let lease = shared.lease();
+    let lease_ms = (shared.config.heartbeat_interval * LEASE_BEATS).as_millis() as f64;
+    let is_alive = if *shared.is_registered.borrow() {
+        renew(&mut open, shared, &lease, lease_ms).await?
+    } else {
+        register(&mut open, shared, &lease, lease_ms).await?;
+        true
+    };
+    *connection = Some(open);
+    Ok(is_alive)
+}
+
+async fn connect(shared: &Shared) -> Result<PgConnection, QueueError> {
+    let options = shared.pool.connect_options();
+    let mut connection = PgConnection::connect_with(&options).await?;
+    prepare(&mut connection, Some(Duration::from_secs(5))).await?;
+    // A heartbeat forgotten by a crash harms nobody: the process is gone with it, or beats again.
+    sqlx::raw_sql("set synchronous_commit = off").execute(&mut connection).await?;
+    Ok(connection)
+}
+
+async fn register(
+    connection: &mut PgConnection,
+    shared: &Shared,
+    lease: &Lease,
+    lease_ms: f64,
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        insert into headgate.workers (id, host, pid, version, slots, lease_until)
+        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond')
+        on conflict (id) do update set lease_until = excluded.lease_until
+        "#,
+        lease.worker_id.0,
+        gethostname::gethostname().to_string_lossy().into_owned(),
+        i32::try_from(std::process::id()).unwrap_or(0),
+        env!("CARGO_PKG_VERSION"),
+        i32::try_from(shared.config.workers).unwrap_or(i32::MAX),
+        lease_ms,
+    )
+    .execute(connection)
+    .await?;
+    shared.set_draining(false);
+    shared.is_registered.send_replace(true);
+    tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
+    Ok(())
+}
+
+async fn renew(
+    connection: &mut PgConnection,
+    shared: &Shared,
+    lease: &Lease,
+    lease_ms: f64,
+) -> Result<bool, QueueError> {
+    let done: Vec<ClaimBatchId> = shared.done_batches();
+    let row = sqlx::query!(
+        r#"
+        with forgotten as (
+            delete from headgate.claim_batches where id = any ($4)
+        )
+        update headgate.workers
+        set lease_until = clock_timestamp() + $2 * interval '1 millisecond', heartbeat_at = clock_timestamp(), busy = $3
+        where id = $1 and lease_until > clock_timestamp()
+        returning is_draining
+        "#,
+        lease.worker_id.0,
+        lease_ms,
+        i32::try_from(shared.running()).unwrap_or(i32::MAX),
+        &done as &[ClaimBatchId],
+    )
+    .fetch_optional(connection)
+    .await?;
+    shared.forget_batches(&done);
+    if let Some(row) = &row {
+        shared.set_draining(row.is_draining);
+    }
+    Ok(row.is_some())
+}
+
+/// The last word of a process that stops in order. Batches with unrecorded jobs stay: the sweep reads them at once, because the row
+/// of their worker is gone.
+async fn leave(shared: &Shared, connection: Option<PgConnection>) {
+    let farewell = async {
+        let mut connection = match connection {
+            Some(connection) => connection,
+            None => connect(shared).await?,
+        };
+        let done: Vec<ClaimBatchId> = shared.done_batches();
+        sqlx::query!(
+            r#"
+            with forgotten as (
+                delete from headgate.claim_batches where id = any ($2)
+            )
+            delete from headgate.workers where id = $1
+            "#,
+            shared.lease().worker_id.0,
+            &done as &[ClaimBatchId],
+        )
+        .execute(&mut connection)
+        .await?;
+        connection.close().await?;
+        Ok::<_, QueueError>(())
+    };
+    match tokio::time::timeout(Duration::from_secs(3), farewell).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the worker could not sign off; its lease runs out"),
+        Err(_) => tracing::warn!("the worker could not sign off in time; its lease runs out"),
+    }
+}

@@ -1,0 +1,209 @@
+//! What the parts of one engine share: which jobs it holds, under which lease, and whether the database is there.
+
+use crate::{
+    EngineConfig,
+    store::jobs::ClaimedJob,
+    worker::{Handlers, limiter::Limiter},
+};
+use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
+use sqlx::PgPool;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+/// One registration in `workers`. When it ends (two failed heartbeats, or the row was gone) the jobs claimed under it are stopped and
+/// forgotten: they belong to someone else, or soon will.
+#[derive(Clone, Debug)]
+pub(super) struct Lease {
+    pub worker_id: WorkerId,
+    pub lost: CancellationToken,
+}
+
+impl Lease {
+    pub(super) fn new() -> Self {
+        Self { worker_id: WorkerId::generate(), lost: CancellationToken::new() }
+    }
+}
+
+pub(super) struct Shared {
+    pub pool: PgPool,
+    pub config: EngineConfig,
+    pub handlers: Handlers,
+    pub limiter: Arc<Limiter>,
+    lease: Mutex<Lease>,
+    /// Whether the lease stands in the database: nothing is claimed before.
+    pub is_registered: watch::Sender<bool>,
+    running: Mutex<HashMap<AssignmentId, IntegrationId>>,
+    batches: Mutex<Batches>,
+    /// Results that are not recorded yet.
+    unrecorded: AtomicUsize,
+    /// The finisher could not reach the database: claims stop meanwhile.
+    is_away: AtomicBool,
+    /// An operator asked this process to claim nothing more.
+    is_draining: AtomicBool,
+    /// A slot came free, a result was recorded, or someone says that there is work.
+    pub work: Notify,
+    /// A job left the process: what a shutdown waits for.
+    pub left: Notify,
+    /// Ends recorded since the start: what tests wait for.
+    pub recorded: watch::Sender<u64>,
+    /// No more claims.
+    pub no_more_claims: CancellationToken,
+    /// The grace time is over: what still runs is stopped and given back.
+    pub give_back: CancellationToken,
+}
+
+/// Claim batches, so that the sweep has something to read when this process dies: deleted by the heartbeat once all their jobs have
+/// been recorded.
+#[derive(Default)]
+struct Batches {
+    open: HashMap<ClaimBatchId, usize>,
+    done: Vec<ClaimBatchId>,
+}
+
+/// A panic while a lock is held leaves plain data behind: there is nothing to protect from it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn new(pool: PgPool, config: EngineConfig, handlers: Handlers) -> Self {
+        Self {
+            limiter: Arc::new(Limiter::new(pool.clone())),
+            pool,
+            config,
+            handlers,
+            lease: Mutex::new(Lease::new()),
+            is_registered: watch::Sender::new(false),
+            running: Mutex::default(),
+            batches: Mutex::default(),
+            unrecorded: AtomicUsize::new(0),
+            is_away: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            work: Notify::new(),
+            left: Notify::new(),
+            recorded: watch::Sender::new(0),
+            no_more_claims: CancellationToken::new(),
+            give_back: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn lease(&self) -> Lease {
+        lock(&self.lease).clone()
+    }
+
+    /// Ends the lease: its jobs are stopped and forgotten, and the next registration is another worker. The sweep can then never take a
+    /// job of the new one for a job of the old.
+    pub(super) fn lose_lease(&self) {
+        self.is_registered.send_replace(false);
+        let old = std::mem::replace(&mut *lock(&self.lease), Lease::new());
+        old.lost.cancel();
+        tracing::warn!(worker.id = %old.worker_id, "worker {} lost its lease: its jobs are left to others", old.worker_id);
+    }
+
+    /// Takes claimed jobs in.
+    pub(super) fn take_in(&self, jobs: &[ClaimedJob]) {
+        let mut running = lock(&self.running);
+        let mut batches = lock(&self.batches);
+        for job in jobs {
+            running.insert(job.assignment_id, job.integration_id);
+            *batches.open.entry(job.claim_batch_id).or_default() += 1;
+        }
+    }
+
+    /// A job does not run any more; its slot is free.
+    pub(super) fn let_go(&self, assignment_id: AssignmentId) {
+        lock(&self.running).remove(&assignment_id);
+        self.left.notify_one();
+        self.work.notify_one();
+    }
+
+    /// Nothing more will be written about this job.
+    pub(super) fn settle(&self, claim_batch_id: ClaimBatchId) {
+        let mut batches = lock(&self.batches);
+        if let Some(open) = batches.open.get_mut(&claim_batch_id) {
+            *open -= 1;
+            if *open == 0 {
+                batches.open.remove(&claim_batch_id);
+                batches.done.push(claim_batch_id);
+            }
+        }
+    }
+
+    /// A job of this batch was left to others: the sweep must find the batch, so it is never deleted by us.
+    pub(super) fn abandon(&self, claim_batch_id: ClaimBatchId) {
+        lock(&self.batches).open.remove(&claim_batch_id);
+    }
+
+    /// Batches whose jobs have all been recorded.
+    pub(super) fn done_batches(&self) -> Vec<ClaimBatchId> {
+        lock(&self.batches).done.clone()
+    }
+
+    /// They are deleted.
+    pub(super) fn forget_batches(&self, deleted: &[ClaimBatchId]) {
+        lock(&self.batches).done.retain(|id| !deleted.contains(id));
+    }
+
+    pub(super) fn running(&self) -> usize {
+        lock(&self.running).len()
+    }
+
+    pub(super) fn busy_by_lane(&self) -> HashMap<IntegrationId, usize> {
+        let mut busy = HashMap::new();
+        for lane in lock(&self.running).values() {
+            *busy.entry(*lane).or_default() += 1;
+        }
+        busy
+    }
+
+    /// Slots that may be filled. Results that cannot be recorded take slots up too, so that a slow database holds claims back.
+    pub(super) fn free_slots(&self) -> usize {
+        let held_back = self.unrecorded().saturating_sub(self.config.workers);
+        self.config.workers.saturating_sub(self.running() + held_back)
+    }
+
+    pub(super) fn unrecorded(&self) -> usize {
+        self.unrecorded.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_unrecorded(&self) {
+        self.unrecorded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_recorded(&self, count: usize) {
+        self.unrecorded.fetch_sub(count, Ordering::Relaxed);
+        self.recorded.send_modify(|recorded| *recorded += count as u64);
+        self.work.notify_one();
+        self.left.notify_one();
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_away(&self, is_away: bool) {
+        if self.is_away.swap(is_away, Ordering::Relaxed) != is_away {
+            if is_away {
+                tracing::warn!("the database cannot be reached: results are kept, nothing is claimed");
+            } else {
+                tracing::info!("the database is back");
+                self.work.notify_one();
+            }
+        }
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_draining(&self, is_draining: bool) {
+        self.is_draining.store(is_draining, Ordering::Relaxed);
+    }
+}
