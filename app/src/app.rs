@@ -27,7 +27,6 @@ pub fn App() -> impl IntoView {
         <Router base=base.as_str().to_owned()>
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async />
-                <Route path=path!("/sign-in/link/:token") view=SignInPage ssr=SsrMode::Async />
                 <ParentRoute path=path!("") view=Frame ssr=SsrMode::Async>
                     <Route path=path!("/") view=OverviewPage ssr=SsrMode::Async />
                     <Route path=path!("/integrations") view=IntegrationsPage ssr=SsrMode::Async />

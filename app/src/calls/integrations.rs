@@ -58,13 +58,12 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
 pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
-        let reason = format!("paused by {}", actor.name);
-        context::current()?.delivery.pause_integration(&actor, id, Some(reason)).await?;
+        steer::pause_integration(&actor, id).await?;
         Ok(Flash::Paused.into())
     })
     .await
@@ -75,12 +74,12 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Ca
 pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
-        context::current()?.delivery.resume_integration(&actor, id).await?;
+        steer::resume_integration(&actor, id).await?;
         Ok(Flash::Resumed.into())
     })
     .await
@@ -107,13 +106,13 @@ pub struct LimitsForm {
 pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, limits_form, redirect},
+        server::{actor, limits_form, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = limits_form::changes(&limits)?;
-        context::current()?.delivery.update_integration(&actor, id, changes).await?;
+        steer::update_integration(&actor, id, changes).await?;
         Ok(Flash::LimitsSaved.into())
     })
     .await
@@ -129,7 +128,7 @@ pub async fn start_resync(
 ) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::{resync::NewResync, rules::permission::Permission};
     redirect::answer(&back, async {
@@ -137,7 +136,7 @@ pub async fn start_resync(
         let record_type = Some(record_type.trim().to_owned()).filter(|kind| !kind.is_empty());
         let wanted = NewResync { record_type, record_ids: None, mode };
         wanted.check().map_err(|faults| CallError::Invalid(faults.to_string()))?;
-        context::current()?.delivery.start_resync(&actor, id, wanted).await?;
+        steer::start_resync(&actor, id, wanted).await?;
         Ok(Flash::ResyncStarted.into())
     })
     .await

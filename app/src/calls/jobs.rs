@@ -82,12 +82,12 @@ pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
 pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
-        context::current()?.requeue_job(&actor, id).await?;
+        steer::requeue_job(&actor, id).await?;
         Ok(Flash::Requeued.into())
     })
     .await
@@ -98,12 +98,12 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
 pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
-        context::current()?.cancel_job(&actor, id).await?;
+        steer::cancel_job(&actor, id).await?;
         Ok(Flash::Cancelled.into())
     })
     .await

@@ -60,25 +60,16 @@ impl ResyncStep {
 pub async fn steer_resync(id: ResyncId, step: ResyncStep, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, redirect, steer},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Resync)?;
-        let delivery = context::current()?.delivery;
+        steer::steer_resync(&actor, id, step).await?;
         Ok(match step {
-            ResyncStep::Pause => {
-                delivery.pause_resync(&actor, id).await?;
-                Flash::ResyncPaused
-            }
-            ResyncStep::Resume => {
-                delivery.resume_resync(&actor, id).await?;
-                Flash::ResyncResumed
-            }
-            ResyncStep::Cancel => {
-                delivery.cancel_resync(&actor, id).await?;
-                Flash::ResyncCancelled
-            }
+            ResyncStep::Pause => Flash::ResyncPaused,
+            ResyncStep::Resume => Flash::ResyncResumed,
+            ResyncStep::Cancel => Flash::ResyncCancelled,
         }
         .into())
     })

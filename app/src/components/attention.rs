@@ -1,9 +1,9 @@
 //! The overview's list of what is not as it should be: verdict in words, the limit's use, the remedy beside it.
 
-use super::{Health, HealthBadge, RateLimitUseMeter, RichText};
+use super::{Health, HealthBadge, RichText, rate_limit_use::in_words};
 use crate::{
     calls::integrations::{PauseIntegration, ResumeIntegration},
-    ui::{Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, Tone},
+    ui::{Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Tone},
 };
 use leptos::prelude::*;
 use model::{
@@ -108,7 +108,17 @@ fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool) -> impl IntoV
             <div class="strip">
                 {move || {
                     if has_limit.get() {
-                        view! { <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) /> }
+                        let usage = Signal::derive(move || row.with(|(_, g)| g.rate_limit));
+                        let share = Signal::derive(move || {
+                            usage.get().map_or(0.0, |limit| f64::from(limit.used) / f64::from(limit.limit.max(1)))
+                        });
+                        view! {
+                            <ProgressBar label="Rate limit used" share=share tone=Tone::Limited />
+                            <div class="cap">
+                                <span>"limit used"</span>
+                                <span>{move || usage.get().map(in_words)}</span>
+                            </div>
+                        }
                             .into_any()
                     } else {
                         view! { <p class="type-caption text-faint">"no limit"</p> }.into_any()

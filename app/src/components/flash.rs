@@ -22,10 +22,7 @@ pub enum Flash {
     ResyncPaused,
     ResyncResumed,
     ResyncCancelled,
-    SignedOut,
     CountChanged,
-    BadCredentials,
-    TooManyTries,
     NothingChosen,
     Gone,
     Forbidden,
@@ -37,7 +34,7 @@ pub enum Flash {
 }
 
 impl Flash {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 20] = [
         Self::Requeued,
         Self::Cancelled,
         Self::Purged,
@@ -49,10 +46,7 @@ impl Flash {
         Self::ResyncPaused,
         Self::ResyncResumed,
         Self::ResyncCancelled,
-        Self::SignedOut,
         Self::CountChanged,
-        Self::BadCredentials,
-        Self::TooManyTries,
         Self::NothingChosen,
         Self::Gone,
         Self::Forbidden,
@@ -77,10 +71,7 @@ impl Flash {
             Self::ResyncPaused => "resync-paused",
             Self::ResyncResumed => "resync-resumed",
             Self::ResyncCancelled => "resync-cancelled",
-            Self::SignedOut => "signed-out",
             Self::CountChanged => "count-changed",
-            Self::BadCredentials => "bad-credentials",
-            Self::TooManyTries => "too-many-tries",
             Self::NothingChosen => "nothing-chosen",
             Self::Gone => "gone",
             Self::Forbidden => "forbidden",
@@ -101,8 +92,6 @@ impl Flash {
             self,
             Self::NothingChosen
                 | Self::CountChanged
-                | Self::BadCredentials
-                | Self::TooManyTries
                 | Self::Gone
                 | Self::Forbidden
                 | Self::Conflict
@@ -127,10 +116,7 @@ impl Flash {
             Self::ResyncPaused => "Re-sync paused: no further jobs are made.".to_owned(),
             Self::ResyncResumed => "Re-sync resumed.".to_owned(),
             Self::ResyncCancelled => "Re-sync cancelled, and its waiting jobs with it.".to_owned(),
-            Self::SignedOut => "You are signed out.".to_owned(),
             Self::CountChanged => "More match by now than were named. Nothing was changed; look again.".to_owned(),
-            Self::BadCredentials => "E-mail address and password do not belong together.".to_owned(),
-            Self::TooManyTries => format!("Too many tries: wait {} and try again.", format::age_seconds(n)),
             Self::NothingChosen => "Nothing was chosen: tick the rows first.".to_owned(),
             Self::Gone => "That is not there any more.".to_owned(),
             Self::Forbidden => "Your role does not allow that.".to_owned(),

@@ -4,12 +4,12 @@ use super::{FlashBar, ThemeSwitch};
 use crate::{
     calls::{
         error::CallError,
-        session::{Session, SignOut, load_session},
+        session::{Session, load_session},
         stats::load_gauges,
     },
     format,
-    state::{clock, live, page_url},
-    ui::{Glyph, Icon, Link, PostForm},
+    state::{base_path, clock, live, page_url},
+    ui::{Glyph, Icon, Link},
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
@@ -162,7 +162,6 @@ fn Entry(
 
 #[component]
 fn Foot(session: Session) -> impl IntoView {
-    let sign_out = ServerAction::<SignOut>::new();
     let initials: String = session.name.chars().filter(|c| c.is_alphanumeric()).take(2).collect::<String>().to_uppercase();
     view! {
         <div class="foot">
@@ -179,7 +178,7 @@ fn Foot(session: Session) -> impl IntoView {
             </div>
             <div class="flex items-center gap-1">
                 <ThemeSwitch />
-                <PostForm action=sign_out>
+                <form method="post" action=base_path::current().join("/sign-out")>
                     <button
                         type="submit"
                         class="flex items-center gap-1.5 h-7 px-2 rounded-[7px] type-label font-medium whitespace-nowrap text-muted hover:bg-sunken hover:text-ink"
@@ -187,7 +186,7 @@ fn Foot(session: Session) -> impl IntoView {
                         <Icon glyph=Glyph::SignOut />
                         "Sign out"
                     </button>
-                </PostForm>
+                </form>
             </div>
         </div>
     }

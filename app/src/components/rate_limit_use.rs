@@ -18,14 +18,14 @@ pub fn RateLimitUseMeter(
         usage.get().map_or(0.0, |limit| f64::from(limit.used) / f64::from(limit.limit.max(1)))
     });
     view! {
-        <span class="whitespace-nowrap tabular-nums">
-            <Meter share=share tone=Tone::Limited />
+        <span class=move || if usage.get().is_some() { "whitespace-nowrap tabular-nums" } else { "text-faint" }>
+            {move || usage.get().map(|_| view! { <Meter share=share tone=Tone::Limited /> })}
             {move || usage.get().map_or_else(|| "–".to_owned(), in_words)}
         </span>
     }
 }
 
-fn in_words(limit: RateLimitUse) -> String {
+pub(super) fn in_words(limit: RateLimitUse) -> String {
     format!(
         "{} of {}",
         format::count(limit.used.into()),

@@ -1,33 +1,19 @@
-//! The way in: e-mail address and password, or the one-time link printed at the first start.
+//! The way in. A plain form to the program's `POST /sign-in`: what follows is a new page with a new session, so a
+//! script would have nothing to add.
 
 use crate::{
-    calls::session::{SignIn, redeem_link},
-    components::{FlashBar, Mark, ThemeSwitch},
-    state::page_url,
-    ui::{Button, ButtonKind, Glyph, HiddenFields, Notice, PostForm, TextField, Tone},
+    components::{Mark, ThemeSwitch},
+    format,
+    state::{base_path, page_url, page_url::PageUrl},
+    ui::{Button, ButtonKind, Glyph, Notice, TextField, Tone},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_params_map;
 
-/// The form; at `/sign-in/link/…` the link is exchanged while the page is rendered, and the browser sent on.
+/// E-mail address and password; what went wrong before stands in the address.
 #[component]
 pub fn SignInPage() -> impl IntoView {
     let url = page_url::current();
-    let token = use_params_map().read_untracked().get("token");
-    let redeemed = Resource::new_blocking(
-        || (),
-        move |()| {
-            let token = token.clone();
-            async move {
-                match token {
-                    Some(token) => Some(redeem_link(token).await),
-                    None => None,
-                }
-            }
-        },
-    );
-    let sign_in = ServerAction::<SignIn>::new();
     let next = url.get_untracked().get("next").unwrap_or("/").to_owned();
     view! {
         <Title text="Sign in" />
@@ -37,26 +23,15 @@ pub fn SignInPage() -> impl IntoView {
                     <Mark />
                     "Headgate"
                 </div>
-                <FlashBar />
-                <Suspense fallback=|| ()>
-                    {move || Suspend::new(async move {
-                        matches!(redeemed.await, Some(Err(_)))
-                            .then(|| {
-                                view! {
-                                    <Notice
-                                        tone=Tone::Failed
-                                        glyph=Glyph::Alert
-                                        text="This sign-in link was used already or has expired. Restart the program for a new one, or make a user with: headgate admin create-user"
-                                    />
-                                }
-                            })
-                    })}
-                </Suspense>
+                {move || {
+                    refusal(&url.read()).map(|text| view! { <Notice tone=Tone::Failed glyph=Glyph::Alert text=text /> })
+                }}
                 <section class="card p-5" aria-labelledby="sign-in-title">
                     <h1 id="sign-in-title" class="type-title font-[650] mb-4">
                         "Sign in"
                     </h1>
-                    <PostForm action=sign_in class="grid gap-3.5" hidden=HiddenFields::default().with("next", next)>
+                    <form method="post" action=base_path::current().join("/sign-in") class="grid gap-3.5">
+                        <input type="hidden" name="next" value=next />
                         <TextField name="email" label="E-mail address" kind="email" autocomplete="username" required=true />
                         <TextField
                             name="password"
@@ -66,12 +41,44 @@ pub fn SignInPage() -> impl IntoView {
                             required=true
                         />
                         <Button kind=ButtonKind::Primary>"Sign in"</Button>
-                    </PostForm>
+                    </form>
                 </section>
                 <div class="flex justify-center mt-3">
                     <ThemeSwitch />
                 </div>
             </div>
         </main>
+    }
+}
+
+fn refusal(url: &PageUrl) -> Option<String> {
+    let wait = url.get("wait").and_then(|n| n.parse::<i64>().ok()).unwrap_or(60);
+    Some(match url.get("error")? {
+        "credentials" => "E-mail address and password do not belong together.".to_owned(),
+        "too-many" => format!("Too many tries. Wait {} and try again.", format::age_seconds(wait)),
+        "link" => {
+            "This link was used already or has expired. Restart the program for a new one, or run: headgate admin create-user"
+                .to_owned()
+        }
+        _ => "That did not work. Try again.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_of_the_program_has_its_sentence() {
+        for (query, part) in [
+            ("error=credentials", "do not belong together"),
+            ("error=too-many&wait=90", "Wait 1 m 30 s"),
+            ("error=link", "used already"),
+            ("error=<script>", "did not work"),
+        ] {
+            let text = refusal(&PageUrl::parse(&format!("/sign-in?{query}"))).expect("a sentence");
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(refusal(&PageUrl::parse("/sign-in")), None);
     }
 }

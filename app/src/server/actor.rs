@@ -17,7 +17,7 @@ pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
     let actor = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Actor>().cloned());
     let Some(actor) = actor else {
         let cx = context::current()?;
-        let has_cookie = (cx.sessions.token_of)(&context::headers()).is_some();
+        let has_cookie = (cx.session_token)(&context::headers()).is_some();
         // With a cookie and no database nobody can say whether the session still holds.
         let is_unknown = has_cookie && cx.live.current().error.is_some();
         return Err(if is_unknown { CallError::Unavailable } else { CallError::SignedOut });

@@ -27,7 +27,7 @@ pub struct Choice {
 }
 
 /// What somebody must be allowed to.
-pub const fn permission(action: BulkAction) -> Permission {
+pub fn permission(action: BulkAction) -> Permission {
     match action {
         BulkAction::Purge => Permission::Purge,
         BulkAction::Requeue | BulkAction::Cancel => Permission::SteerJobs,
@@ -61,7 +61,8 @@ pub async fn run(
         }
     }
     let cx = context::current()?;
-    let started = operations::start(&cx.pool, actor, subject, wanted).await?;
+    let started = operations::start(&cx.delivery.pool, actor, subject, wanted).await?;
+    cx.delivery.wake();
     Ok(match started {
         BulkStart::Outcome(BulkOutcome::Done { changed, skipped, .. }) => {
             let flash = match action {
@@ -80,7 +81,7 @@ pub async fn run(
 
 async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result<DryRun, CallError> {
     let cx = context::current()?;
-    match operations::start(&cx.pool, actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
+    match operations::start(&cx.delivery.pool, actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
         BulkStart::DryRun(run) => Ok(run),
         BulkStart::Outcome(_) => Err(CallError::Broken),
     }

@@ -8,9 +8,9 @@ use crate::{
     server::cookies,
     state::{base_path::BasePath, theme::Theme},
 };
-use access::{Access, SessionToken};
+use access::Access;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use delivery::Delivery;
+use delivery::{Delivery, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
 use model::{actor::Scope, job::Job, page::PageRequest, stats::Snapshot};
@@ -29,21 +29,10 @@ pub struct ConsoleContext {
     pub pool: PgPool,
     /// The newest gauges.
     pub live: LiveHub,
-    /// How the session's cookie is read and written.
-    pub sessions: SessionCookies,
+    /// The session's token of a request; the cookie's name depends on the connection, which is the program's business.
+    pub session_token: fn(&HeaderMap) -> Option<String>,
     /// Where the console is mounted.
     pub base_path: BasePath,
-}
-
-/// The session's cookie is the program's business (its name depends on the connection): these are its functions.
-#[derive(Clone, Copy)]
-pub struct SessionCookies {
-    /// The token a request carries.
-    pub token_of: fn(&HeaderMap) -> Option<String>,
-    /// The `Set-Cookie` of a new session.
-    pub of: fn(&HeaderMap, &SessionToken) -> String,
-    /// The `Set-Cookie` that ends it in the browser.
-    pub none: fn(&HeaderMap) -> String,
 }
 
 impl ConsoleContext {
@@ -91,7 +80,8 @@ impl ConsoleContext {
             }
         };
         let one = PageRequest { limit: 1, after: None };
-        let sent = self.delivery.sent(scope, job.integration_id, Some(kind), Some(id), one).await?;
+        let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
+        let sent = self.delivery.sent(scope, job.integration_id, &filter, one).await?;
         let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
         Ok(Some(JobRecord { record, sent }))
     }

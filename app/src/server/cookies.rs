@@ -5,7 +5,6 @@ use crate::{
     calls::error::CallError,
     state::theme::{COOKIE, Theme},
 };
-use access::SessionToken;
 use axum::http::{HeaderValue, header};
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
@@ -22,35 +21,8 @@ pub fn theme() -> Option<Theme> {
 /// # Errors
 /// Never inside a request.
 pub fn set_theme(theme: Theme) -> Result<(), CallError> {
-    append(&format!("{COOKIE}={}; Path=/; Max-Age=31536000; SameSite=Lax", theme.as_str()))
-}
-
-/// The session's token, if the request carries one.
-pub fn session() -> Option<String> {
-    let cx = context::current().ok()?;
-    (cx.sessions.token_of)(&context::headers())
-}
-
-/// Hands the browser a new session.
-///
-/// # Errors
-/// Never inside a request.
-pub fn set_session(token: &SessionToken) -> Result<(), CallError> {
-    let cx = context::current()?;
-    append(&(cx.sessions.of)(&context::headers(), token))
-}
-
-/// Takes the session from the browser.
-///
-/// # Errors
-/// Never inside a request.
-pub fn clear_session() -> Result<(), CallError> {
-    let cx = context::current()?;
-    append(&(cx.sessions.none)(&context::headers()))
-}
-
-fn append(cookie: &str) -> Result<(), CallError> {
-    let value = HeaderValue::from_str(cookie).map_err(|_| CallError::Broken)?;
+    let cookie = format!("{COOKIE}={}; Path=/; Max-Age=31536000; SameSite=Lax", theme.as_str());
+    let value = HeaderValue::from_str(&cookie).map_err(|_| CallError::Broken)?;
     use_context::<ResponseOptions>().ok_or(CallError::Broken)?.append_header(header::SET_COOKIE, value);
     Ok(())
 }

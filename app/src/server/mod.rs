@@ -7,5 +7,6 @@ pub mod cookies;
 mod errors;
 pub mod limits_form;
 pub mod redirect;
+pub mod steer;
 
-pub use context::{ConsoleContext, SessionCookies};
+pub use context::ConsoleContext;

@@ -41,14 +41,3 @@ fn refusal(error: CallError) -> Outcome {
     };
     flash.into()
 }
-
-/// Back to the sign-in with the reason.
-pub fn refused_sign_in(next: &str, error: CallError) {
-    let outcome = match error {
-        CallError::TooSoon { seconds } => Outcome { flash: Flash::TooManyTries, n: seconds, skipped: 0 },
-        CallError::Forbidden | CallError::SignedOut => Flash::BadCredentials.into(),
-        error => refusal(error),
-    };
-    let back = PageUrl::parse("/sign-in").with("next", PageUrl::parse_back(next));
-    to(&outcome.flash.on(back, outcome.n, outcome.skipped));
-}

@@ -15,7 +15,7 @@ pub fn Table(
     children: Children,
 ) -> impl IntoView {
     view! {
-        <div class="wide" role="region" aria-label=label tabindex="0">
+        <div class="wide" role="region" aria-label=format!("{label}, table") tabindex="0">
             <table class="table">
                 <thead>
                     <tr>{head.run()}</tr>

@@ -44,7 +44,7 @@ pub fn Tile(
                 {label}
             </span>
             <span class="figure type-figure">
-                {move || figure.get()} <small>{move || unit.get()}</small>
+                {move || figure.get()} " " <small>{move || unit.get()}</small>
             </span>
             <span class=move || match delta.with(|d| d.is_good) {
                 Some(true) => "delta good",

@@ -120,6 +120,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             }
         >
             <LiveBadge as_of=as_of />
+            <Segmented label="Time window" segments=segments />
             <Actions integration=to_steer may_configure=rights.0 />
         </PageHead>
         <div class="stack">
@@ -153,22 +154,19 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             <div class="detail">
                 <div class="stack">
                     <ThroughputChart throughput=chart window=window />
-                    <div class="flex justify-end">
-                        <Segmented label="Time window" segments=segments />
-                    </div>
                     <RecentJobs id=id jobs=jobs as_of=as_of />
-                </div>
-                <div class="stack">
-                    <Card title="Retry pyramid" sub="waiting, by attempts made">
-                        <RetryPyramid steps=pyramid dead=dead filter=format!("integration_id={id}") />
-                    </Card>
-                    <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
                     {rights.0.then(|| view! {
                         <Card title="Edit limits" sub="hold from the next request on">
                             <LimitsForm integration=integration.clone() back=here.clone() />
                         </Card>
                     })}
+                </div>
+                <div class="stack">
+                    <Card title="Retry pyramid" sub="waiting, by attempts made">
+                        <RetryPyramid steps=pyramid dead=dead filter=format!("integration_id={id}") />
+                    </Card>
                     <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
+                    <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
                 </div>
             </div>
         </div>

@@ -32,7 +32,7 @@ pub fn LimitsForm(
     let hidden = HiddenFields::default().with("id", integration.id.to_string()).with("back", back);
     view! {
         <PostForm action=edit hidden=hidden class="grid gap-3 px-4 pt-2.5 pb-4">
-            <div class="grid grid-cols-2 gap-3">
+            <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
                 <TextField
                     name="limits[requests]"
                     label="Requests"
