@@ -48,8 +48,9 @@ impl Service for LeaseRecovery {
         let lost = jobs::lose_of_dead_workers(&mut transaction, CLAIM_BATCHES).await?;
         transaction.commit().await?;
         if lost == Lost::default() {
+            let forgotten = workers::forget_claims(pool, term).await?;
             workers::remove_dead(pool, term).await?;
-            return Ok(false);
+            return Ok(forgotten == workers::CLAIMS);
         }
         tracing::warn!(
             given_back = lost.given_back,

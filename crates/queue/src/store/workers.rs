@@ -67,3 +67,36 @@ pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     .await?;
     Ok(removed.rows_affected())
 }
+
+/// Claim batches looked at by one [`forget_claims`].
+pub const CLAIMS: u64 = 500;
+
+/// Removes claim batches of which the worker holds no job any more; answers how many. A worker deletes its own as they end; this is
+/// for those it could not.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn forget_claims(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    // A batch and its jobs are claimed by one statement, so that a batch without a job of its worker has ended for good.
+    let forgotten = sqlx::query!(
+        r#"
+        with oldest as materialized (
+            select id, worker_id, job_ids from headgate.claim_batches
+            where claimed_at < clock_timestamp() - interval '1 minute' and (select headgate.is_leader($1, $2))
+            order by claimed_at
+            limit $3
+        )
+        delete from headgate.claim_batches b using oldest o
+        where b.id = o.id and not exists (
+            select 1 from unnest(o.job_ids) u (id) join headgate.jobs j on j.id = u.id
+            where j.status = 1 and j.worker_id = o.worker_id
+        )
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CLAIMS.cast_signed(),
+    )
+    .execute(pool)
+    .await?;
+    Ok(forgotten.rows_affected())
+}

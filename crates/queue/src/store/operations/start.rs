@@ -4,7 +4,6 @@ use super::{apply::Tally, selection::Selection};
 use crate::error::QueueError;
 use model::{
     actor::Actor,
-    filter::JobFilter,
     id::{AppId, OperationId},
     operation::{BulkOutcome, BulkSubject, DryRun, NewBulk},
     text,
@@ -46,7 +45,7 @@ pub async fn start(
         ids.dedup();
         ids
     });
-    let filter = new.filter.unwrap_or_else(JobFilter::default);
+    let filter = new.filter.unwrap_or_default();
     let selection = Selection { subject, action: new.action, scope: actor.scope(), ids, filter };
     let found = selection.find(pool).await?;
 

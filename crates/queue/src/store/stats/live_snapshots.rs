@@ -90,11 +90,14 @@ pub async fn minutes(pool: &PgPool) -> Result<Vec<(DateTime<Utc>, Totals)>, Queu
     Ok(rows.into_iter().map(|row| (row.at, row.totals.0)).collect())
 }
 
-/// One integration's ETA as the sampler last saw it; none when it saw none, or when nothing was sampled for ten seconds.
+/// One integration's ETA as the sampler last saw it; none when it saw no such integration, or sampled nothing for ten seconds.
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn eta_seconds(pool: &PgPool, integration_id: IntegrationId) -> Result<Option<i64>, QueueError> {
+pub async fn eta_seconds(
+    pool: &PgPool,
+    integration_id: IntegrationId,
+) -> Result<Option<Option<i64>>, QueueError> {
     let eta = sqlx::query_scalar!(
         r#"
         select jsonb_path_query_first(
@@ -109,6 +112,6 @@ pub async fn eta_seconds(pool: &PgPool, integration_id: IntegrationId) -> Result
     )
     .fetch_optional(pool)
     .await?;
-    // JSON null reads as the text "null": no number either.
-    Ok(eta.flatten().and_then(|eta| eta.parse().ok()))
+    // JSON null reads as the text "null": seen, and no answer.
+    Ok(eta.flatten().map(|eta| eta.parse().ok()))
 }

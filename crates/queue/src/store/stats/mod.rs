@@ -14,5 +14,5 @@ mod throughput;
 pub use counts::{LaneCounts, all_counts, counts};
 pub use eta::{Levels, Pace, eta_seconds};
 pub use recount::{Drift, drift};
-pub use snapshot::{integrations, snapshot, snapshot_with};
+pub use snapshot::{gauge, integrations, snapshot, snapshot_with};
 pub use throughput::throughput;

@@ -3,10 +3,12 @@
 use super::{
     LaneCounts,
     eta::{Levels, Pace, eta_seconds},
+    live_snapshots,
 };
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::{
+    actor::Scope,
     id::{AppId, IntegrationId},
     integration::IntegrationState,
     rate_limit::RateLimitUse,
@@ -29,7 +31,7 @@ pub async fn snapshot(pool: &PgPool) -> Result<Snapshot, QueueError> {
 /// # Errors
 /// When the database cannot be asked.
 pub async fn snapshot_with(pool: &PgPool, levels: &mut Levels) -> Result<Snapshot, QueueError> {
-    let lanes = read(pool).await?;
+    let lanes = read(pool, None).await?;
     let workers = sqlx::query!(
         r#"
         select statement_timestamp() as "at!",
@@ -73,6 +75,31 @@ pub async fn integrations(pool: &PgPool) -> Result<Vec<IntegrationGauge>, QueueE
     Ok(snapshot(pool).await?.integrations)
 }
 
+/// One integration's gauges at the call: a change already answered is in them. The ETA is the sampler's, who knows what was left
+/// before; without one it is taken from what ended in the last minute.
+///
+/// # Errors
+/// `NotFound` when the scope has no such integration.
+pub async fn gauge(
+    pool: &PgPool,
+    scope: Scope,
+    integration_id: IntegrationId,
+) -> Result<IntegrationGauge, QueueError> {
+    let lane = read(pool, Some(integration_id)).await?.pop().ok_or(QueueError::NotFound)?;
+    if !scope.contains(lane.gauge.app_id) {
+        return Err(QueueError::NotFound);
+    }
+    let is_idle = lane.counts.outstanding() == 0;
+    let sampled = if is_idle { None } else { live_snapshots::eta_seconds(pool, integration_id).await? };
+    let gauge = lane.into_gauge(None);
+    Ok(match sampled {
+        // Sampled before what is left now was there.
+        Some(Some(0)) => IntegrationGauge { eta_seconds: None, ..gauge },
+        Some(eta_seconds) => IntegrationGauge { eta_seconds, ..gauge },
+        None => gauge,
+    })
+}
+
 /// A lane as read: its gauge without the ETA, and what that is made of.
 struct Lane {
     at: DateTime<Utc>,
@@ -97,8 +124,10 @@ impl Lane {
     }
 }
 
-async fn read(pool: &PgPool) -> Result<Vec<Lane>, QueueError> {
-    let rows = sqlx::query_file!("src/store/stats/snapshot.sql").fetch_all(pool).await?;
+async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, QueueError> {
+    let rows = sqlx::query_file!("src/store/stats/snapshot.sql", only as Option<IntegrationId>)
+        .fetch_all(pool)
+        .await?;
     rows.into_iter()
         .map(|row| {
             let mut counts = LaneCounts::default();

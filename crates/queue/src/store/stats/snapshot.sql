@@ -1,3 +1,4 @@
+-- Every integration's gauges, or one's: kept counters with their unfolded deltas, the last minute, the tightest limit, the marks.
 with counted as materialized (
     select integration_id, status, attempt, sum(n)::bigint as n
     from (
@@ -5,6 +6,7 @@ with counted as materialized (
         union all
         select integration_id, status, attempt, n from headgate.job_count_deltas
     ) kept
+    where $1::uuid is null or integration_id = $1
     group by integration_id, status, attempt
     having sum(n) <> 0
 ), standing as materialized (
@@ -17,11 +19,11 @@ with counted as materialized (
     select integration_id, completed + unchanged as delivered, retried + dead as failed, completed + unchanged + dead + cancelled as ended,
         least(1.0, extract(epoch from bucket_at + interval '70 seconds' - statement_timestamp()) / 10.0) as share
     from headgate.throughput
-    where step_seconds = 10 and bucket_at > statement_timestamp() - interval '70 seconds'
+    where step_seconds = 10 and bucket_at > statement_timestamp() - interval '70 seconds' and ($1::uuid is null or integration_id = $1)
     union all
     select integration_id, completed + unchanged, retried + dead, completed + unchanged + dead + cancelled, 1.0
     from headgate.throughput_deltas
-    where at > statement_timestamp() - interval '60 seconds'
+    where at > statement_timestamp() - interval '60 seconds' and ($1::uuid is null or integration_id = $1)
 ), paces as materialized (
     select integration_id, round(sum(delivered * share))::bigint as delivered, round(sum(failed * share))::bigint as failed,
         round(sum(ended * share))::bigint as ended
@@ -53,4 +55,5 @@ left join lateral (
     order by r.emission_us desc, r.key
     limit 1
 ) t on true
+where $1::uuid is null or i.id = $1
 order by i.id

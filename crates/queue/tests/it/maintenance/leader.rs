@@ -36,7 +36,7 @@ async fn a_lease_that_ended_is_not_renewed_even_when_nobody_took_it(pool: PgPool
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_lease_given_back_is_free_at_once(pool: PgPool) {
     let first = lead(&pool).await;
-    leader::release(&mut *pool.acquire().await.unwrap(), first).await.unwrap();
+    leader::release(&mut pool.acquire().await.unwrap(), first).await.unwrap();
     assert_eq!(lead(&pool).await.number, first.number + 1);
 }
 

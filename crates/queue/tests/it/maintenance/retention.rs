@@ -56,6 +56,26 @@ async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
     assert_eq!(world.number("select sum(pid) from headgate.workers").await, 7);
     let live = workers::list(&pool).await.unwrap();
     assert_eq!(live.iter().map(|worker| (worker.pid, worker.is_leader)).collect::<Vec<_>>(), [(1, false)]);
-    let drained = workers::drain(&mut *pool.acquire().await.unwrap(), live[0].id).await.unwrap();
+    let drained = workers::drain(&mut pool.acquire().await.unwrap(), live[0].id).await.unwrap();
     assert!(drained.is_draining);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn claims_whose_jobs_have_all_ended_are_forgotten(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.processing(world.lane, 1).await;
+    world
+        .run(
+            "insert into headgate.claim_batches (id, worker_id, job_ids, claimed_at)
+            select gen_random_uuid(), worker_id, array[id, gen_random_uuid()], now() - interval '1 hour' from headgate.jobs
+            union all
+            select gen_random_uuid(), gen_random_uuid(), array[id], now() - interval '1 hour' from headgate.jobs
+            union all
+            select gen_random_uuid(), gen_random_uuid(), array[id], now() from headgate.jobs",
+        )
+        .await;
+    assert_eq!(workers::forget_claims(&pool, term).await.unwrap(), 1);
+    assert_eq!(workers::forget_claims(&pool, term).await.unwrap(), 0);
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);
 }

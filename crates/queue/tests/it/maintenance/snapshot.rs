@@ -1,8 +1,15 @@
 //! The snapshot says what is there, without counting it.
 
 use super::world::{World, lead};
-use model::{rate_limit::RateLimitUse, stats::Totals};
-use queue::store::stats::{self, Drift, fold, live_snapshots, rollup};
+use model::{
+    actor::Scope,
+    rate_limit::RateLimitUse,
+    stats::{IntegrationGauge, Totals},
+};
+use queue::{
+    QueueError,
+    store::stats::{self, Drift, fold, live_snapshots, rollup},
+};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -88,9 +95,14 @@ async fn the_sampled_eta_is_read_by_integration_while_it_is_fresh(pool: PgPool) 
     assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), None);
     let snapshot = stats::snapshot(&pool).await.unwrap();
     assert!(live_snapshots::write(&pool, term, &snapshot).await.unwrap());
-    assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), Some(30));
+    assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), Some(Some(30)));
+    let gauge = || stats::gauge(&pool, Scope::App(world.app), world.lane);
+    assert_eq!(gauge().await.unwrap().eta_seconds, Some(30));
+    world.run("update headgate.live_snapshots set body = jsonb_set(body, '{integrations,0,eta_seconds}', 'null')").await;
+    assert_eq!(gauge().await.unwrap().eta_seconds, None);
     world.run("update headgate.live_snapshots set at = at - interval '20 seconds'").await;
     assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), None);
+    assert_eq!(gauge().await.unwrap().eta_seconds, Some(30));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -125,4 +137,35 @@ async fn snapshots_of_an_hour_are_kept_and_thinned_after_a_minute(pool: PgPool) 
             .await
             >= 55
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_integrations_gauges_are_those_of_the_snapshot_and_its_apps_alone(pool: PgPool) {
+    let (world, foreign) = (World::new(&pool).await, World::new(&pool).await);
+    world.pending(world.lane, 3, 20).await;
+    world.to_be_retried(world.lane, 2, 2).await;
+    world.finished(world.lane, 30, 2, 5).await;
+    foreign.pending(foreign.lane, 9, 0).await;
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    let sampled = snapshot.integrations.into_iter().find(|gauge| gauge.integration_id == world.lane).unwrap();
+    let gauge = stats::gauge(&pool, Scope::App(world.app), world.lane).await.unwrap();
+    assert_eq!(
+        gauge,
+        IntegrationGauge { oldest_pending_age_seconds: gauge.oldest_pending_age_seconds, ..sampled }
+    );
+    let refused = stats::gauge(&pool, Scope::App(foreign.app), world.lane).await;
+    assert!(matches!(refused, Err(QueueError::NotFound)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_paused_has_no_eta_unless_nothing_is_left(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let eta = || async { stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap().eta_seconds };
+    world.finished(world.lane, 60, 0, 5).await;
+    world.run("update headgate.integrations set state = 'paused'").await;
+    assert_eq!(eta().await, Some(0));
+    world.pending(world.lane, 3, 0).await;
+    assert_eq!(eta().await, None);
+    world.run("update headgate.integrations set state = 'active'").await;
+    assert_eq!(eta().await, Some(3));
 }

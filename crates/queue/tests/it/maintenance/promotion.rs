@@ -1,0 +1,29 @@
+//! Due jobs become claimable, and no others.
+
+use super::world::{World, lead, take_over};
+use queue::{
+    maintenance::{Promote, Service as _},
+    store::promotion,
+};
+use sqlx::PgPool;
+use std::time::Duration;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn due_jobs_are_moved_and_the_next_is_waited_for(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let old = lead(&pool).await;
+    let term = take_over(&pool).await;
+    world.to_be_retried(world.lane, 3, 1).await;
+    world.run("update headgate.waiting set due_at = now() - interval '1 second' where job_id <> (select max(job_id::text)::uuid from headgate.waiting)").await;
+    assert_eq!(promotion::promote_due(&pool, old, 10).await.unwrap().count, 0);
+    assert_eq!(promotion::promote_due(&pool, term, 1).await.unwrap().count, 1);
+    let promote = Promote::default();
+    assert!(!promote.run_once(&pool, term).await.unwrap());
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
+    assert_eq!(world.number("select count(*) from headgate.waiting").await, 1);
+    // In a minute: looked at again in a second.
+    assert_eq!(promote.interval(), Duration::from_secs(1));
+    world.run("update headgate.waiting set due_at = clock_timestamp() + interval '10 milliseconds'").await;
+    promote.run_once(&pool, term).await.unwrap();
+    assert_eq!(promote.interval(), Duration::from_millis(250));
+}
