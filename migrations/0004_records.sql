@@ -6,6 +6,8 @@ create table headgate.records (
     record_id text not null,
     version bigint not null default 1,
     attributes jsonb not null,
+    -- Length of the attributes as JSON text: what a request may read at once is bounded by it.
+    attribute_bytes int not null,
     -- A deleted record stays as a tombstone until every integration has been told.
     deleted_at timestamptz,
     created_at timestamptz not null default clock_timestamp(),
@@ -23,6 +25,17 @@ create table headgate.sent_records (
     version bigint not null,
     attributes jsonb not null,
     sent_at timestamptz not null default clock_timestamp(),
+    primary key (integration_id, record_type, record_id)
+) with (fillfactor = 80);
+
+-- What an integration may have taken in although it never said so (no answer, a broken connection, 5xx). Without this a record that
+-- changes back to what was last accepted would look as if there were nothing to tell. Gone with the next accepted request.
+create table headgate.unsure_records (
+    integration_id uuid not null references headgate.integrations (id) on delete cascade,
+    record_type text not null,
+    record_id text not null,
+    -- The attributes told; null: all of them, or a deletion.
+    attributes text[],
     primary key (integration_id, record_type, record_id)
 ) with (fillfactor = 80);
 
@@ -53,6 +66,8 @@ create table headgate.resyncs (
     cursor_type text,
     cursor_id text,
     is_enumerated boolean not null default false,
+    -- Cancelled, and waiting jobs of it are still to be called off.
+    is_calling_off boolean not null default false,
     requested_by text not null,
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
@@ -63,4 +78,4 @@ create table headgate.resyncs (
 );
 create index resyncs_by_integration on headgate.resyncs (integration_id, id);
 create index resyncs_by_app on headgate.resyncs (app_id, id);
-create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null;
+create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null or is_calling_off;

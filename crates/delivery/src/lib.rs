@@ -1,1 +1,30 @@
-//! delivery
+//! Integrations: what is sent, where, and whether it may be.
+//!
+//! [`Delivery`] is the door: it accepts events into the catalog and makes jobs of them ([`catalog`]), keeps apps, integrations and their
+//! secrets, starts re-syncs, and gives the queue its handler, which computes the difference to what an external system last accepted
+//! and sends it ([`connector`]). It knows no routes and no views.
+#![deny(missing_docs)]
+
+mod apps;
+mod catalog;
+mod config;
+mod connector;
+mod delivery;
+mod error;
+pub mod http;
+mod integrations;
+mod jobs;
+mod record_page;
+mod resync;
+pub mod secrets;
+mod status;
+mod store;
+
+pub use config::DeliveryConfig;
+pub use delivery::Delivery;
+pub use error::DeliveryError;
+pub use http::target_guard::TargetGuard;
+pub use integrations::{CancelJobs, TestReport};
+pub use record_page::{RecordCursor, RecordPageRequest};
+pub use secrets::{MasterKey, Secret};
+pub use store::{integrations::IntegrationFilter, records::RecordFilter, sent::SentFilter};

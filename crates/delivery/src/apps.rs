@@ -1,0 +1,96 @@
+//! Apps: made with their built-in integration, changed, deleted.
+
+use model::{
+    actor::Scope,
+    app::{App, AppChanges, NewApp, slug_of},
+    id::{AppId, IntegrationId},
+    page::{Page, PageRequest},
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{CancelJobs, Delivery, DeliveryError, integrations, store};
+
+/// Tries `name`, `name-2` … this often before a random ending is taken.
+const NUMBERED_SLUGS: u32 = 5;
+
+impl Delivery {
+    /// Makes an app, and with it the external integration `workers` for jobs that name none.
+    ///
+    /// # Errors
+    /// Every fault of the input; `slug_taken`.
+    pub async fn create_app(&self, conn: &mut PgConnection, new: NewApp) -> Result<App, DeliveryError> {
+        new.check()?;
+        let app = match &new.slug {
+            Some(slug) => store::apps::insert(conn, AppId::generate(), &new.name, slug)
+                .await?
+                .ok_or_else(store::apps::slug_taken)?,
+            None => insert_with_free_slug(conn, &new.name).await?,
+        };
+        integrations::create_built_in(self, conn, app.id).await?;
+        Ok(app)
+    }
+
+    /// # Errors
+    /// When there is none in the scope.
+    pub async fn app(&self, scope: Scope, id: AppId) -> Result<App, DeliveryError> {
+        store::apps::get(&self.pool, scope, id).await
+    }
+
+    /// Newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be asked.
+    pub async fn apps(&self, scope: Scope, page: PageRequest) -> Result<Page<App>, DeliveryError> {
+        store::apps::list(&self.pool, scope, page).await
+    }
+
+    /// # Errors
+    /// Every fault of the input; `slug_taken`; no such app in the scope.
+    pub async fn update_app(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: AppId,
+        changes: AppChanges,
+    ) -> Result<App, DeliveryError> {
+        changes.check()?;
+        store::apps::update(conn, scope, id, changes.name.as_deref(), changes.slug.as_deref()).await
+    }
+
+    /// Deletes an app with everything it has.
+    ///
+    /// # Errors
+    /// `live_jobs` when jobs are on their way and are not to be called off.
+    pub async fn delete_app(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: AppId,
+        cancel: CancelJobs,
+    ) -> Result<(), DeliveryError> {
+        let ids = store::apps::lock_for_deletion(conn, scope, id).await?;
+        integrations::call_off_jobs(conn, &ids, cancel).await?;
+        for integration in ids {
+            integrations::remove(conn, id, IntegrationId(integration), None).await?;
+        }
+        store::apps::delete(conn, id).await
+    }
+}
+
+async fn insert_with_free_slug(conn: &mut PgConnection, name: &str) -> Result<App, DeliveryError> {
+    let mut base = slug_of(name);
+    if base.is_empty() {
+        "app".clone_into(&mut base);
+    }
+    for n in 1..=NUMBERED_SLUGS {
+        let slug = if n == 1 { base.clone() } else { format!("{base}-{n}") };
+        if let Some(app) = store::apps::insert(conn, AppId::generate(), name, &slug).await? {
+            return Ok(app);
+        }
+    }
+    let ending = Uuid::now_v7().simple().to_string();
+    store::apps::insert(conn, AppId::generate(), name, &format!("{base}-{}", &ending[20..]))
+        .await?
+        .ok_or_else(store::apps::slug_taken)
+}

@@ -1,0 +1,10 @@
+//! Accepting events: records are written, interested integrations found and jobs made in one transaction, all or nothing.
+//!
+//! The statements are few and set-based: records are held in key order, read in portions of bounded size, changed in memory by
+//! [`fold`] (so that several events of one record behave as if they had come one by one), written back together, and one job per
+//! changing event and interested integration is handed to the queue, which folds them.
+
+mod accept;
+mod fold;
+pub(crate) mod key;
+mod numbers;

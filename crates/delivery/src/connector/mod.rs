@@ -1,0 +1,19 @@
+//! What is sent for a job, and what its answer means.
+//!
+//! One attempt is a pipeline: read ([`crate::store::material`]), decide what there is to tell ([`telling`]), put it into a request of the
+//! integration's type ([`webhook`], [`rest`], [`bundle`]), wait for a slot, seal it with headers and signature ([`seal`]), send, judge. Delivery
+//! is at least once: a receiver may see a request again, with the same `webhook-id`.
+
+mod bundle;
+mod draft;
+mod handler;
+mod outcome;
+mod receipt;
+mod rest;
+mod seal;
+mod telling;
+mod webhook;
+
+pub(crate) use draft::Draft;
+pub(crate) use handler::DeliveryHandler;
+pub(crate) use seal::Seal;

@@ -1,0 +1,96 @@
+//! What an answer, or the lack of one, means for the job.
+
+use model::{
+    record::Attributes,
+    rules::verdict::{self, Verdict, judge},
+    text::{EXCERPT_CHARS, sanitise},
+};
+use queue::worker::{Failure, Response};
+
+use super::telling::Telling;
+use crate::http::{client::Answer, failure::SendFailure};
+
+/// Characters of an answer's body that stand in the error message.
+const MESSAGE_EXCERPT_CHARS: usize = 200;
+
+/// An attempt, judged.
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    pub(super) message: String,
+    pub(super) response: Option<Response>,
+    /// Whether the other side may have taken in the request although it did not say so.
+    pub(super) may_have_arrived: bool,
+}
+
+/// Judges what came of sending. `now` is the database's time.
+pub(super) fn judge_result(
+    result: Result<Answer, SendFailure>,
+    telling: Option<&Telling>,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Judged {
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(failure) => {
+            return Judged {
+                verdict: judge(&failure.answer(), now),
+                message: failure.to_string(),
+                response: None,
+                may_have_arrived: failure.may_have_arrived(),
+            };
+        }
+    };
+    let asked = verdict::Answer::Response { status: answer.status, retry_after: answer.retry_after };
+    let mut verdict = judge(&asked, now);
+    // An earlier attempt of this deletion may have arrived: that there is no such resource says that it did.
+    if answer.status == 404 && matches!(telling, Some(Telling::Deletion { is_unsure: true })) {
+        verdict = Verdict::Completed;
+    }
+    Judged {
+        verdict,
+        message: message(answer.status, &answer.excerpt),
+        response: Some(Response {
+            status: answer.status,
+            excerpt: answer.excerpt,
+            duration: answer.duration,
+        }),
+        may_have_arrived: answer.status == 408 || answer.status >= 500,
+    }
+}
+
+impl Judged {
+    /// As the queue takes a failed attempt.
+    pub(super) fn into_failure(self, body: &[u8]) -> Failure {
+        Failure {
+            verdict: self.verdict,
+            message: sanitise(&self.message, EXCERPT_CHARS),
+            response: self.response,
+            sent_body: serde_json::from_slice(body).ok(),
+        }
+    }
+}
+
+fn message(status: u16, excerpt: &str) -> String {
+    let reason = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let answered =
+        reason.map_or_else(|| format!("answered {status}"), |reason| format!("answered {status} {reason}"));
+    match excerpt.trim() {
+        "" => answered,
+        excerpt => format!("{answered}: {}", sanitise(excerpt, MESSAGE_EXCERPT_CHARS)),
+    }
+}
+
+/// The attributes an attempt told; none: all of them, or a deletion.
+pub(super) fn told_attributes(
+    telling: &Telling,
+    sends_whole: bool,
+    accepted: Option<&Attributes>,
+) -> Option<Vec<String>> {
+    match telling {
+        // Sent whole, what it had besides is gone too.
+        Telling::Difference { .. } if sends_whole || accepted.is_none() => None,
+        Telling::Difference { changes, .. } => {
+            Some(changes.set.keys().chain(&changes.unset).cloned().collect())
+        }
+        Telling::Nothing | Telling::Whole | Telling::Deletion { .. } => None,
+    }
+}

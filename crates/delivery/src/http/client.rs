@@ -1,0 +1,152 @@
+//! The one way out: a client that goes where the target guard lets it and reads no more of an answer than is kept.
+//!
+//! Redirects are not followed, a proxy of the environment is not used (it would resolve names elsewhere), nothing is decompressed, no
+//! cookie is kept. Connections are kept alive and pinned to addresses that were judged when they were opened. One deadline covers
+//! resolving, connecting, TLS, headers and body, because a slow drip resets every idle time-out.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use model::text::{EXCERPT_CHARS, sanitise_bytes};
+use reqwest::{
+    Method,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{HeaderMap, RETRY_AFTER},
+    redirect::Policy,
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    failure::SendFailure,
+    target_guard::{self, TargetGuard, Transport},
+};
+
+/// The most that is read of an answer; after that the connection is dropped.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// The most an answer's headers may take (HTTP/2; HTTP/1 has hyper's own caps: 100 headers, about 400 kB).
+const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// Longest wait for a connection, below the attempt's own deadline.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Kept connections are given up before most servers give them up.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+const IDLE_PER_HOST: usize = 32;
+
+/// One request, ready to go: the body is the very bytes that were signed.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// POST, PUT, PATCH or DELETE.
+    pub method: Method,
+    /// Where to.
+    pub url: String,
+    /// Every header but those of the connection.
+    pub headers: HeaderMap,
+    /// What was signed.
+    pub body: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its status code.
+    pub status: u16,
+    /// `Retry-After`, as it was written.
+    pub retry_after: Option<String>,
+    /// The beginning of its body, made safe.
+    pub excerpt: String,
+    /// From the beginning of the attempt to the end of what was read.
+    pub duration: Duration,
+}
+
+/// Sends requests.
+#[derive(Clone)]
+pub struct Client {
+    guard: TargetGuard,
+    tls: reqwest::Client,
+    plain: reqwest::Client,
+}
+
+impl Client {
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub fn new(guard: TargetGuard, user_agent: &str) -> Result<Self, reqwest::Error> {
+        let build = |transport| {
+            reqwest::Client::builder()
+                .dns_resolver(Arc::new(GuardedResolver { guard: guard.clone(), transport }))
+                .https_only(transport == Transport::Tls)
+                .redirect(Policy::none())
+                .no_proxy()
+                .referer(false)
+                .user_agent(user_agent)
+                .connect_timeout(CONNECT_TIMEOUT)
+                .pool_idle_timeout(IDLE_TIMEOUT)
+                .pool_max_idle_per_host(IDLE_PER_HOST)
+                .http2_max_header_list_size(MAX_HEADER_BYTES)
+                .build()
+        };
+        Ok(Self { tls: build(Transport::Tls)?, plain: build(Transport::Plain)?, guard })
+    }
+
+    /// Where requests may go.
+    #[must_use]
+    pub fn guard(&self) -> &TargetGuard {
+        &self.guard
+    }
+
+    /// Sends one request and reads the beginning of its answer, all before `within` has passed.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn send(&self, request: Request, within: Duration) -> Result<Answer, SendFailure> {
+        let begun = Instant::now();
+        let deadline = begun + within;
+        let url = target_guard::parse(&request.url).map_err(|_| SendFailure::Refused)?;
+        let client = match self.guard.judge_url(&url) {
+            Ok(Transport::Tls) => &self.tls,
+            Ok(Transport::Plain) => &self.plain,
+            Err(target_guard::Refused) => return Err(SendFailure::Refused),
+        };
+        let sent = client.request(request.method, url).headers(request.headers).body(request.body).send();
+        let response = match timeout_at(deadline, sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(SendFailure::of(&error)),
+            Err(_) => return Err(SendFailure::NoAnswer { within }),
+        };
+        let status = response.status().as_u16();
+        let retry_after =
+            response.headers().get(RETRY_AFTER).map(|value| sanitise_bytes(value.as_bytes(), 100));
+        let excerpt = read_excerpt(response, deadline).await;
+        Ok(Answer { status, retry_after, excerpt, duration: begun.elapsed() })
+    }
+}
+
+/// The beginning of the body. The status line has already said what became of the request, so a body that breaks off or does not end
+/// changes nothing: what came is kept, and the connection is dropped.
+async fn read_excerpt(mut response: reqwest::Response, deadline: Instant) -> String {
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
+        let room = MAX_BODY_BYTES - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if body.len() == MAX_BODY_BYTES {
+            break;
+        }
+    }
+    sanitise_bytes(&body, EXCERPT_CHARS)
+}
+
+/// Resolves a name once and hands over its addresses only when the guard admits them; the connection goes to exactly those.
+struct GuardedResolver {
+    guard: TargetGuard,
+    transport: Transport,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (guard, transport) = (self.guard.clone(), self.transport);
+        Box::pin(async move {
+            // Port 0 is replaced by the URL's.
+            let resolved: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let admitted = guard.admit(name.as_str(), resolved, transport)?;
+            let addresses: Addrs = Box::new(admitted.into_iter());
+            Ok(addresses)
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Why no answer came, in words for people.
+
+use std::{error::Error, io, time::Duration};
+
+use model::{rules::verdict, text::sanitise};
+
+use super::target_guard::Refused;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendFailure {
+    /// The address may not be reached.
+    #[error("{}", Refused)]
+    Refused,
+    /// Nobody to talk to: the name, the connection or the TLS handshake failed. The request was not sent.
+    #[error("{0}")]
+    NotConnected(String),
+    /// No connection in time. The request was not sent.
+    #[error("no connection within the time allowed")]
+    ConnectTimedOut,
+    /// The connection broke after the request may have arrived.
+    #[error("the connection broke before an answer came: {0}")]
+    Broken(String),
+    /// The time was over before an answer came.
+    #[error("no answer within {}", words(*.within))]
+    NoAnswer {
+        /// How long the attempt could take.
+        within: Duration,
+    },
+}
+
+impl SendFailure {
+    /// As the rules judge it.
+    #[must_use]
+    pub fn answer(&self) -> verdict::Answer {
+        match self {
+            Self::Refused => verdict::Answer::Forbidden,
+            Self::ConnectTimedOut | Self::NoAnswer { .. } => verdict::Answer::TimedOut,
+            Self::NotConnected(_) | Self::Broken(_) => verdict::Answer::ConnectionFailed,
+        }
+    }
+
+    /// Whether the other side may have taken in the request all the same.
+    #[must_use]
+    pub fn may_have_arrived(&self) -> bool {
+        matches!(self, Self::Broken(_) | Self::NoAnswer { .. })
+    }
+
+    pub(super) fn of(error: &reqwest::Error) -> Self {
+        let causes = || {
+            let outermost: &(dyn Error + 'static) = error;
+            std::iter::successors(Some(outermost), |cause: &&(dyn Error + 'static)| (*cause).source())
+        };
+        if causes().any(|cause| cause.is::<Refused>()) {
+            return Self::Refused;
+        }
+        if error.is_connect() && error.is_timeout() {
+            return Self::ConnectTimedOut;
+        }
+        // The innermost cause says what happened; the outer ones say where in the library.
+        let innermost = causes().last().map_or_else(String::new, ToString::to_string);
+        let innermost = sanitise(&innermost, 300);
+        let io_kind =
+            causes().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).last();
+        if !error.is_connect() {
+            return Self::Broken(innermost);
+        }
+        let is_dns = causes().any(|cause| cause.to_string().contains("dns error"));
+        Self::NotConnected(match io_kind {
+            _ if is_dns => "the name could not be resolved".to_owned(),
+            Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+            Some(io::ErrorKind::ConnectionReset) => "connection reset while connecting".to_owned(),
+            Some(io::ErrorKind::HostUnreachable) => "the host cannot be reached".to_owned(),
+            Some(io::ErrorKind::NetworkUnreachable) => "the network cannot be reached".to_owned(),
+            Some(io::ErrorKind::UnexpectedEof) => {
+                "TLS: the connection was closed during the handshake".to_owned()
+            }
+            Some(io::ErrorKind::InvalidData) => format!("TLS: {innermost}"),
+            _ => format!("no connection: {innermost}"),
+        })
+    }
+}
+
+fn words(duration: Duration) -> String {
+    if duration < Duration::from_secs(1) || duration.subsec_millis() != 0 {
+        format!("{} ms", duration.as_millis())
+    } else {
+        format!("{} s", duration.as_secs())
+    }
+}

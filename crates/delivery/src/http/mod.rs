@@ -1,0 +1,7 @@
+//! Speaking HTTP to systems nobody vouches for: where a request may go, what is signed, what is read of the answer.
+
+pub mod client;
+pub mod failure;
+pub mod signature;
+pub mod target_guard;
+pub mod trace;

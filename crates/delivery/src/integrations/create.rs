@@ -1,0 +1,144 @@
+//! Making an integration.
+
+use chrono::{DateTime, Utc};
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationState, IntegrationType, IntegrationWithSecret, NewIntegration},
+    page::{Page, PageRequest},
+    problem::Faults,
+};
+use sqlx::PgConnection;
+use std::collections::BTreeMap;
+
+use super::{lane, secrets};
+use crate::{
+    Delivery, DeliveryError, IntegrationFilter,
+    http::signature::SigningSecret,
+    store::{self, integrations::Sealed},
+};
+
+const DEFAULT_MAX_CONCURRENCY: i32 = 50;
+/// The built-in integration's name.
+const WORKERS: &str = "workers";
+
+impl Delivery {
+    /// Makes an integration; its secret is shown this once. It starts empty until records change or a re-sync is asked for.
+    ///
+    /// # Errors
+    /// Every fault of the input, the address among them; an unknown app.
+    pub async fn create_integration(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        new: NewIntegration,
+    ) -> Result<IntegrationWithSecret, DeliveryError> {
+        let mut faults = new.check().err().unwrap_or_default();
+        self.judge_endpoint(new.endpoint_url.as_deref(), &mut faults).await;
+        faults.into_result()?;
+        if !scope.contains(new.app_id) || store::catalog::hold_apps(conn, &[new.app_id.0]).await?.is_empty() {
+            return Err(DeliveryError::not_found_at("app", "/app_id"));
+        }
+        let credentials = new.credentials.filter(|credentials| !credentials.is_empty());
+        let mut integration = Integration {
+            id: IntegrationId::generate(),
+            app_id: new.app_id,
+            name: new.name,
+            integration_type: new.integration_type,
+            is_built_in: false,
+            endpoint_url: new.endpoint_url,
+            state: IntegrationState::Active,
+            state_reason: None,
+            rate_limit: new.rate_limit,
+            rate_limit_key: new.rate_limit_key,
+            max_concurrency: new.max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY),
+            timeout_ms: new.timeout_ms,
+            max_attempts: new.max_attempts,
+            record_types: new.record_types,
+            headers: new.headers.unwrap_or_default(),
+            bundle_window_seconds: new.bundle_window_seconds,
+            has_credentials: credentials.is_some(),
+            metadata: new.metadata.unwrap_or_default(),
+            created_at: DateTime::<Utc>::UNIX_EPOCH,
+            updated_at: DateTime::<Utc>::UNIX_EPOCH,
+        };
+        insert(self, conn, &mut integration, credentials.as_ref()).await
+    }
+
+    /// # Errors
+    /// When there is none in the scope.
+    pub async fn integration(&self, scope: Scope, id: IntegrationId) -> Result<Integration, DeliveryError> {
+        store::integrations::get(&self.pool, scope, id).await
+    }
+
+    /// Newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be asked.
+    pub async fn integrations(
+        &self,
+        scope: Scope,
+        filter: IntegrationFilter,
+        page: PageRequest,
+    ) -> Result<Page<Integration>, DeliveryError> {
+        store::integrations::list(&self.pool, scope, filter, page).await
+    }
+
+    /// Adds a fault when an address is given that may not be reached.
+    pub(super) async fn judge_endpoint(&self, endpoint_url: Option<&str>, faults: &mut Faults) {
+        let Some(url) = endpoint_url else { return };
+        if let Err(refused) = self.client.guard().judge_endpoint(url).await {
+            faults.add("/endpoint_url", refused.to_string());
+        }
+    }
+}
+
+/// Every app's integration for jobs that name none: external workers take them.
+pub(crate) async fn create_built_in(
+    delivery: &Delivery,
+    conn: &mut PgConnection,
+    app_id: AppId,
+) -> Result<(), DeliveryError> {
+    let mut integration = Integration {
+        id: IntegrationId::generate(),
+        app_id,
+        name: WORKERS.to_owned(),
+        integration_type: IntegrationType::External,
+        is_built_in: true,
+        endpoint_url: None,
+        state: IntegrationState::Active,
+        state_reason: None,
+        rate_limit: None,
+        rate_limit_key: None,
+        max_concurrency: DEFAULT_MAX_CONCURRENCY,
+        timeout_ms: None,
+        max_attempts: None,
+        record_types: None,
+        headers: BTreeMap::new(),
+        bundle_window_seconds: None,
+        has_credentials: false,
+        metadata: serde_json::Map::new(),
+        created_at: DateTime::<Utc>::UNIX_EPOCH,
+        updated_at: DateTime::<Utc>::UNIX_EPOCH,
+    };
+    insert(delivery, conn, &mut integration, None).await.map(|_| ())
+}
+
+async fn insert(
+    delivery: &Delivery,
+    conn: &mut PgConnection,
+    integration: &mut Integration,
+    credentials: Option<&secrets::Credentials>,
+) -> Result<IntegrationWithSecret, DeliveryError> {
+    lane::agree_on_limits(conn, integration).await?;
+    let secret = SigningSecret::generate();
+    let signing_secret = secrets::seal_signing_secret(&delivery.key, integration.id, &secret)?;
+    let credentials = credentials
+        .map(|headers| secrets::seal_credentials(&delivery.key, integration.id, headers))
+        .transpose()?;
+    let sealed = Sealed { signing_secret: &signing_secret, credentials: credentials.as_deref() };
+    store::integrations::insert(conn, integration, sealed).await?;
+    lane::write(conn, integration).await?;
+    let integration = store::integrations::get(conn, Scope::AllApps, integration.id).await?;
+    Ok(IntegrationWithSecret { integration, signing_secret: secret.shown() })
+}

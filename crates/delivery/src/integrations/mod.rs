@@ -1,0 +1,16 @@
+//! Integrations: made, changed, paused, tested, deleted. The lane the claim reads is written in the same transaction.
+
+mod create;
+mod delete;
+mod lane;
+mod secrets;
+mod steer;
+mod test;
+mod update;
+
+pub(crate) use create::create_built_in;
+pub use delete::CancelJobs;
+pub(crate) use delete::{call_off_jobs, remove};
+pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};
+pub(crate) use steer::pause_because;
+pub use test::TestReport;

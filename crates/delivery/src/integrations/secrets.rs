@@ -1,0 +1,94 @@
+//! An integration's secrets: sealed for the row and column they stand in.
+
+use std::collections::BTreeMap;
+
+use model::{actor::Scope, id::IntegrationId, integration::IntegrationWithSecret};
+use sqlx::PgConnection;
+
+use crate::{
+    Delivery, DeliveryError, MasterKey, Secret,
+    http::signature::SigningSecret,
+    secrets::{Place, SealError},
+    store::{
+        self,
+        integrations::{Hold, SealedSecrets},
+    },
+};
+
+/// Headers that authenticate.
+pub(crate) type Credentials = BTreeMap<String, String>;
+
+fn place(id: IntegrationId, column: &'static str) -> Place {
+    Place { table: "integrations", row: id.0, column }
+}
+
+const SIGNING_SECRET: &str = "signing_secret_sealed";
+const PREVIOUS_SECRET: &str = "previous_secret_sealed";
+const CREDENTIALS: &str = "credentials_sealed";
+
+pub(super) fn seal_signing_secret(
+    key: &MasterKey,
+    id: IntegrationId,
+    secret: &SigningSecret,
+) -> Result<Vec<u8>, SealError> {
+    key.seal(place(id, SIGNING_SECRET), secret.as_bytes())
+}
+
+pub(super) fn seal_credentials(
+    key: &MasterKey,
+    id: IntegrationId,
+    headers: &Credentials,
+) -> Result<Vec<u8>, SealError> {
+    let json = serde_json::to_vec(headers).map_err(|_| SealError::NotSealed)?;
+    key.seal(place(id, CREDENTIALS), &json)
+}
+
+/// The secrets that sign now, newest first.
+pub(crate) fn open_signing_secrets(
+    key: &MasterKey,
+    id: IntegrationId,
+    sealed: &SealedSecrets,
+) -> Result<Vec<SigningSecret>, SealError> {
+    let current = key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;
+    let previous = sealed
+        .previous_secret
+        .as_ref()
+        .map(|sealed| key.open(place(id, PREVIOUS_SECRET), sealed))
+        .transpose()?;
+    Ok(std::iter::once(current).chain(previous).map(SigningSecret::from_bytes).collect())
+}
+
+pub(crate) fn open_credentials(
+    key: &MasterKey,
+    id: IntegrationId,
+    sealed: &SealedSecrets,
+) -> Result<Secret<Credentials>, SealError> {
+    let Some(sealed) = &sealed.credentials else { return Ok(Secret::new(Credentials::new())) };
+    let json = key.open(place(id, CREDENTIALS), sealed)?;
+    serde_json::from_slice(json.expose()).map(Secret::new).map_err(|_| SealError::Damaged)
+}
+
+impl Delivery {
+    /// A new signing secret, shown this once. The one before signs beside it for 24 hours, so that receivers can change over; a second
+    /// rotation within that time drops the oldest.
+    ///
+    /// # Errors
+    /// When there is no such integration in the scope, or the stored secret does not open.
+    pub async fn rotate_secret(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: IntegrationId,
+    ) -> Result<IntegrationWithSecret, DeliveryError> {
+        store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        let sealed = store::integrations::secrets(&mut *conn, id).await?;
+        // Sealed anew: a value opens in its own column alone.
+        let current = self.key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;
+        let previous = self.key.seal(place(id, PREVIOUS_SECRET), current.expose())?;
+        let secret = SigningSecret::generate();
+        let new = seal_signing_secret(&self.key, id, &secret)?;
+        store::integrations::rotate_secret(conn, id, &new, &previous).await?;
+        let integration = store::integrations::get(conn, scope, id).await?;
+        Ok(IntegrationWithSecret { integration, signing_secret: secret.shown() })
+    }
+}

@@ -1,0 +1,88 @@
+//! Pausing and resuming.
+
+use model::{
+    actor::Scope,
+    id::IntegrationId,
+    integration::{Integration, IntegrationState},
+    text::sanitise,
+};
+use sqlx::PgConnection;
+
+use crate::{
+    Delivery, DeliveryError,
+    store::{self, integrations::Hold},
+};
+
+/// Characters of a reason that are kept.
+const REASON_CHARS: usize = 500;
+
+impl Delivery {
+    /// Its jobs wait from now on and go on being collected; those that run already end. Paused again, it keeps the newer reason.
+    ///
+    /// # Errors
+    /// No such integration in the scope; `disabled` when it is switched off.
+    pub async fn pause_integration(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: IntegrationId,
+        reason: Option<&str>,
+    ) -> Result<Integration, DeliveryError> {
+        refuse_disabled(&store::integrations::hold(conn, scope, id, Hold::ForChange).await?)?;
+        pause(conn, id, reason).await?;
+        store::integrations::get(conn, scope, id).await
+    }
+
+    /// Its jobs run again: [`Self::wake`] after the commit.
+    ///
+    /// # Errors
+    /// No such integration in the scope; `disabled` when it is switched off.
+    pub async fn resume_integration(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: IntegrationId,
+    ) -> Result<Integration, DeliveryError> {
+        refuse_disabled(&store::integrations::hold(conn, scope, id, Hold::ForChange).await?)?;
+        store::integrations::set_state(conn, id, IntegrationState::Active, None).await?;
+        queue::store::lanes::set_open(conn, id, true).await?;
+        store::integrations::get(conn, scope, id).await
+    }
+}
+
+/// The external system itself asked for it (410). A disabled integration stays disabled.
+pub(crate) async fn pause_because(
+    delivery: &Delivery,
+    id: IntegrationId,
+    reason: &str,
+) -> Result<(), DeliveryError> {
+    let mut transaction = delivery.pool.begin().await?;
+    let integration =
+        store::integrations::hold(&mut transaction, Scope::AllApps, id, Hold::ForChange).await?;
+    if integration.state == IntegrationState::Active {
+        pause(&mut transaction, id, Some(reason)).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}
+
+async fn pause(
+    conn: &mut PgConnection,
+    id: IntegrationId,
+    reason: Option<&str>,
+) -> Result<(), DeliveryError> {
+    let reason = reason.map(|reason| sanitise(reason, REASON_CHARS));
+    store::integrations::set_state(conn, id, IntegrationState::Paused, reason.as_deref()).await?;
+    queue::store::lanes::set_open(conn, id, false).await?;
+    Ok(())
+}
+
+fn refuse_disabled(integration: &Integration) -> Result<(), DeliveryError> {
+    if integration.state == IntegrationState::Disabled {
+        return Err(DeliveryError::Conflict {
+            code: "disabled",
+            detail: "the integration is switched off: set its state to active first".to_owned(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! `POST /integrations/{id}/test`: one signed sample, and what came back.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use model::{
+    actor::Scope,
+    duration,
+    id::{IntegrationId, JobId},
+    integration::{Integration, IntegrationType},
+};
+use reqwest::Method;
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{open_credentials, open_signing_secrets};
+use crate::{
+    Delivery, DeliveryError,
+    connector::{Draft, Seal},
+    store,
+};
+
+/// What came back of a sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestReport {
+    /// The integration, as `POST …/test` answers it besides.
+    #[serde(skip)]
+    pub integration_id: IntegrationId,
+    /// Whether the answer was 2xx.
+    pub is_success: bool,
+    /// HTTP status of the answer, if one came.
+    pub response_status: Option<u16>,
+    /// The beginning of the answer, made safe.
+    pub response_excerpt: Option<String>,
+    /// Why no answer came, or what an answer other than 2xx means.
+    pub error: Option<String>,
+    /// From begin to end.
+    pub duration_ms: i64,
+    /// Sent with the sample, so that a receiver's check can be tried against it.
+    pub webhook_id: String,
+    /// Unix seconds.
+    pub webhook_timestamp: String,
+    /// One signature, or two while the secret rotates.
+    pub webhook_signature: String,
+    /// The very bytes that were signed.
+    pub body: String,
+}
+
+impl Delivery {
+    /// Sends `{"type": "headgate.test", …}`, signed as every request is, with the integration's headers and credentials. No job is made, no
+    /// limit is asked and nothing is recorded. A `rest` integration gets it as a POST to its address, and may well answer 404 or 405: it
+    /// was reached.
+    ///
+    /// # Errors
+    /// No such integration in the scope; `external` when there is no address to send to.
+    pub async fn test_integration(
+        &self,
+        scope: Scope,
+        id: IntegrationId,
+    ) -> Result<(Integration, TestReport), DeliveryError> {
+        let integration = store::integrations::get(&self.pool, scope, id).await?;
+        let Some(url) = integration.endpoint_url.clone() else {
+            return Err(DeliveryError::Conflict {
+                code: "external",
+                detail: "nothing is sent to an external integration: its workers fetch their jobs".to_owned(),
+            });
+        };
+        let sealed = store::integrations::secrets(&self.pool, id).await?;
+        let credentials = open_credentials(&self.key, id, &sealed)?;
+        let webhook_id = JobId::generate().to_string();
+        let sample = json!({
+            "id": webhook_id,
+            "type": "headgate.test",
+            "timestamp": Utc::now(),
+            "app_id": integration.app_id,
+            "integration_id": id,
+            "payload": {"message": "This is a test. It carries no data and asks for nothing but a 2xx answer."},
+        });
+        let body = if integration.integration_type == IntegrationType::Bundle {
+            json!({"items": [sample]})
+        } else {
+            sample
+        };
+        let draft = Draft::json(Method::POST, url, &body);
+        let correlation_id = Uuid::now_v7().to_string();
+        let seal = Seal {
+            webhook_id: &webhook_id,
+            correlation_id: &correlation_id,
+            headers: &integration.headers,
+            credentials: &credentials,
+            secrets: &open_signing_secrets(&self.key, id, &sealed)?,
+            timestamp: Utc::now().timestamp(),
+        };
+        let request = seal.apply(draft);
+        let header = |name: &str| {
+            request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
+        let mut report = TestReport {
+            integration_id: id,
+            is_success: false,
+            response_status: None,
+            response_excerpt: None,
+            error: None,
+            duration_ms: 0,
+            webhook_id: header("webhook-id"),
+            webhook_timestamp: header("webhook-timestamp"),
+            webhook_signature: header("webhook-signature"),
+            body: String::from_utf8_lossy(&request.body).into_owned(),
+        };
+        let within =
+            integration.timeout_ms.map_or(self.config.timeout, |ms| duration::from_millis(ms.into()));
+        let begun = tokio::time::Instant::now();
+        match self.client.send(request, within.min(Duration::from_secs(30))).await {
+            Ok(answer) => {
+                report.is_success = (200..300).contains(&answer.status);
+                report.response_status = Some(answer.status);
+                report.response_excerpt = Some(answer.excerpt);
+                report.error = (!report.is_success).then(|| format!("answered {}", answer.status));
+            }
+            Err(failure) => report.error = Some(failure.to_string()),
+        }
+        report.duration_ms = duration::millis(begun.elapsed());
+        Ok((integration, report))
+    }
+}

@@ -1,0 +1,107 @@
+//! Changing an integration.
+
+use model::{
+    actor::Scope,
+    id::IntegrationId,
+    integration::{Integration, IntegrationChanges, IntegrationState, IntegrationType},
+    patch::Change,
+    problem::Faults,
+};
+use sqlx::PgConnection;
+
+use super::{lane, secrets};
+use crate::{
+    Delivery, DeliveryError,
+    store::{self, integrations::Hold, rate_limits},
+};
+
+impl Delivery {
+    /// Changes what is given. A changed limit or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
+    ///
+    /// # Errors
+    /// Every fault of the input, the address among them; no such integration in the scope.
+    pub async fn update_integration(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: IntegrationId,
+        changes: IntegrationChanges,
+    ) -> Result<Integration, DeliveryError> {
+        let mut faults = changes.check().err().unwrap_or_default();
+        // Before the row is held: resolving a name may take seconds.
+        self.judge_endpoint(changes.endpoint_url.as_deref(), &mut faults).await;
+        let mut integration = store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        check_type(&integration, &changes, &mut faults);
+        faults.into_result()?;
+
+        let credentials = match &changes.credentials {
+            Change::Keep => None,
+            Change::Clear => Some(None),
+            Change::Set(headers) if headers.is_empty() => Some(None),
+            Change::Set(headers) => Some(Some(secrets::seal_credentials(&self.key, id, headers)?)),
+        };
+        let key_before = integration.rate_limit_key.clone();
+        apply(&mut integration, changes);
+        lane::agree_on_limits(conn, &mut integration).await?;
+        let credentials = credentials.as_ref().map(Option::as_deref);
+        store::integrations::update(conn, &integration, credentials).await?;
+        lane::write(conn, &integration).await?;
+        rate_limits::forget_unused(conn, integration.app_id, id, key_before.as_deref()).await?;
+        store::integrations::get(conn, scope, id).await
+    }
+}
+
+fn check_type(integration: &Integration, changes: &IntegrationChanges, faults: &mut Faults) {
+    let kind = integration.integration_type;
+    faults.require(
+        kind != IntegrationType::External || changes.endpoint_url.is_none(),
+        "/endpoint_url",
+        "is not used by an external integration: leave it out",
+    );
+    faults.require(
+        kind == IntegrationType::Bundle || changes.bundle_window_seconds.is_none(),
+        "/bundle_window_seconds",
+        "is for integrations of type bundle only",
+    );
+    faults.require(
+        !integration.is_built_in || changes.state != Some(IntegrationState::Disabled),
+        "/state",
+        "must stay active: jobs that name no integration run here; pause it instead",
+    );
+}
+
+fn apply(integration: &mut Integration, changes: IntegrationChanges) {
+    if let Some(name) = changes.name {
+        integration.name = name;
+    }
+    if changes.endpoint_url.is_some() {
+        integration.endpoint_url = changes.endpoint_url;
+    }
+    if let Some(state) = changes.state
+        && state != integration.state
+    {
+        integration.state = state;
+        integration.state_reason = None;
+    }
+    if changes.rate_limit == Change::Clear && changes.rate_limit_key.is_keep() {
+        // Without a limit there is nothing to share; the others of the key keep theirs.
+        integration.rate_limit_key = None;
+    }
+    integration.rate_limit = changes.rate_limit.apply(integration.rate_limit.take());
+    integration.rate_limit_key = changes.rate_limit_key.apply(integration.rate_limit_key.take());
+    if let Some(most) = changes.max_concurrency {
+        integration.max_concurrency = most;
+    }
+    integration.timeout_ms = changes.timeout_ms.apply(integration.timeout_ms);
+    integration.max_attempts = changes.max_attempts.apply(integration.max_attempts);
+    integration.record_types = changes.record_types.apply(integration.record_types.take());
+    if let Some(headers) = changes.headers {
+        integration.headers = headers;
+    }
+    if changes.bundle_window_seconds.is_some() {
+        integration.bundle_window_seconds = changes.bundle_window_seconds;
+    }
+    if let Some(metadata) = changes.metadata {
+        integration.metadata = metadata;
+    }
+}

@@ -1,0 +1,162 @@
+//! What a customer may see of an integration, and what was sent to it.
+
+use chrono::{DateTime, Duration, Utc};
+use model::{
+    actor::Scope,
+    id::IntegrationId,
+    integration::{Integration, IntegrationState, IntegrationType},
+    page::Page,
+    record::SentRecord,
+    sync_status::{SyncState, SyncStatus},
+};
+use queue::store::stats::{self, LaneCounts, live_snapshots};
+
+use crate::{
+    Delivery, DeliveryError, RecordPageRequest, SentFilter,
+    store::{self, marks::Marks, record_counts, sent},
+};
+
+/// Up to so many records the ones in sync are counted exactly; beyond that the number is what the kept counters say of it.
+const COUNTED_EXACTLY: i64 = 100_000;
+
+impl Delivery {
+    /// How an integration is doing. Counts are read at the call, from kept counters with what is not folded yet.
+    ///
+    /// # Errors
+    /// When there is none in the scope.
+    pub async fn status(&self, scope: Scope, id: IntegrationId) -> Result<SyncStatus, DeliveryError> {
+        let integration = store::integrations::get(&self.pool, scope, id).await?;
+        let counts = stats::counts(&self.pool, id).await?;
+        let marks = store::marks::read(&self.pool, id).await?;
+        let (records_total, records_in_sync) = self.records_in_sync(&integration, &counts).await?;
+        let eta_seconds = live_snapshots::eta_seconds(&self.pool, id).await?.flatten();
+        Ok(SyncStatus {
+            sync_state: sync_state(integration.state, &counts, &marks),
+            eta_seconds: if counts.outstanding() == 0 { Some(0) } else { eta_seconds.filter(|eta| *eta > 0) },
+            backlog: counts.backlog,
+            processing: counts.processing,
+            to_be_retried: counts.to_be_retried,
+            dead_letters: counts.dead_letters,
+            oldest_pending_age_seconds: marks.oldest_pending_age_seconds,
+            last_success_at: marks.last_success_at,
+            last_error: marks.last_error,
+            records_total,
+            records_in_sync,
+            retry_pyramid: counts.retry_pyramid,
+            rate_limit: marks.rate_limit,
+        })
+    }
+
+    /// The data last sent, in the order of type and id.
+    ///
+    /// # Errors
+    /// When there is no such integration in the scope.
+    pub async fn sent(
+        &self,
+        scope: Scope,
+        id: IntegrationId,
+        filter: &SentFilter,
+        page: &RecordPageRequest,
+    ) -> Result<Page<SentRecord>, DeliveryError> {
+        store::integrations::get(&self.pool, scope, id).await?;
+        sent::list(&self.pool, scope, id, filter, page).await
+    }
+
+    async fn records_in_sync(
+        &self,
+        integration: &Integration,
+        counts: &LaneCounts,
+    ) -> Result<(i64, i64), DeliveryError> {
+        if integration.integration_type == IntegrationType::External {
+            return Ok((0, 0));
+        }
+        let types = integration.record_types.as_deref();
+        let total = record_counts::total(&self.pool, integration.app_id, types).await?;
+        if total <= COUNTED_EXACTLY {
+            let in_sync = sent::count_in_sync(&self.pool, integration.app_id, integration.id, types).await?;
+            return Ok((total, in_sync));
+        }
+        let standing = counts.outstanding() + counts.dead_letters;
+        let in_sync =
+            if sent::has_any(&self.pool, integration.id).await? { (total - standing).max(0) } else { 0 };
+        Ok((total, in_sync))
+    }
+}
+
+/// How long without a success, while attempts fail, until nothing seems to get through.
+const SILENCE: Duration = Duration::seconds(60);
+/// How long failures count as going on when nothing is on its way any more.
+const LATELY: Duration = Duration::minutes(5);
+
+fn sync_state(state: IntegrationState, counts: &LaneCounts, marks: &Marks) -> SyncState {
+    if state != IntegrationState::Active {
+        return SyncState::Paused;
+    }
+    let has_trouble = counts.to_be_retried > 0 || counts.dead_letters > 0;
+    if !has_trouble {
+        return if counts.outstanding() > 0 { SyncState::Syncing } else { SyncState::InSync };
+    }
+    let failed_at = marks.last_error.as_ref().map(|error| error.at);
+    if fails_now(marks.now, failed_at, marks.last_success_at, counts.outstanding() > 0) {
+        SyncState::Failing
+    } else {
+        SyncState::Degraded
+    }
+}
+
+fn fails_now(
+    now: DateTime<Utc>,
+    failed_at: Option<DateTime<Utc>>,
+    succeeded_at: Option<DateTime<Utc>>,
+    is_busy: bool,
+) -> bool {
+    let Some(failed_at) = failed_at else { return false };
+    let is_silent = succeeded_at.is_none_or(|at| at < failed_at && now - at > SILENCE);
+    is_silent && (is_busy || now - failed_at < LATELY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::sync_status::LastError;
+
+    #[test]
+    fn one_word_says_how_an_integration_is_doing() {
+        use SyncState::{Degraded, Failing, InSync, Paused, Syncing};
+        let now = DateTime::UNIX_EPOCH + Duration::days(1);
+        let ago = |seconds: Option<i64>| seconds.map(|seconds| now - Duration::seconds(seconds));
+        let active = IntegrationState::Active;
+        // state, (backlog, to be retried, dead letters), seconds since the last failure and the last success
+        for (state, (backlog, to_be_retried, dead_letters), failed, succeeded, word) in [
+            (active, (0, 0, 0), None, None, InSync),
+            (active, (0, 0, 0), Some(5), Some(10), InSync),
+            (active, (7, 0, 0), Some(5), None, Syncing),
+            (active, (7, 1, 0), Some(5), Some(2), Degraded),
+            (active, (0, 1, 0), Some(5), Some(30), Degraded),
+            (active, (0, 1, 0), Some(5), Some(90), Failing),
+            (active, (0, 1, 0), Some(5), None, Failing),
+            (active, (0, 0, 3), Some(5), None, Failing),
+            (active, (0, 0, 3), Some(900), Some(1_000), Degraded),
+            (active, (4, 0, 3), Some(900), Some(1_000), Failing),
+            (active, (0, 0, 3), None, None, Degraded),
+            (IntegrationState::Paused, (7, 1, 1), Some(5), None, Paused),
+            (IntegrationState::Disabled, (0, 0, 0), None, None, Paused),
+        ] {
+            let counts = LaneCounts { backlog, to_be_retried, dead_letters, ..LaneCounts::default() };
+            let last_error =
+                ago(failed).map(|at| LastError { at, message: "answered 500".into(), response_status: None });
+            let marks = Marks {
+                now,
+                oldest_pending_age_seconds: None,
+                last_success_at: ago(succeeded),
+                last_error,
+                rate_limit: None,
+            };
+            assert_eq!(
+                sync_state(state, &counts, &marks),
+                word,
+                "{backlog} {to_be_retried} {dead_letters} {failed:?} {succeeded:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Integrations: read and written as whole rows. What the claim needs of them stands in `lanes`, which the queue writes in the same
+//! transaction.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationState},
+    page::{Page, PageRequest},
+    rate_limit::{RateLimit, RateLimits},
+};
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, PgExecutor, PgPool, types::Json};
+
+use crate::DeliveryError;
+
+pub(crate) struct IntegrationRow {
+    id: IntegrationId,
+    app_id: AppId,
+    name: String,
+    integration_type: String,
+    is_built_in: bool,
+    endpoint_url: Option<String>,
+    state: String,
+    state_reason: Option<String>,
+    rate_limits: Json<Vec<RateLimit>>,
+    rate_limit_key: Option<String>,
+    max_concurrency: i32,
+    timeout_ms: Option<i32>,
+    max_attempts: Option<i16>,
+    record_types: Option<Vec<String>>,
+    headers: Json<BTreeMap<String, String>>,
+    bundle_window_seconds: Option<i32>,
+    has_credentials: bool,
+    metadata: Json<Map<String, Value>>,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+impl TryFrom<IntegrationRow> for Integration {
+    type Error = sqlx::Error;
+    fn try_from(row: IntegrationRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.id,
+            app_id: row.app_id,
+            name: row.name,
+            integration_type: known(&row.integration_type)?,
+            is_built_in: row.is_built_in,
+            endpoint_url: row.endpoint_url,
+            state: known(&row.state)?,
+            state_reason: row.state_reason,
+            rate_limit: RateLimits::from_vec(row.rate_limits.0),
+            rate_limit_key: row.rate_limit_key,
+            max_concurrency: row.max_concurrency,
+            timeout_ms: row.timeout_ms,
+            max_attempts: row.max_attempts,
+            record_types: row.record_types,
+            headers: row.headers.0,
+            bundle_window_seconds: row.bundle_window_seconds,
+            has_credentials: row.has_credentials,
+            metadata: row.metadata.0,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+/// A name the table's CHECK lets through and the model does not know: the two are of different versions.
+pub(crate) fn known<T: std::str::FromStr>(name: &str) -> Result<T, sqlx::Error>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    name.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// The secrets of an integration, sealed.
+pub(crate) struct Sealed<'a> {
+    pub(crate) signing_secret: &'a [u8],
+    pub(crate) credentials: Option<&'a [u8]>,
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    integration: &Integration,
+    sealed: Sealed<'_>,
+) -> Result<(), DeliveryError> {
+    let limits = integration.rate_limit.as_ref().map_or_else(Vec::new, RateLimits::to_vec);
+    sqlx::query!(
+        r#"
+        insert into headgate.integrations (
+            id, app_id, name, integration_type, is_built_in, endpoint_url, state, timeout_ms, max_attempts, max_concurrency,
+            record_types, rate_limits, rate_limit_key, bundle_window_seconds, headers, metadata, signing_secret_sealed, credentials_sealed
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+        "#,
+        integration.id as IntegrationId,
+        integration.app_id as AppId,
+        integration.name,
+        integration.integration_type.as_str(),
+        integration.is_built_in,
+        integration.endpoint_url,
+        integration.state.as_str(),
+        integration.timeout_ms,
+        integration.max_attempts,
+        integration.max_concurrency,
+        integration.record_types.as_deref(),
+        Json(limits) as _,
+        integration.rate_limit_key,
+        integration.bundle_window_seconds,
+        Json(&integration.headers) as _,
+        Json(&integration.metadata) as _,
+        sealed.signing_secret,
+        sealed.credentials,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes every field that may change; the sealed credentials only when they are given.
+pub(crate) async fn update(
+    conn: &mut PgConnection,
+    integration: &Integration,
+    credentials: Option<Option<&[u8]>>,
+) -> Result<(), DeliveryError> {
+    let limits = integration.rate_limit.as_ref().map_or_else(Vec::new, RateLimits::to_vec);
+    sqlx::query!(
+        r#"
+        update headgate.integrations
+        set name = $2, endpoint_url = $3, state = $4, state_reason = $5, timeout_ms = $6, max_attempts = $7, max_concurrency = $8,
+            record_types = $9, rate_limits = $10, rate_limit_key = $11, bundle_window_seconds = $12, headers = $13, metadata = $14,
+            credentials_sealed = case when $15 then $16 else credentials_sealed end, updated_at = clock_timestamp()
+        where id = $1
+        "#,
+        integration.id as IntegrationId,
+        integration.name,
+        integration.endpoint_url,
+        integration.state.as_str(),
+        integration.state_reason,
+        integration.timeout_ms,
+        integration.max_attempts,
+        integration.max_concurrency,
+        integration.record_types.as_deref(),
+        Json(limits) as _,
+        integration.rate_limit_key,
+        integration.bundle_window_seconds,
+        Json(&integration.headers) as _,
+        Json(&integration.metadata) as _,
+        credentials.is_some(),
+        credentials.flatten(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn get(
+    db: impl PgExecutor<'_>,
+    scope: Scope,
+    id: IntegrationId,
+) -> Result<Integration, DeliveryError> {
+    let row = sqlx::query_as!(
+        IntegrationRow,
+        r#"
+        select id as "id: IntegrationId", app_id as "app_id: AppId", name, integration_type, is_built_in, endpoint_url, state,
+            state_reason, rate_limits as "rate_limits: Json<Vec<RateLimit>>", rate_limit_key, max_concurrency, timeout_ms,
+            max_attempts, record_types, headers as "headers: Json<BTreeMap<String, String>>", bundle_window_seconds,
+            credentials_sealed is not null as "has_credentials!", metadata as "metadata: Json<Map<String, Value>>",
+            created_at, updated_at
+        from headgate.integrations
+        where id = $1 and ($2::uuid is null or app_id = $2)
+        "#,
+        id as IntegrationId,
+        scope.app_id() as Option<AppId>,
+    )
+    .fetch_optional(db)
+    .await?
+    .ok_or_else(not_found)?;
+    Ok(row.try_into()?)
+}
+
+/// How strongly a row is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Against other changes of the row; jobs may still be made for it.
+    ForChange,
+    /// Against everything that refers to it, too.
+    ForDeletion,
+}
+
+/// Reads a row and holds it until the end of the transaction.
+pub(crate) async fn hold(
+    conn: &mut PgConnection,
+    scope: Scope,
+    id: IntegrationId,
+    hold: Hold,
+) -> Result<Integration, DeliveryError> {
+    let held = match hold {
+        Hold::ForChange => {
+            sqlx::query_scalar!(
+                "select id from headgate.integrations where id = $1 for no key update",
+                id as IntegrationId
+            )
+            .fetch_optional(&mut *conn)
+            .await?
+        }
+        Hold::ForDeletion => {
+            sqlx::query_scalar!(
+                "select id from headgate.integrations where id = $1 for update",
+                id as IntegrationId
+            )
+            .fetch_optional(&mut *conn)
+            .await?
+        }
+    };
+    held.ok_or_else(not_found)?;
+    get(conn, scope, id).await
+}
+
+/// Which integrations a list shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IntegrationFilter {
+    /// Of one app.
+    pub app_id: Option<AppId>,
+    /// In one state.
+    pub state: Option<IntegrationState>,
+}
+
+pub(crate) async fn list(
+    pool: &PgPool,
+    scope: Scope,
+    filter: IntegrationFilter,
+    page: PageRequest,
+) -> Result<Page<Integration>, DeliveryError> {
+    let rows = sqlx::query_as!(
+        IntegrationRow,
+        r#"
+        select id as "id: IntegrationId", app_id as "app_id: AppId", name, integration_type, is_built_in, endpoint_url, state,
+            state_reason, rate_limits as "rate_limits: Json<Vec<RateLimit>>", rate_limit_key, max_concurrency, timeout_ms,
+            max_attempts, record_types, headers as "headers: Json<BTreeMap<String, String>>", bundle_window_seconds,
+            credentials_sealed is not null as "has_credentials!", metadata as "metadata: Json<Map<String, Value>>",
+            created_at, updated_at
+        from headgate.integrations
+        where ($1::uuid is null or app_id = $1) and ($2::uuid is null or app_id = $2) and ($3::text is null or state = $3)
+            and ($4::uuid is null or id < $4)
+        order by id desc limit $5
+        "#,
+        scope.app_id() as Option<AppId>,
+        filter.app_id as Option<AppId>,
+        filter.state.map(IntegrationState::as_str),
+        page.after,
+        page.limit + 1,
+    )
+    .fetch_all(pool)
+    .await?;
+    let integrations: Vec<Integration> =
+        rows.into_iter().map(Integration::try_from).collect::<Result<_, _>>()?;
+    Ok(Page::from_surplus(integrations, page.limit, |integration| integration.id.0))
+}
+
+pub(crate) async fn set_state(
+    conn: &mut PgConnection,
+    id: IntegrationId,
+    state: IntegrationState,
+    reason: Option<&str>,
+) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        "update headgate.integrations set state = $2, state_reason = $3, updated_at = clock_timestamp() where id = $1",
+        id as IntegrationId,
+        state.as_str(),
+        reason,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The secret signs from now on; the one before goes on signing beside it for a day. What `previous` holds was sealed for its column.
+pub(crate) async fn rotate_secret(
+    conn: &mut PgConnection,
+    id: IntegrationId,
+    new: &[u8],
+    previous: &[u8],
+) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        r#"
+        update headgate.integrations
+        set signing_secret_sealed = $2, previous_secret_sealed = $3, previous_secret_until = clock_timestamp() + interval '24 hours',
+            updated_at = clock_timestamp()
+        where id = $1
+        "#,
+        id as IntegrationId,
+        new,
+        previous,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What signs and authenticates an integration's requests, sealed; the previous secret only while it still signs.
+pub(crate) struct SealedSecrets {
+    pub(crate) signing_secret: Vec<u8>,
+    pub(crate) previous_secret: Option<Vec<u8>>,
+    pub(crate) credentials: Option<Vec<u8>>,
+}
+
+pub(crate) async fn secrets(
+    db: impl PgExecutor<'_>,
+    id: IntegrationId,
+) -> Result<SealedSecrets, DeliveryError> {
+    sqlx::query_as!(
+        SealedSecrets,
+        r#"
+        select signing_secret_sealed as signing_secret,
+            case when previous_secret_until > clock_timestamp() then previous_secret_sealed end as previous_secret,
+            credentials_sealed as credentials
+        from headgate.integrations where id = $1
+        "#,
+        id as IntegrationId,
+    )
+    .fetch_optional(db)
+    .await?
+    .ok_or_else(not_found)
+}
+
+/// How many live jobs there are, by integration: the counters, unfolded deltas included.
+pub(crate) async fn live_jobs(conn: &mut PgConnection, ids: &[uuid::Uuid]) -> Result<i64, DeliveryError> {
+    let live = sqlx::query_scalar!(
+        r#"
+        select coalesce(sum(n), 0)::bigint as "n!" from (
+            select n from headgate.job_counts where integration_id = any ($1) and status in (0, 1, 2)
+            union all
+            select n from headgate.job_count_deltas where integration_id = any ($1) and status in (0, 1, 2)
+        ) counted
+        "#,
+        ids,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(live)
+}
+
+/// Deletes the row with its dead letters and counters: without the integration nothing could be done with them.
+pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result<(), DeliveryError> {
+    sqlx::query!("delete from headgate.dead_letter_jobs where integration_id = $1", id as IntegrationId)
+        .execute(&mut *conn)
+        .await?;
+    sqlx::query!("delete from headgate.job_count_deltas where integration_id = $1", id as IntegrationId)
+        .execute(&mut *conn)
+        .await?;
+    sqlx::query!("delete from headgate.job_counts where integration_id = $1", id as IntegrationId)
+        .execute(&mut *conn)
+        .await?;
+    sqlx::query!("delete from headgate.integrations where id = $1", id as IntegrationId)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub(crate) fn not_found() -> DeliveryError {
+    DeliveryError::not_found("integration")
+}

@@ -1,0 +1,85 @@
+//! What jobs of `POST /jobs` refer to.
+
+use std::collections::HashSet;
+
+use model::{
+    actor::Scope,
+    id::{AppId, BatchId, IntegrationId},
+    integration::{IntegrationState, IntegrationType},
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::integrations::known;
+use crate::DeliveryError;
+
+/// An integration that may take a job.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) id: IntegrationId,
+    pub(crate) app_id: AppId,
+    pub(crate) integration_type: IntegrationType,
+    pub(crate) state: IntegrationState,
+    pub(crate) is_built_in: bool,
+    pub(crate) timeout_ms: Option<i32>,
+    pub(crate) max_attempts: Option<i16>,
+}
+
+/// Integrations by id, and the built-in ones of apps, held against deletion.
+pub(crate) async fn hold_targets(
+    conn: &mut PgConnection,
+    scope: Scope,
+    ids: &[Uuid],
+    apps: &[Uuid],
+) -> Result<Vec<Target>, DeliveryError> {
+    let rows = sqlx::query!(
+        r#"
+        select id as "id: IntegrationId", app_id as "app_id: AppId", integration_type, state, is_built_in, timeout_ms, max_attempts
+        from headgate.integrations
+        where (id = any ($1) or (app_id = any ($2) and is_built_in)) and ($3::uuid is null or app_id = $3)
+        order by id
+        for key share
+        "#,
+        ids,
+        apps,
+        scope.app_id() as Option<AppId>,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Target {
+                id: row.id,
+                app_id: row.app_id,
+                integration_type: known(&row.integration_type)?,
+                state: known(&row.state)?,
+                is_built_in: row.is_built_in,
+                timeout_ms: row.timeout_ms,
+                max_attempts: row.max_attempts,
+            })
+        })
+        .collect::<Result<_, sqlx::Error>>()
+        .map_err(DeliveryError::from)
+}
+
+/// The batches that exist and still take items, with their apps, held against being sealed.
+pub(crate) async fn batches(
+    conn: &mut PgConnection,
+    ids: &[Uuid],
+) -> Result<HashSet<(BatchId, AppId)>, DeliveryError> {
+    if ids.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let rows = sqlx::query!(
+        r#"
+        select id as "id: BatchId", app_id as "app_id: AppId" from headgate.batches
+        where id = any ($1) and not is_sealed
+        order by id
+        for share
+        "#,
+        ids,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.app_id)).collect())
+}

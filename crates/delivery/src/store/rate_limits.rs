@@ -1,0 +1,111 @@
+//! Which limits an integration's requests have to pass: its own, or those of its `rate_limit_key`, which all integrations of the app
+//! with that key share.
+
+use model::{
+    id::{AppId, IntegrationId},
+    rate_limit::RateLimit,
+};
+use sqlx::{PgConnection, types::Json};
+
+use crate::DeliveryError;
+
+/// The most limits one integration may have (`RateLimits::check`).
+const MOST: usize = 8;
+
+/// Whose limits they are.
+pub(crate) enum Owner<'a> {
+    Integration(IntegrationId),
+    Key(AppId, &'a str),
+}
+
+impl Owner<'_> {
+    /// The keys of the first `n` limits.
+    pub(crate) fn keys(&self, n: usize) -> Vec<String> {
+        (0..n).map(|index| self.key(index)).collect()
+    }
+
+    fn key(&self, index: usize) -> String {
+        match self {
+            Self::Integration(id) => format!("integration:{id}:{index}"),
+            Self::Key(app, key) => format!("app:{app}:{key}:{index}"),
+        }
+    }
+}
+
+/// The limits that integrations with this key have agreed on, when the key is in use.
+pub(crate) async fn of_key(
+    conn: &mut PgConnection,
+    app_id: AppId,
+    key: &str,
+    besides: IntegrationId,
+) -> Result<Option<Vec<RateLimit>>, DeliveryError> {
+    let limits = sqlx::query_scalar!(
+        r#"
+        select rate_limits as "limits: Json<Vec<RateLimit>>" from headgate.integrations
+        where app_id = $1 and rate_limit_key = $2 and id <> $3
+        order by id limit 1
+        "#,
+        app_id as AppId,
+        key,
+        besides as IntegrationId,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(limits.map(|limits| limits.0))
+}
+
+/// The limits given to one integration of a key hold for all of them.
+pub(crate) async fn share(
+    conn: &mut PgConnection,
+    app_id: AppId,
+    key: &str,
+    limits: &[RateLimit],
+) -> Result<(), DeliveryError> {
+    let limit_keys = Owner::Key(app_id, key).keys(limits.len());
+    sqlx::query!(
+        r#"
+        with sharing as materialized (
+            select id from headgate.integrations where app_id = $1 and rate_limit_key = $2 order by id for update
+        ), agreed as (
+            update headgate.integrations i set rate_limits = $3
+            from sharing s where i.id = s.id and i.rate_limits is distinct from $3
+        )
+        update headgate.lanes l set limit_keys = $4
+        from sharing s where l.integration_id = s.id and l.limit_keys is distinct from $4
+        "#,
+        app_id as AppId,
+        key,
+        Json(limits) as _,
+        &limit_keys,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Removes rows of limits that nobody passes any more.
+pub(crate) async fn forget_unused(
+    conn: &mut PgConnection,
+    app_id: AppId,
+    integration_id: IntegrationId,
+    rate_limit_key: Option<&str>,
+) -> Result<(), DeliveryError> {
+    let mut keys = Owner::Integration(integration_id).keys(MOST);
+    if let Some(key) = rate_limit_key {
+        keys.extend(Owner::Key(app_id, key).keys(MOST));
+    }
+    sqlx::query!(
+        r#"
+        delete from headgate.rate_limits r
+        where r.key = any ($1) and not exists (
+            select from headgate.integrations i join headgate.lanes l on l.integration_id = i.id
+            where i.app_id = $2 and r.key = any (l.limit_keys)
+        )
+        "#,
+        &keys,
+        app_id as AppId,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

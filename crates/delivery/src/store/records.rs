@@ -1,0 +1,175 @@
+//! The catalog as it is read: lists in key order, and one record with what each integration has of it.
+
+use chrono::{DateTime, Utc};
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId, JobId},
+    job::JobStatus,
+    page::Page,
+    record::{Attributes, Record, RecordSync, RecordWithSync},
+};
+use sqlx::{PgPool, types::Json};
+
+use crate::{
+    DeliveryError,
+    record_page::{self, RecordCursor, RecordPageRequest},
+};
+
+struct RecordRow {
+    app_id: AppId,
+    record_type: String,
+    record_id: String,
+    version: i64,
+    attributes: Json<Attributes>,
+    deleted_at: Option<DateTime<Utc>>,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+impl From<RecordRow> for Record {
+    fn from(row: RecordRow) -> Self {
+        Self {
+            app_id: row.app_id,
+            record_type: row.record_type,
+            record_id: row.record_id,
+            version: row.version,
+            attributes: row.attributes.0,
+            deleted_at: row.deleted_at,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// Which records a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct RecordFilter {
+    /// Of one app.
+    pub app_id: Option<AppId>,
+    /// Of one type.
+    pub record_type: Option<String>,
+}
+
+/// In the order of app, type and id; deleted ones are left out.
+pub(crate) async fn list(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &RecordFilter,
+    page: &RecordPageRequest,
+) -> Result<Page<Record>, DeliveryError> {
+    if filter.app_id.is_some_and(|app_id| !scope.contains(app_id)) {
+        return Ok(Page { items: Vec::new(), next_cursor: None });
+    }
+    let app_id = scope.app_id().or(filter.app_id);
+    let after = page.after.as_ref();
+    let rows = sqlx::query_as!(
+        RecordRow,
+        r#"
+        select app_id as "app_id: AppId", record_type, record_id, version, attributes as "attributes: Json<Attributes>", deleted_at,
+            created_at, updated_at
+        from headgate.records
+        where ($1::uuid is null or app_id = $1) and ($2::text is null or record_type = $2) and deleted_at is null
+            and ($3::uuid is null or (app_id, record_type, record_id) > ($3, $4, $5))
+        order by app_id, record_type, record_id
+        limit $6
+        "#,
+        app_id as Option<AppId>,
+        filter.record_type.as_deref(),
+        after.and_then(|after| after.app_id) as Option<AppId>,
+        after.map(|after| after.record_type.as_str()),
+        after.map(|after| after.record_id.as_str()),
+        page.limit + 1,
+    )
+    .fetch_all(pool)
+    .await?;
+    let records: Vec<Record> = rows.into_iter().map(Record::from).collect();
+    Ok(record_page::from_surplus(records, page.limit, |record| RecordCursor {
+        app_id: Some(record.app_id),
+        record_type: record.record_type.clone(),
+        record_id: record.record_id.clone(),
+    }))
+}
+
+/// One record, deleted or not, with the state of each integration that is interested in it.
+pub(crate) async fn get(
+    pool: &PgPool,
+    scope: Scope,
+    app_id: AppId,
+    record_type: &str,
+    record_id: &str,
+) -> Result<RecordWithSync, DeliveryError> {
+    if !scope.contains(app_id) {
+        return Err(DeliveryError::not_found("record"));
+    }
+    let row = sqlx::query_as!(
+        RecordRow,
+        r#"
+        select app_id as "app_id: AppId", record_type, record_id, version, attributes as "attributes: Json<Attributes>", deleted_at,
+            created_at, updated_at
+        from headgate.records
+        where app_id = $1 and record_type = $2 and record_id = $3
+        "#,
+        app_id as AppId,
+        record_type,
+        record_id,
+    )
+    .fetch_optional(pool)
+    .await?
+    .ok_or_else(|| DeliveryError::not_found("record"))?;
+    let record = Record::from(row);
+    let integrations = sync(pool, &record).await?;
+    Ok(RecordWithSync { record, integrations })
+}
+
+async fn sync(pool: &PgPool, record: &Record) -> Result<Vec<RecordSync>, DeliveryError> {
+    let rows = sqlx::query!(
+        r#"
+        select i.id as "id: IntegrationId", i.name, s.version as "version?", s.sent_at as "sent_at?",
+            u.integration_id is not null as "is_unsure!",
+            coalesce(j.id, d.job_id) as "job_id: JobId", j.status as "status?", j.retry_at as "retry_at?", clock_timestamp() as "now!"
+        from headgate.integrations i
+        left join headgate.sent_records s on s.integration_id = i.id and s.record_type = $2 and s.record_id = $3
+        left join headgate.unsure_records u on u.integration_id = i.id and u.record_type = $2 and u.record_id = $3
+        left join headgate.jobs j on j.integration_id = i.id and j.deduplication_id = $4
+        left join lateral (
+            select d.job_id from headgate.dead_letter_jobs d
+            where d.app_id = $1 and d.record_type = $2 and d.record_id = $3 and d.integration_id = i.id
+            order by d.id desc limit 1
+        ) d on true
+        where i.app_id = $1 and i.integration_type <> 'external' and (i.record_types is null or $2 = any (i.record_types))
+        order by i.id
+        "#,
+        record.app_id as AppId,
+        record.record_type,
+        record.record_id,
+        crate::catalog::key::deduplication_id(&record.record_type, &record.record_id),
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let is_deleted = record.deleted_at.is_some();
+            // A deletion that was accepted leaves no row; one that never had to be told neither.
+            let has_newest =
+                if is_deleted { row.version.is_none() } else { row.version == Some(record.version) };
+            let in_sync = has_newest && !row.is_unsure && row.status.is_none();
+            let status = match row.status {
+                Some(code) => Some(JobStatus::from_code(code, row.retry_at, row.now)),
+                None if row.job_id.is_some() => Some(JobStatus::Failed),
+                None => None,
+            };
+            // A dead letter of a change that a later one has covered stands for nothing.
+            let stands = row.status.is_some() || !in_sync;
+            RecordSync {
+                integration_id: row.id,
+                integration_name: row.name,
+                version: row.version,
+                sent_at: row.sent_at,
+                in_sync,
+                job_id: row.job_id.filter(|_| stands),
+                job_status: status.filter(|_| stands),
+            }
+        })
+        .collect())
+}

@@ -1,0 +1,222 @@
+//! What an external system has: written in the transaction that ends the job, so that it says exactly what was accepted.
+
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId},
+    page::Page,
+    record::{Attributes, SentRecord},
+};
+use serde_json::Value;
+use sqlx::{PgConnection, PgPool, types::Json};
+
+use crate::{
+    DeliveryError,
+    record_page::{self, RecordCursor, RecordPageRequest},
+};
+
+/// Which of an integration's sent records a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct SentFilter {
+    /// Of one type.
+    pub record_type: Option<String>,
+    /// One record.
+    pub record_id: Option<String>,
+}
+
+pub(crate) async fn list(
+    pool: &PgPool,
+    scope: Scope,
+    integration_id: IntegrationId,
+    filter: &SentFilter,
+    page: &RecordPageRequest,
+) -> Result<Page<SentRecord>, DeliveryError> {
+    let after = page.after.as_ref();
+    let rows = sqlx::query!(
+        r#"
+        select s.record_type, s.record_id, s.version, s.sent_at, s.attributes as "attributes: Json<Attributes>"
+        from headgate.sent_records s
+        join headgate.integrations i on i.id = s.integration_id
+        where s.integration_id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or s.record_type = $3)
+            and ($4::text is null or s.record_id = $4)
+            and ($5::text is null or (s.record_type, s.record_id) > ($5, $6))
+        order by s.record_type, s.record_id
+        limit $7
+        "#,
+        integration_id as IntegrationId,
+        scope.app_id() as Option<AppId>,
+        filter.record_type.as_deref(),
+        filter.record_id.as_deref(),
+        after.map(|after| after.record_type.as_str()),
+        after.map(|after| after.record_id.as_str()),
+        page.limit + 1,
+    )
+    .fetch_all(pool)
+    .await?;
+    let sent: Vec<SentRecord> = rows
+        .into_iter()
+        .map(|row| SentRecord {
+            record_type: row.record_type,
+            record_id: row.record_id,
+            version: row.version,
+            sent_at: row.sent_at,
+            attributes: row.attributes.0,
+        })
+        .collect();
+    Ok(record_page::from_surplus(sent, page.limit, |sent| RecordCursor {
+        app_id: None,
+        record_type: sent.record_type.clone(),
+        record_id: sent.record_id.clone(),
+    }))
+}
+
+/// What one accepted request leaves behind.
+pub(crate) struct Accepted<'a> {
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) record_type: &'a str,
+    pub(crate) record_id: &'a str,
+    /// None: a deletion.
+    pub(crate) state: Option<(i64, &'a Attributes)>,
+}
+
+/// Records what was accepted, in key order. An integration that was deleted meanwhile is passed over: its foreign key must not take the
+/// other jobs of the batch down with it.
+pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -> Result<(), sqlx::Error> {
+    if accepted.is_empty() {
+        return Ok(());
+    }
+    let integrations: Vec<uuid::Uuid> = accepted.iter().map(|one| one.integration_id.0).collect();
+    let types: Vec<String> = accepted.iter().map(|one| one.record_type.to_owned()).collect();
+    let ids: Vec<String> = accepted.iter().map(|one| one.record_id.to_owned()).collect();
+    let versions: Vec<Option<i64>> = accepted.iter().map(|one| one.state.map(|state| state.0)).collect();
+    let attributes: Vec<Option<Value>> =
+        accepted.iter().map(|one| one.state.map(|state| Value::Object(state.1.clone()))).collect();
+    sqlx::query!(
+        r#"
+        with present as materialized (
+            select id from headgate.integrations where id = any ($1) order by id for key share
+        ), accepted as materialized (
+            select g.integration_id, g.record_type, g.record_id, g.version, g.attributes
+            from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::jsonb[])
+                as g (integration_id, record_type, record_id, version, attributes)
+            join present p on p.id = g.integration_id
+        ), sure as (
+            delete from headgate.unsure_records u using accepted a
+            where u.integration_id = a.integration_id and u.record_type = a.record_type and u.record_id = a.record_id
+        ), gone as (
+            delete from headgate.sent_records s using accepted a
+            where a.version is null
+                and s.integration_id = a.integration_id and s.record_type = a.record_type and s.record_id = a.record_id
+        )
+        insert into headgate.sent_records as s (integration_id, record_type, record_id, version, attributes)
+        select integration_id, record_type, record_id, version, attributes from accepted
+        where version is not null
+        order by integration_id, record_type, record_id
+        on conflict (integration_id, record_type, record_id) do update
+        set version = excluded.version, attributes = excluded.attributes, sent_at = clock_timestamp()
+        "#,
+        &integrations,
+        &types,
+        &ids,
+        &versions as &[Option<i64>],
+        &attributes as &[Option<Value>],
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A newer version that is the same as what was accepted (the record changed there and back).
+pub(crate) struct Advanced<'a> {
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) record_type: &'a str,
+    pub(crate) record_id: &'a str,
+    pub(crate) version: i64,
+}
+
+/// Raises versions; nothing was sent, so when it was sent stays.
+pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) -> Result<(), sqlx::Error> {
+    if advanced.is_empty() {
+        return Ok(());
+    }
+    let integrations: Vec<uuid::Uuid> = advanced.iter().map(|one| one.integration_id.0).collect();
+    let types: Vec<String> = advanced.iter().map(|one| one.record_type.to_owned()).collect();
+    let ids: Vec<String> = advanced.iter().map(|one| one.record_id.to_owned()).collect();
+    let versions: Vec<i64> = advanced.iter().map(|one| one.version).collect();
+    sqlx::query!(
+        r#"
+        update headgate.sent_records s set version = g.version
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) as g (integration_id, record_type, record_id, version)
+        where s.integration_id = g.integration_id and s.record_type = g.record_type and s.record_id = g.record_id
+            and s.version < g.version
+        "#,
+        &integrations,
+        &types,
+        &ids,
+        &versions,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Remembers what may have arrived although it was not accepted. `attributes`: those told; none: all of them, or a deletion.
+pub(crate) async fn remember_unsure(
+    pool: &PgPool,
+    integration_id: IntegrationId,
+    record: (&str, &str),
+    attributes: Option<&[String]>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+        select id, $2, $3, $4 from headgate.integrations where id = $1
+        on conflict (integration_id, record_type, record_id) do update
+        set attributes = case
+            when u.attributes is null or excluded.attributes is null then null
+            else array(select distinct unnest(u.attributes || excluded.attributes))
+        end
+        "#,
+        integration_id as IntegrationId,
+        record.0,
+        record.1,
+        attributes,
+    )
+    .execute(pool)
+    .await?;
+    Ok(())
+}
+
+/// How many records are in sync, by comparing versions: exact, and dear in proportion to the catalog.
+pub(crate) async fn count_in_sync(
+    pool: &PgPool,
+    app_id: AppId,
+    integration_id: IntegrationId,
+    types: Option<&[String]>,
+) -> Result<i64, DeliveryError> {
+    let in_sync = sqlx::query_scalar!(
+        r#"
+        select count(*) as "n!"
+        from headgate.sent_records s
+        join headgate.records r
+            on r.app_id = $1 and r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
+        where s.integration_id = $2 and r.deleted_at is null and ($3::text[] is null or s.record_type = any ($3))
+        "#,
+        app_id as AppId,
+        integration_id as IntegrationId,
+        types,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(in_sync)
+}
+
+/// Whether anything was ever accepted.
+pub(crate) async fn has_any(pool: &PgPool, integration_id: IntegrationId) -> Result<bool, DeliveryError> {
+    let has_any = sqlx::query_scalar!(
+        r#"select exists (select from headgate.sent_records where integration_id = $1) as "has_any!""#,
+        integration_id as IntegrationId,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(has_any)
+}
