@@ -3,8 +3,8 @@
 use crate::{
     components::Frame,
     pages::{
-        DeadLettersPage, IntegrationDetailPage, IntegrationsPage, JobDetailPage, JobsPage, NotFoundPage, OverviewPage,
-        ResyncsPage, SignInPage,
+        DeadLettersPage, IntegrationDetailPage, IntegrationsPage, JobDetailPage, JobsPage, NotFoundPage,
+        OverviewPage, ResyncsPage, SignInPage,
     },
     state::base_path,
 };

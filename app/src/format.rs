@@ -166,18 +166,28 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_by_thousands() {
-        for (n, want) in
-            [(0, "0"), (7, "7"), (999, "999"), (1_204, "1,204"), (1_234_567, "1,234,567"), (-12_480, "−12,480")]
-        {
+        for (n, want) in [
+            (0, "0"),
+            (7, "7"),
+            (999, "999"),
+            (1_204, "1,204"),
+            (1_234_567, "1,234,567"),
+            (-12_480, "−12,480"),
+        ] {
             assert_eq!(count(n), want);
         }
     }
 
     #[test]
     fn compact_counts_keep_two_digits_that_matter() {
-        for (n, want) in
-            [(0.0, "0"), (940.0, "940"), (1_900.0, "1.9 k"), (12_480.0, "12 k"), (3_000.0, "3 k"), (3_400_000.0, "3.4 M")]
-        {
+        for (n, want) in [
+            (0.0, "0"),
+            (940.0, "940"),
+            (1_900.0, "1.9 k"),
+            (12_480.0, "12 k"),
+            (3_000.0, "3 k"),
+            (3_400_000.0, "3.4 M"),
+        ] {
             assert_eq!(compact(n), want);
         }
     }
@@ -220,7 +230,9 @@ mod tests {
 
     #[test]
     fn estimates_are_round() {
-        for (seconds, want) in [(0, "1 s"), (38, "38 s"), (100, "2 min"), (540, "9 min"), (7_200, "2 h"), (259_200, "3 d")] {
+        for (seconds, want) in
+            [(0, "1 s"), (38, "38 s"), (100, "2 min"), (540, "9 min"), (7_200, "2 h"), (259_200, "3 d")]
+        {
             assert_eq!(eta(seconds), want);
         }
     }
@@ -238,7 +250,8 @@ mod tests {
         for (requests, per, want) in [(20, 1, "20/s"), (1_000, 60, "1,000/min"), (5, 10, "5 per 10 s")] {
             assert_eq!(limit(requests, per), want);
         }
-        for (share, want) in [(0.0, "0 %"), (0.004, "0.4 %"), (0.43, "43 %"), (1.0, "100 %"), (f64::NAN, "–")] {
+        for (share, want) in [(0.0, "0 %"), (0.004, "0.4 %"), (0.43, "43 %"), (1.0, "100 %"), (f64::NAN, "–")]
+        {
             assert_eq!(percent(share), want);
         }
         for (n, want) in [(0, "0 B"), (812, "812 B"), (1_200, "1.2 kB"), (3_400_000, "3.4 MB")] {

@@ -2,7 +2,10 @@
 //!
 //! Everything but [`server`] compiles for both sides; server functions import from there inside their bodies.
 #![recursion_limit = "512"]
-#![expect(unreachable_pub, reason = "#[component] makes a second item beside each component that nobody re-exports")]
+#![expect(
+    unreachable_pub,
+    reason = "#[component] makes a second item beside each component that nobody re-exports"
+)]
 
 pub mod app;
 pub mod calls;
@@ -33,4 +36,13 @@ pub fn hydrate() {
         provide_context(theme);
         view! { <app::App /> }
     });
+    // Tells journeys that buttons work from here on: what was suspended is taken over in tasks that run before this.
+    set_timeout(
+        move || {
+            if let Some(root) = &root {
+                let _ = root.set_attribute("data-hydrated", "");
+            }
+        },
+        std::time::Duration::ZERO,
+    );
 }

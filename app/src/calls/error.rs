@@ -2,7 +2,10 @@
 
 use leptos::{
     prelude::*,
-    server_fn::{codec::JsonEncoding, error::{FromServerFnError, ServerFnErrorErr}},
+    server_fn::{
+        codec::JsonEncoding,
+        error::{FromServerFnError, ServerFnErrorErr},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -35,7 +35,10 @@ pub async fn load_overview(window: Window) -> Result<Overview, CallError> {
 
 /// The chart alone, to keep it moving.
 #[server(prefix = "/console", endpoint = "throughput", input = GetUrl)]
-pub async fn load_throughput(window: Window, integration_id: Option<IntegrationId>) -> Result<Throughput, CallError> {
+pub async fn load_throughput(
+    window: Window,
+    integration_id: Option<IntegrationId>,
+) -> Result<Throughput, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;

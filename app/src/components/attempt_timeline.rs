@@ -61,7 +61,11 @@ const fn tone(outcome: AttemptOutcome, is_final: bool) -> Tone {
         AttemptOutcome::Completed => Tone::Delivered,
         AttemptOutcome::Lost => Tone::Limited,
         AttemptOutcome::Failed | AttemptOutcome::TimedOut => {
-            if is_final { Tone::Failed } else { Tone::Retrying }
+            if is_final {
+                Tone::Failed
+            } else {
+                Tone::Retrying
+            }
         }
     }
 }
@@ -75,7 +79,9 @@ fn headline(attempt: &Attempt) -> String {
         AttemptOutcome::Completed => "Completed".to_owned(),
         AttemptOutcome::TimedOut => "Timed out".to_owned(),
         AttemptOutcome::Lost => "The worker vanished".to_owned(),
-        AttemptOutcome::Failed => first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned()),
+        AttemptOutcome::Failed => {
+            first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned())
+        }
     }
 }
 

@@ -85,7 +85,8 @@ pub fn Attention(
 
 #[component]
 fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool) -> impl IntoView {
-    let (id, name, app_name) = row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
+    let (id, name, app_name) =
+        row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();
     let has_limit = Memo::new(move |_| row.with(|(_, g)| g.rate_limit.is_some()));

@@ -1,7 +1,11 @@
 //! The question before something that cannot be undone: it names the count, and asks again when that changed.
 
-use crate::ui::{Button, ButtonKind, Dialog, LinkButton, PostForm, HiddenFields};
-use leptos::{prelude::*, server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq}, web_sys};
+use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm};
+use leptos::{
+    prelude::*,
+    server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq},
+    web_sys,
+};
 use serde::de::DeserializeOwned;
 
 /// A dialog with the answer that destroys and the one that does not.

@@ -94,9 +94,9 @@ mod tests {
         assert_eq!(
             lines(Some(&before), &after),
             [
+                (Side::After, r#""new": null"#.to_owned()),
                 (Side::Before, r#""price": 749.0"#.to_owned()),
                 (Side::After, r#""price": 699.0"#.to_owned()),
-                (Side::After, r#""new": null"#.to_owned()),
                 (Side::Before, r#""gone": true"#.to_owned()),
                 (Side::Same, "1 attribute unchanged".to_owned()),
             ]

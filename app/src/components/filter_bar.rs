@@ -65,7 +65,8 @@ pub fn FilterChips(
     /// For names instead of ids.
     snapshot: Snapshot,
 ) -> impl IntoView {
-    let chips: Vec<_> = url_filters::active(&url).into_iter().filter(|(name, _)| !shown.contains(name)).collect();
+    let chips: Vec<_> =
+        url_filters::active(&url).into_iter().filter(|(name, _)| !shown.contains(name)).collect();
     (!chips.is_empty()).then(|| {
         let chips = chips
             .into_iter()
@@ -90,7 +91,8 @@ pub fn FilterChips(
 }
 
 fn in_words(name: &str, value: &str, snapshot: &Snapshot) -> String {
-    let app = || snapshot.integrations.iter().find(|i| i.app_id.to_string() == value).map(|i| i.app_name.clone());
+    let app =
+        || snapshot.integrations.iter().find(|i| i.app_id.to_string() == value).map(|i| i.app_name.clone());
     let shown = match name {
         "app_id" => app().unwrap_or_else(|| value.to_owned()),
         "fingerprint" => value.chars().take(10).collect(),

@@ -108,7 +108,10 @@ impl Flash {
             Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
             Self::Cancelled => format!("{} cancelled.", jobs()),
             Self::Purged => format!("{} purged.", format::counted(n, "dead letter", "dead letters")),
-            Self::Started => format!("{} being worked on in the background.", if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }),
+            Self::Started => format!(
+                "{} being worked on in the background.",
+                if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }
+            ),
             Self::Paused => "Paused. Its jobs are kept and wait.".to_owned(),
             Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
             Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
@@ -116,15 +119,21 @@ impl Flash {
             Self::ResyncPaused => "Re-sync paused: no further jobs are made.".to_owned(),
             Self::ResyncResumed => "Re-sync resumed.".to_owned(),
             Self::ResyncCancelled => "Re-sync cancelled, and its waiting jobs with it.".to_owned(),
-            Self::CountChanged => "More match by now than were named. Nothing was changed; look again.".to_owned(),
+            Self::CountChanged => {
+                "More match by now than were named. Nothing was changed; look again.".to_owned()
+            }
             Self::NothingChosen => "Nothing was chosen: tick the rows first.".to_owned(),
             Self::Gone => "That is not there any more.".to_owned(),
             Self::Forbidden => "Your role does not allow that.".to_owned(),
             Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
             Self::TooSoon => format!("Too soon after the last one: try again in {}.", format::age_seconds(n)),
             Self::Invalid => "Nothing was changed: a value is outside of what is accepted.".to_owned(),
-            Self::Unavailable => "The database does not answer. Nothing was changed; try again in a moment.".to_owned(),
-            Self::Broken => "That failed on our side. Nothing was changed; the cause is in the log.".to_owned(),
+            Self::Unavailable => {
+                "The database does not answer. Nothing was changed; try again in a moment.".to_owned()
+            }
+            Self::Broken => {
+                "That failed on our side. Nothing was changed; the cause is in the log.".to_owned()
+            }
         }
     }
 

@@ -162,7 +162,8 @@ fn Entry(
 
 #[component]
 fn Foot(session: Session) -> impl IntoView {
-    let initials: String = session.name.chars().filter(|c| c.is_alphanumeric()).take(2).collect::<String>().to_uppercase();
+    let initials: String =
+        session.name.chars().filter(|c| c.is_alphanumeric()).take(2).collect::<String>().to_uppercase();
     view! {
         <div class="foot">
             <div class="who flex items-center gap-[9px] min-w-0">

@@ -34,10 +34,17 @@ impl Health {
         let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
         let failing = if tried > 0 { gauge.failed_per_minute as f64 / tried as f64 } else { 0.0 };
         if gauge.state == IntegrationState::Disabled {
-            return Self::new(Tone::Paused, Glyph::Ban, "Switched off", 5, reason(gauge, "Changes make no jobs"));
+            return Self::new(
+                Tone::Paused,
+                Glyph::Ban,
+                "Switched off",
+                5,
+                reason(gauge, "Changes make no jobs"),
+            );
         }
         if gauge.state == IntegrationState::Paused {
-            let kept = format!("{}. **{}** kept until it is resumed.", paused_because(gauge), jobs_are(waiting));
+            let kept =
+                format!("{}. **{}** kept until it is resumed.", paused_because(gauge), jobs_are(waiting));
             return Self::new(Tone::Paused, Glyph::Pause, "Paused", if waiting > 0 { 40 } else { 10 }, kept);
         }
         if let Some(until) = gauge.held_until.filter(|until| *until > at) {
@@ -49,7 +56,8 @@ impl Health {
             return Self::new(Tone::Limited, Glyph::Gauge, "Throttled by them", 60, text);
         }
         if tried > 0 && gauge.delivered_per_minute == 0 {
-            let text = format!("Nothing got through in the last minute: {}.{}", last_answer(gauge), remains(gauge));
+            let text =
+                format!("Nothing got through in the last minute: {}.{}", last_answer(gauge), remains(gauge));
             return Self::new(Tone::Failed, Glyph::Cross, "Failing", 90, text);
         }
         if failing >= 0.3 {
@@ -62,7 +70,9 @@ impl Health {
             );
             return Self::new(Tone::Failed, Glyph::Alert, "Many fail", 80, text);
         }
-        if let Some(limit) = gauge.rate_limit.filter(|l| gauge.backlog > 0 && f64::from(l.used) >= 0.9 * f64::from(l.limit)) {
+        if let Some(limit) =
+            gauge.rate_limit.filter(|l| gauge.backlog > 0 && f64::from(l.used) >= 0.9 * f64::from(l.limit))
+        {
             let text = format!(
                 "Limit {} fully used. Backlog **{}**{}.",
                 format::limit(limit.limit.into(), limit.per_seconds.into()),
@@ -83,7 +93,11 @@ impl Health {
         if gauge.to_be_retried > 0 {
             let text = format!(
                 "**{}** for another attempt. Last failure: {}.",
-                if gauge.to_be_retried == 1 { "1 job waits".to_owned() } else { format!("{} jobs wait", format::count(gauge.to_be_retried)) },
+                if gauge.to_be_retried == 1 {
+                    "1 job waits".to_owned()
+                } else {
+                    format!("{} jobs wait", format::count(gauge.to_be_retried))
+                },
                 last_answer(gauge),
             );
             return Self::new(Tone::Retrying, Glyph::Clock, "Retrying", 30, text);
@@ -97,7 +111,8 @@ impl Health {
             return Self::new(Tone::Failed, Glyph::Skull, "Dead letters", 32, text);
         }
         if gauge.backlog > 0 || gauge.processing > 0 {
-            let text = format!("**{}** on the way{}.", jobs_are(gauge.backlog + gauge.processing), drains(gauge));
+            let text =
+                format!("**{}** on the way{}.", jobs_are(gauge.backlog + gauge.processing), drains(gauge));
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
         Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Everything is there.".to_owned())
@@ -198,7 +213,11 @@ mod tests {
             rate_limit: None,
             held_until: None,
             last_success_at: None,
-            last_error: Some(LastError { at: noon(), message: "503 Service Unavailable".to_owned(), response_status: Some(503) }),
+            last_error: Some(LastError {
+                at: noon(),
+                message: "503 Service Unavailable".to_owned(),
+                response_status: Some(503),
+            }),
         }
     }
 

@@ -105,7 +105,13 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
     );
     let limit = gauge.and_then(|g| g.rate_limit).map_or_else(
         || "no limit".to_owned(),
-        |l| format!("{} of {}", format::count(l.used.into()), format::limit(l.limit.into(), l.per_seconds.into())),
+        |l| {
+            format!(
+                "{} of {}",
+                format::count(l.used.into()),
+                format::limit(l.limit.into(), l.per_seconds.into())
+            )
+        },
     );
     let table: [(&'static str, &[ReasonCode], String); 8] = [
         ("Integration", &[IntegrationDisabled, IntegrationPaused, CircuitOpen], "active".to_owned()),
@@ -120,7 +126,9 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
     table
         .into_iter()
         .map(|(name, codes, open)| match reasons.iter().find(|reason| codes.contains(&reason.code)) {
-            Some(reason) => Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until },
+            Some(reason) => {
+                Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until }
+            }
             None => Gate { name, is_open: true, detail: open, until: None },
         })
         .collect()
@@ -141,10 +149,17 @@ fn closed_in_words(reason: &Reason) -> String {
 /// The verdict in one sentence.
 fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     let at = |at: Option<DateTime<Utc>>| {
-        at.map_or_else(String::new, |at| format!(" at {}, {}", format::clock(at, now), format::relative(at, now)))
+        at.map_or_else(String::new, |at| {
+            format!(" at {}, {}", format::clock(at, now), format::relative(at, now))
+        })
     };
     match job.status {
-        JobStatus::Processing => format!("Is being processed: attempt {} of {} began{}.", job.attempt, job.max_attempts, at(job.started_at)),
+        JobStatus::Processing => format!(
+            "Is being processed: attempt {} of {} began{}.",
+            job.attempt,
+            job.max_attempts,
+            at(job.started_at)
+        ),
         JobStatus::Completed if job.outcome.as_deref() == Some("unchanged") => {
             format!("Completed{}, without a request: the record was in sync already.", at(job.completed_at))
         }
@@ -175,17 +190,25 @@ fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
 
 /// What stands behind the verdict.
 fn remark(job: &Job, explanation: &Explanation) -> String {
-    let error = job.error_message.as_deref().and_then(|text| text.lines().next()).map(|text| foreign(text.trim_end_matches('.')));
+    let error = job
+        .error_message
+        .as_deref()
+        .and_then(|text| text.lines().next())
+        .map(|text| foreign(text.trim_end_matches('.')));
     let others: Vec<_> = explanation.reasons.iter().skip(1).map(|reason| reason.detail.clone()).collect();
     match (job.status, error) {
-        (JobStatus::Failed, Some(error)) => format!("{error}. It will not be tried again by itself: requeue it once the cause is mended."),
+        (JobStatus::Failed, Some(error)) => {
+            format!("{error}. It will not be tried again by itself: requeue it once the cause is mended.")
+        }
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) if others.is_empty() => {
             format!("Last attempt: **{error}**. Nothing else holds it.")
         }
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) => {
             format!("Last attempt: **{error}**. Besides: {}", others.join(" "))
         }
-        (JobStatus::Cancelled, _) => job.outcome.as_deref().map_or_else(String::new, |why| foreign(&format!("Why: {why}."))),
+        (JobStatus::Cancelled, _) => {
+            job.outcome.as_deref().map_or_else(String::new, |why| foreign(&format!("Why: {why}.")))
+        }
         _ => others.join(" "),
     }
 }
@@ -211,14 +234,27 @@ mod tests {
 
     #[test]
     fn ordinals_read_as_people_say_them() {
-        for (n, want) in [(1, "1st"), (2, "2nd"), (3, "3rd"), (5, "5th"), (11, "11th"), (12, "12th"), (22, "22nd"), (111, "111th")] {
+        for (n, want) in [
+            (1, "1st"),
+            (2, "2nd"),
+            (3, "3rd"),
+            (5, "5th"),
+            (11, "11th"),
+            (12, "12th"),
+            (22, "22nd"),
+            (111, "111th"),
+        ] {
             assert_eq!(ordinal(n), want);
         }
     }
 
     #[test]
     fn the_closed_gate_is_marked_and_the_others_are_open() {
-        let reason = Reason { code: ReasonCode::ConcurrencyFull, detail: "50 of 50 jobs run already.".to_owned(), until: None };
+        let reason = Reason {
+            code: ReasonCode::ConcurrencyFull,
+            detail: "50 of 50 jobs run already.".to_owned(),
+            until: None,
+        };
         let gates = gates(&[reason], None);
         assert_eq!(gates.len(), 8);
         let closed: Vec<_> = gates.iter().filter(|gate| !gate.is_open).collect();

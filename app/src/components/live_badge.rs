@@ -25,7 +25,9 @@ pub fn LiveBadge(
             (Link::Resting, _) => (Tone::Paused, "Resting".to_owned()),
             (_, Some((age, true))) => (Tone::Failed, format!("Stale · {}", format::age(age))),
             (Link::Broken, _) => (Tone::Retrying, "Reconnecting".to_owned()),
-            (Link::Open, Some((age, false))) if age.num_seconds() >= 2 => (Tone::Delivered, format!("Live · {}", format::age(age))),
+            (Link::Open, Some((age, false))) if age.num_seconds() >= 2 => {
+                (Tone::Delivered, format!("Live · {}", format::age(age)))
+            }
             (Link::Open, _) => (Tone::Delivered, "Live".to_owned()),
             (Link::Starting, _) => (Tone::Paused, format!("As of {}", format::clock(as_of, as_of))),
         }

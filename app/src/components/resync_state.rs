@@ -11,7 +11,9 @@ fn look(resync: &Resync) -> (Tone, Glyph, &'static str) {
     match resync.state {
         ResyncState::Running => (Tone::Processing, Glyph::Sync, "Running"),
         ResyncState::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
-        ResyncState::Completed if resync.failed > 0 => (Tone::Retrying, Glyph::Alert, "Completed with failures"),
+        ResyncState::Completed if resync.failed > 0 => {
+            (Tone::Retrying, Glyph::Alert, "Completed with failures")
+        }
         ResyncState::Completed => (Tone::Delivered, Glyph::Check, "Completed"),
         ResyncState::Cancelled => (Tone::Paused, Glyph::Ban, "Cancelled"),
     }

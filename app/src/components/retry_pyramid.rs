@@ -23,7 +23,10 @@ pub fn RetryPyramid(
     let rows = Memo::new(move |_| steps.with(Vec::len).max(least));
     let most = Memo::new(move |_| steps.with(|s| s.iter().copied().max().unwrap_or(0)).max(1));
     let href = move |path: &str, own: &str| {
-        let query = [own.to_owned(), filter.get_value()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        let query = [own.to_owned(), filter.get_value()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>();
         if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
     };
     view! {

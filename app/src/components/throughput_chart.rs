@@ -54,14 +54,19 @@ fn step_in_words(window: Window) -> String {
 
 fn chart(throughput: &Throughput) -> ChartData {
     let last = throughput.buckets.len().saturating_sub(1);
-    let is_long = TimeDelta::seconds(throughput.step_seconds.into()) * i32::try_from(last).unwrap_or(0) > TimeDelta::hours(36);
+    let is_long = TimeDelta::seconds(throughput.step_seconds.into()) * i32::try_from(last).unwrap_or(0)
+        > TimeDelta::hours(36);
     let buckets = throughput
         .buckets
         .iter()
         .enumerate()
         .map(|(at, bucket)| ChartBucket {
             label: bucket.at.format(if is_long { "%a %H:%M" } else { "%H:%M" }).to_string(),
-            values: vec![bucket.completed as f64, bucket.unchanged as f64, (bucket.retried + bucket.dead) as f64],
+            values: vec![
+                bucket.completed as f64,
+                bucket.unchanged as f64,
+                (bucket.retried + bucket.dead) as f64,
+            ],
             is_partial: at == last,
         })
         .collect();
@@ -76,8 +81,15 @@ mod tests {
     #[test]
     fn failed_attempts_are_those_tried_again_and_those_given_up() {
         let at = "2026-11-20T14:00:00Z".parse().expect("a time");
-        let bucket =
-            ThroughputBucket { at, completed: 5, unchanged: 2, retried: 3, dead: 1, cancelled: 9, limited: 1 };
+        let bucket = ThroughputBucket {
+            at,
+            completed: 5,
+            unchanged: 2,
+            retried: 3,
+            dead: 1,
+            cancelled: 9,
+            limited: 1,
+        };
         let data = chart(&Throughput { step_seconds: 60, buckets: vec![bucket] });
         assert_eq!(data.buckets[0].values, [5.0, 2.0, 4.0]);
         assert_eq!(data.buckets[0].label, "14:00");

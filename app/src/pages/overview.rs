@@ -2,7 +2,9 @@
 
 use crate::{
     calls::stats::{Overview, load_overview, load_throughput},
-    components::{Attention, Failure, Health, HealthBadge, LiveBadge, PageHead, Reader, RetryPyramid, ThroughputChart},
+    components::{
+        Attention, Failure, Health, HealthBadge, LiveBadge, PageHead, Reader, RetryPyramid, ThroughputChart,
+    },
     format,
     state::{live, page_url, refresh},
     ui::{Card, Delta, Link, Meter, Segment, Segmented, Skeleton, Table, Tile, Tone},
@@ -119,7 +121,9 @@ fn Tiles(snapshot: Signal<Snapshot>, history: Vec<(DateTime<Utc>, Totals)>) -> i
     let line = move |read: fn(&Totals) -> i64| {
         Signal::derive(move || {
             let now = snapshot.with(|s| read(&s.totals));
-            history.with_value(|h| h.iter().map(|(_, totals)| read(totals)).chain([now]).map(|n| n as f64).collect::<Vec<_>>())
+            history.with_value(|h| {
+                h.iter().map(|(_, totals)| read(totals)).chain([now]).map(|n| n as f64).collect::<Vec<_>>()
+            })
         })
     };
     let figure = move |value: Signal<i64>| Signal::derive(move || format::count(value.get()));
@@ -223,7 +227,9 @@ fn delta(
     read: fn(&Totals) -> i64,
     up_is_good: bool,
 ) -> Delta {
-    let Some((then, totals)) = history.iter().rev().find(|(then, _)| at - *then >= chrono::TimeDelta::minutes(5)) else {
+    let Some((then, totals)) =
+        history.iter().rev().find(|(then, _)| at - *then >= chrono::TimeDelta::minutes(5))
+    else {
         return Delta::default();
     };
     let change = now - read(totals);
@@ -246,13 +252,17 @@ fn Busiest(snapshot: Signal<Snapshot>) -> impl IntoView {
         snapshot.with(|s| {
             let mut rows: Vec<_> = s.integrations.iter().map(|g| (Health::of(g, s.at), g.clone())).collect();
             rows.sort_by(|a, b| {
-                b.0.severity.cmp(&a.0.severity).then(b.1.backlog.cmp(&a.1.backlog)).then_with(|| a.1.name.cmp(&b.1.name))
+                b.0.severity
+                    .cmp(&a.0.severity)
+                    .then(b.1.backlog.cmp(&a.1.backlog))
+                    .then_with(|| a.1.name.cmp(&b.1.name))
             });
             rows.truncate(MOST);
             rows
         })
     });
-    let most = Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
+    let most =
+        Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
     let sub = Signal::derive(move || {
         let all = snapshot.with(|s| s.integrations.len());
         if all > MOST { format!("{MOST} of {all}, worst first") } else { "worst first".to_owned() }
@@ -373,9 +383,11 @@ mod tests {
         let then = now - chrono::TimeDelta::minutes(6);
         let totals = Totals { backlog: 100, ..Totals::default() };
         let history = [(then, totals), (now, totals)];
-        for (value, text, is_good) in
-            [(100, "steady for 6 min", None), (2_000, "+1.9 k in 6 min", Some(false)), (40, "−60 in 6 min", Some(true))]
-        {
+        for (value, text, is_good) in [
+            (100, "steady for 6 min", None),
+            (2_000, "+1.9 k in 6 min", Some(false)),
+            (40, "−60 in 6 min", Some(true)),
+        ] {
             let got = delta(&history, (now, value), |t| t.backlog, false);
             assert_eq!(got, Delta { text: text.to_owned(), is_good });
         }

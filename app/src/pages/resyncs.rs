@@ -6,8 +6,8 @@ use crate::{
     format,
     state::{clock, page_url, page_url::PageUrl, refresh},
     ui::{
-        Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
-        Skeleton, Table,
+        Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Skeleton, Table,
     },
 };
 use chrono::{DateTime, Utc};
@@ -45,10 +45,15 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let now = clock::now_or(as_of);
     let query = url.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_resyncs(query.clone()));
-    let names: BTreeMap<_, _> =
-        list.snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let names: BTreeMap<_, _> = list
+        .snapshot
+        .integrations
+        .iter()
+        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
+        .collect();
     let settled = url.clone().settled();
-    let older = list.page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let older =
+        list.page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
     let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
     let shown = format::counted(list.page.items.len() as i64, "re-sync shown", "re-syncs shown");
     let is_empty = list.page.items.is_empty();
@@ -136,7 +141,10 @@ fn Row(
     let id = first.id;
     let ask = PageUrl::parse(&back).with("cancel", id).to_string();
     let step = move |step: ResyncStep| {
-        HiddenFields::default().with("id", id.to_string()).with("step", step.as_str()).with("back", back.clone())
+        HiddenFields::default()
+            .with("id", id.to_string())
+            .with("step", step.as_str())
+            .with("back", back.clone())
     };
     view! {
         <tr>

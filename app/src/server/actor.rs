@@ -23,5 +23,9 @@ pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
         return Err(if is_unknown { CallError::Unavailable } else { CallError::SignedOut });
     };
     // A tenant's own actor never opens the operators' pages, whatever its role allows in its app.
-    if is_allowed(actor.role, permission) && actor.app_id.is_none() { Ok(actor) } else { Err(CallError::Forbidden) }
+    if is_allowed(actor.role, permission) && actor.app_id.is_none() {
+        Ok(actor)
+    } else {
+        Err(CallError::Forbidden)
+    }
 }

@@ -38,7 +38,12 @@ pub fn permission(action: BulkAction) -> Permission {
 ///
 /// # Errors
 /// An address that cannot be read, and the database's.
-pub async fn preview(actor: &Actor, subject: BulkSubject, action: BulkAction, query: &str) -> Result<DryRun, CallError> {
+pub async fn preview(
+    actor: &Actor,
+    subject: BulkSubject,
+    action: BulkAction,
+    query: &str,
+) -> Result<DryRun, CallError> {
     let wanted = wanted(action, Vec::new(), query)?.ok_or_else(nothing)?;
     dry_run(actor, subject, wanted).await
 }
@@ -53,7 +58,9 @@ pub async fn run(
     action: BulkAction,
     choice: Choice,
 ) -> Result<Outcome, CallError> {
-    let Some(wanted) = wanted(action, choice.ids, &choice.query)? else { return Ok(Flash::NothingChosen.into()) };
+    let Some(wanted) = wanted(action, choice.ids, &choice.query)? else {
+        return Ok(Flash::NothingChosen.into());
+    };
     if let Some(named) = choice.matched {
         let now = dry_run(actor, subject, wanted.clone()).await?;
         if now.matched > named {
@@ -144,7 +151,8 @@ mod tests {
         let bulk = wanted(BulkAction::Requeue, Vec::new(), "error=503&confirm=requeue").expect("readable");
         let filter = bulk.and_then(|bulk| bulk.filter).expect("a filter");
         assert_eq!((filter.error.as_deref(), filter.created_before), (Some("503"), None));
-        let all = wanted(BulkAction::Purge, Vec::new(), "confirm=purge").expect("readable").expect("a choice");
+        let all =
+            wanted(BulkAction::Purge, Vec::new(), "confirm=purge").expect("readable").expect("a choice");
         assert!(all.filter.is_some_and(|filter| filter.created_before.is_some()));
     }
 }

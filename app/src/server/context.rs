@@ -10,10 +10,10 @@ use crate::{
 };
 use access::Access;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use delivery::{Delivery, SentFilter};
+use delivery::{Delivery, RecordPageRequest, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
-use model::{actor::Scope, job::Job, page::PageRequest, stats::Snapshot};
+use model::{actor::Scope, job::Job, stats::Snapshot};
 use queue::live::LiveHub;
 use sqlx::PgPool;
 use std::sync::Arc;
@@ -79,9 +79,9 @@ impl ConsoleContext {
                 };
             }
         };
-        let one = PageRequest { limit: 1, after: None };
+        let one = RecordPageRequest { limit: 1, after: None };
         let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
-        let sent = self.delivery.sent(scope, job.integration_id, &filter, one).await?;
+        let sent = self.delivery.sent(scope, job.integration_id, &filter, &one).await?;
         let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
         Ok(Some(JobRecord { record, sent }))
     }

@@ -26,7 +26,9 @@ impl From<DeliveryError> for CallError {
     fn from(error: DeliveryError) -> Self {
         match error {
             DeliveryError::NotFound { .. } => Self::NotFound,
-            DeliveryError::Invalid(faults) | DeliveryError::TooLarge(faults) => Self::Invalid(faults.to_string()),
+            DeliveryError::Invalid(faults) | DeliveryError::TooLarge(faults) => {
+                Self::Invalid(faults.to_string())
+            }
             DeliveryError::Conflict { detail, .. } => Self::Conflict(detail),
             DeliveryError::TooSoon { retry_after } => Self::TooSoon { seconds: seconds(retry_after) },
             DeliveryError::Queue(error) => error.into(),

@@ -70,8 +70,13 @@ mod tests {
         let set = changes(&form("20", "2", "30")).expect("changes");
         assert_eq!(set.rate_limit, Change::Set(RateLimits::One(RateLimit { requests: 20, per_seconds: 2 })));
         assert_eq!(set.timeout_ms, Change::Set(30_000));
-        for (requests, per_seconds, timeout) in [("x", "1", ""), ("0", "1", ""), ("1", "99999", ""), ("1", "1", "-3")] {
-            assert!(changes(&form(requests, per_seconds, timeout)).is_err(), "{requests} {per_seconds} {timeout}");
+        for (requests, per_seconds, timeout) in
+            [("x", "1", ""), ("0", "1", ""), ("1", "99999", ""), ("1", "1", "-3")]
+        {
+            assert!(
+                changes(&form(requests, per_seconds, timeout)).is_err(),
+                "{requests} {per_seconds} {timeout}"
+            );
         }
     }
 }

@@ -13,7 +13,10 @@ use std::future::Future;
 ///
 /// # Errors
 /// Only without a session: the page that follows leads to the sign-in.
-pub async fn answer(back: &str, work: impl Future<Output = Result<Outcome, CallError>>) -> Result<(), CallError> {
+pub async fn answer(
+    back: &str,
+    work: impl Future<Output = Result<Outcome, CallError>>,
+) -> Result<(), CallError> {
     let outcome = work.await.unwrap_or_else(refusal);
     to(&outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped));
     Ok(())

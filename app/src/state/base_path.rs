@@ -35,7 +35,9 @@ mod tests {
 
     #[test]
     fn paths_are_joined_with_one_slash() {
-        for (prefix, want) in [("/", "/jobs"), ("", "/jobs"), ("/gate", "/gate/jobs"), ("/gate/", "/gate/jobs")] {
+        for (prefix, want) in
+            [("/", "/jobs"), ("", "/jobs"), ("/gate", "/gate/jobs"), ("/gate/", "/gate/jobs")]
+        {
             assert_eq!(BasePath::new(prefix).join("/jobs"), want);
         }
     }

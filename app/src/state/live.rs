@@ -39,9 +39,12 @@ const STALE_AFTER: TimeDelta = TimeDelta::milliseconds(4_500);
 impl Live {
     /// The newest gauges: the stream's, or `first` before it speaks.
     pub fn or(self, first: Snapshot) -> Signal<Snapshot> {
-        Signal::derive(move || {
-            self.snapshot.with(|live| live.as_ref().filter(|live| live.at >= first.at).unwrap_or(&first).clone())
+        // A memo: dozens of cells read it, and each reading would copy every integration.
+        Memo::new(move |_| {
+            self.snapshot
+                .with(|live| live.as_ref().filter(|live| live.at >= first.at).unwrap_or(&first).clone())
         })
+        .into()
     }
 
     /// The stream's gauges alone.

@@ -53,7 +53,10 @@ impl PageUrl {
 
     /// The first value of a parameter; an empty one counts as absent.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().find(|(own, value)| own == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        self.pairs
+            .iter()
+            .find(|(own, value)| own == name && !value.is_empty())
+            .map(|(_, value)| value.as_str())
     }
 
     /// Every value of a parameter.
@@ -104,9 +107,16 @@ mod tests {
     #[test]
     fn one_parameter_changes_and_the_rest_stays() {
         let url = PageUrl::parse("/jobs?status=pending&q=a+b&cursor=c1");
-        assert_eq!(url.clone().with("status", "failed").without("cursor").to_string(), "/jobs?q=a+b&status=failed");
+        assert_eq!(
+            url.clone().with("status", "failed").without("cursor").to_string(),
+            "/jobs?q=a+b&status=failed"
+        );
         assert_eq!(url.get("q"), Some("a b"));
-        assert_eq!(PageUrl::parse("/jobs?status=&q=").to_string(), "/jobs", "empty fields of a form leave no trace");
+        assert_eq!(
+            PageUrl::parse("/jobs?status=&q=").to_string(),
+            "/jobs",
+            "empty fields of a form leave no trace"
+        );
     }
 
     #[test]
@@ -117,7 +127,14 @@ mod tests {
 
     #[test]
     fn going_back_never_leaves_the_console() {
-        for evil in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "", "/a\r\nb"] {
+        for evil in [
+            "https://evil.example",
+            "//evil.example",
+            "/\\evil.example",
+            "javascript:alert(1)",
+            "",
+            "/a\r\nb",
+        ] {
             assert_eq!(PageUrl::parse_back(evil).to_string(), "/", "{evil}");
         }
         assert_eq!(PageUrl::parse_back("/jobs?q=1").to_string(), "/jobs?q=1");

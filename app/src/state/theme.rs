@@ -100,6 +100,18 @@ impl FromStr for Theme {
 mod tests {
     use super::Theme;
 
+    /// CSS cannot join a selector and a media query, so the dark values stand twice.
+    #[test]
+    fn both_ways_to_the_dark_theme_have_the_same_colours() {
+        let css = include_str!("../../../style/base.css");
+        let block = |selector: &str| {
+            let start = css.find(selector).expect("the selector") + selector.len();
+            let end = css[start..].find('}').expect("its end") + start;
+            css[start..end].split_whitespace().collect::<Vec<_>>()
+        };
+        assert_eq!(block("\n[data-theme=dark] {"), block(":root:not([data-theme]) {"));
+    }
+
     #[test]
     fn the_cookie_header_tells_the_choice_and_nonsense_tells_none() {
         for (header, want) in [

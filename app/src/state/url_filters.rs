@@ -41,11 +41,13 @@ impl ListQuery {
     /// A sentence that names what is wrong.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
         let url = PageUrl::parse(&format!("/?{query}"));
-        let fields: Vec<_> = FIELDS.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
+        let fields: Vec<_> =
+            FIELDS.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
         let text = serde_html_form::to_string(fields).map_err(|error| BadQuery(error.to_string()))?;
         let filter = serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))?;
         let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
-        let page = PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))?;
+        let page =
+            PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))?;
         Ok(Self { filter, page })
     }
 }
@@ -88,7 +90,9 @@ mod tests {
     #[test]
     fn a_query_is_read_and_foreign_parameters_are_left_alone() {
         let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
-        let query = format!("status=to_be_retried&integration_id={id}&error=&notice=paused&confirm=purge&ids=1&ids=2");
+        let query = format!(
+            "status=to_be_retried&integration_id={id}&error=&notice=paused&confirm=purge&ids=1&ids=2"
+        );
         let list = ListQuery::parse(&query).expect("a filter");
         assert_eq!(list.filter.status, Some(JobStatus::ToBeRetried));
         assert_eq!(list.filter.integration_id.map(|id| id.to_string()).as_deref(), Some(id));
@@ -98,7 +102,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_error_and_not_an_empty_filter() {
-        for query in ["status=nonsense", "integration_id=1", "cursor=x", "limit=0", "limit=x", "created_after=today"] {
+        for query in
+            ["status=nonsense", "integration_id=1", "cursor=x", "limit=0", "limit=x", "created_after=today"]
+        {
             assert!(ListQuery::parse(query).is_err(), "{query}");
         }
     }

@@ -1,9 +1,9 @@
 //! Forms that work before the page is hydrated, and without any script.
 
 use crate::state::base_path;
+use leptos::server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq};
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
 use serde::de::DeserializeOwned;
-use leptos::server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq};
 
 /// A form that calls a server function: by a plain POST that ends in a redirect, or in place once hydrated.
 ///
@@ -58,6 +58,18 @@ where
                 .map(|(name, value)| view! { <input type="hidden" name=name value=value /> })
                 .collect_view()}
             {children()}
+            {move || {
+                action
+                    .value()
+                    .with(|answer| matches!(answer, Some(Err(_))))
+                    .then(|| {
+                        view! {
+                            <p role="alert" class="type-label text-failed">
+                                "Not done: the server does not answer."
+                            </p>
+                        }
+                    })
+            }}
         </form>
     }
 }

@@ -65,7 +65,9 @@ mod tests {
 
     #[test]
     fn a_small_share_stays_visible_and_a_wild_one_is_bounded() {
-        for (share, want) in [(0.0, "0.0%"), (0.001, "2.0%"), (0.5, "50.0%"), (7.0, "100.0%"), (f64::NAN, "0.0%")] {
+        for (share, want) in
+            [(0.0, "0.0%"), (0.001, "2.0%"), (0.5, "50.0%"), (7.0, "100.0%"), (f64::NAN, "0.0%")]
+        {
             assert_eq!(percent(share), want);
         }
     }

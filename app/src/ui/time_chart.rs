@@ -264,7 +264,8 @@ mod tests {
             ChartSeries { label: "delivered", tone: Tone::Delivered },
             ChartSeries { label: "failed attempts", tone: Tone::Failed },
         ];
-        let bucket = ChartBucket { label: "14:21".to_owned(), values: vec![3_214.0, 12.0], is_partial: false };
+        let bucket =
+            ChartBucket { label: "14:21".to_owned(), values: vec![3_214.0, 12.0], is_partial: false };
         assert_eq!(sentence(&bucket, &series), "14:21 · 3,214 delivered · 12 failed attempts");
     }
 

@@ -29,7 +29,11 @@ pub fn Causes(
     let mut groups = groups;
     groups.sort_by(|a, b| b.count.cmp(&a.count).then(b.last_at.cmp(&a.last_at)));
     let all = groups.len();
-    let sub = if all > MOST { format!("{MOST} of {all} causes") } else { format::counted(all as i64, "cause", "causes") };
+    let sub = if all > MOST {
+        format!("{MOST} of {all} causes")
+    } else {
+        format::counted(all as i64, "cause", "causes")
+    };
     let head = || {
         view! {
             <th scope="col">"Cause"</th>

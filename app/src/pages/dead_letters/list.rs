@@ -10,8 +10,8 @@ use crate::{
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, url_filters},
     ui::{
-        Ago, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Skeleton, Table, Tone,
+        Ago, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton,
+        Pagination, PostForm, Skeleton, Table, Tone,
     },
 };
 use chrono::{DateTime, Utc};
@@ -29,7 +29,9 @@ pub fn DeadLettersPage() -> impl IntoView {
     let url = page_url::current();
     let list = Resource::new_blocking(move || url.get().query(), list_dead_letters);
     let question = Resource::new_blocking(
-        move || url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query())),
+        move || {
+            url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query()))
+        },
         |(action, query)| async move {
             match action {
                 Some(action) => Some((action, preview(BulkSubject::DeadLetters, action, query).await)),
@@ -72,8 +74,11 @@ struct Rights {
 fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView {
     let DeadLetterList { page, groups, snapshot, as_of } = list;
     let now = clock::now_or(as_of);
-    let names: BTreeMap<_, _> =
-        snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let names: BTreeMap<_, _> = snapshot
+        .integrations
+        .iter()
+        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
+        .collect();
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
@@ -85,8 +90,16 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     let (requeue_all, purge_all) = (ask("requeue"), ask("purge"));
     let lede = match (is_empty, has_filter) {
         (true, _) => "Jobs that will not be tried again by themselves.".to_owned(),
-        (false, true) => format!("**{}** with these filters, of **{}** causes", format::counted(matched, "dead letter", "dead letters"), groups.len()),
-        (false, false) => format!("**{}** of **{}** causes: mend the cause, then requeue", format::counted(matched, "dead letter", "dead letters"), groups.len()),
+        (false, true) => format!(
+            "**{}** with these filters, of **{}** causes",
+            format::counted(matched, "dead letter", "dead letters"),
+            groups.len()
+        ),
+        (false, false) => format!(
+            "**{}** of **{}** causes: mend the cause, then requeue",
+            format::counted(matched, "dead letter", "dead letters"),
+            groups.len()
+        ),
     };
     let all = if has_filter { "all that match" } else { "all" };
     view! {

@@ -34,10 +34,15 @@ pub fn Question(
             format!("Purge {letters}"),
         ),
         BulkAction::Requeue => {
-            let eta = run.eta_seconds.map(|eta| format!(" That takes about {}.", format::eta(eta))).unwrap_or_default();
+            let eta = run
+                .eta_seconds
+                .map(|eta| format!(" That takes about {}.", format::eta(eta)))
+                .unwrap_or_default();
             (
                 format!("Requeue {letters}?"),
-                format!("Each gets all its attempts anew and goes out as its integration's limits allow.{eta}"),
+                format!(
+                    "Each gets all its attempts anew and goes out as its integration's limits allow.{eta}"
+                ),
                 format!("Requeue {letters}"),
             )
         }

@@ -7,14 +7,15 @@ use crate::{
         stats::load_throughput,
     },
     components::{
-        Failure, Health, HealthBadge, JobStateBadge, LiveBadge, PageHead, Reader, ResyncBadge, ResyncProgress,
-        RetryPyramid, RichText, ThroughputChart, limits_in_words,
+        Failure, Health, HealthBadge, JobStateBadge, LiveBadge, PageHead, Reader, ResyncBadge,
+        ResyncProgress, RetryPyramid, RichText, ThroughputChart, limits_in_words,
     },
     format,
     state::{clock, live, page_url, refresh},
     ui::{
-        Ago, Button, ButtonKind, Card, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link, LinkButton,
-        PostForm, ProgressBar, Segment, Segmented, SelectField, SelectOption, Skeleton, Table, TextField, Tone,
+        Ago, Button, ButtonKind, Card, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link,
+        LinkButton, PostForm, ProgressBar, Segment, Segmented, SelectField, SelectOption, Skeleton, Table,
+        TextField, Tone,
     },
 };
 use leptos::prelude::*;
@@ -36,7 +37,8 @@ pub fn IntegrationDetailPage() -> impl IntoView {
     let url = page_url::current();
     let asked = Memo::new(move |_| {
         let id = params.read().get("id").and_then(|id| id.parse::<IntegrationId>().ok());
-        let window = url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default());
+        let window =
+            url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default());
         // A notice means that something was changed: the page asks again.
         (id, window, url.with(|url| url.get("notice").map(str::to_owned)))
     });
@@ -72,7 +74,9 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
     let gauge = Memo::new(move |_| {
-        let newer = snapshot.with(|s| s.as_ref().and_then(|s| s.integrations.iter().find(|g| g.integration_id == id).cloned()));
+        let newer = snapshot.with(|s| {
+            s.as_ref().and_then(|s| s.integrations.iter().find(|g| g.integration_id == id).cloned())
+        });
         newer.or_else(|| gauge.clone())
     });
     let health = Memo::new(move |_| gauge.with(|g| g.as_ref().map(|g| Health::of(g, as_of))));
@@ -97,7 +101,12 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         Signal::derive(move || gauge.with(|g| g.as_ref().map_or(first, read)))
     };
     let pyramid = Signal::derive(move || {
-        gauge.with(|g| g.as_ref().map_or_else(|| first_status.with_value(|s| s.retry_pyramid.clone()), |g| g.retry_pyramid.clone()))
+        gauge.with(|g| {
+            g.as_ref().map_or_else(
+                || first_status.with_value(|s| s.retry_pyramid.clone()),
+                |g| g.retry_pyramid.clone(),
+            )
+        })
     });
     let dead = number(|g| g.dead_letters, status.dead_letters);
     view! {

@@ -17,7 +17,8 @@ pub fn LimitsForm(
     back: String,
 ) -> impl IntoView {
     let edit = ServerAction::<EditLimits>::new();
-    let limits = integration.rate_limit.as_ref().map(model::rate_limit::RateLimits::to_vec).unwrap_or_default();
+    let limits =
+        integration.rate_limit.as_ref().map(model::rate_limit::RateLimits::to_vec).unwrap_or_default();
     // Several limits at once are the API's business; the form would drop all but the first.
     if limits.len() > 1 {
         return view! {

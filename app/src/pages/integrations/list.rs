@@ -6,7 +6,10 @@ use crate::{
     components::{Failure, Health, LiveBadge, PageHead},
     format,
     state::{base_path, live, page_url, page_url::PageUrl},
-    ui::{Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption, Skeleton, Table, TextField, Tone},
+    ui::{
+        Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption, Skeleton,
+        Table, TextField, Tone,
+    },
 };
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
@@ -69,7 +72,8 @@ impl Only {
 impl Wanted {
     fn of(url: &PageUrl) -> Self {
         let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
-        let only = Only::ALL.into_iter().find(|only| url.get("only") == Some(only.word().0)).unwrap_or_default();
+        let only =
+            Only::ALL.into_iter().find(|only| url.get("only") == Some(only.word().0)).unwrap_or_default();
         Self { text: value("name").to_lowercase(), app_id: value("app_id"), only }
     }
 
@@ -96,12 +100,16 @@ fn Content(first: Snapshot) -> impl IntoView {
                 .filter(|(health, g)| wanted.only.fits(g, health))
                 .collect();
             rows.sort_by(|a, b| {
-                b.0.severity.cmp(&a.0.severity).then(b.1.backlog.cmp(&a.1.backlog)).then_with(|| a.1.name.cmp(&b.1.name))
+                b.0.severity
+                    .cmp(&a.0.severity)
+                    .then(b.1.backlog.cmp(&a.1.backlog))
+                    .then_with(|| a.1.name.cmp(&b.1.name))
             });
             rows
         })
     });
-    let most = Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
+    let most =
+        Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
     let segments = Memo::new(move |_| {
         let here = url.get().settled();
         let wanted = Wanted::of(&here);
@@ -110,7 +118,11 @@ fn Content(first: Snapshot) -> impl IntoView {
                 .into_iter()
                 .map(|only| {
                     let (value, label) = only.word();
-                    let count = s.integrations.iter().filter(|g| wanted.fits(g) && only.fits(g, &Health::of(g, s.at))).count();
+                    let count = s
+                        .integrations
+                        .iter()
+                        .filter(|g| wanted.fits(g) && only.fits(g, &Health::of(g, s.at)))
+                        .count();
                     Segment {
                         href: here.clone().with("only", value).to_string(),
                         label: label.to_owned(),

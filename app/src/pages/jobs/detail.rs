@@ -7,14 +7,14 @@ use crate::{
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobStateLook, JobVerdict, LiveBadge, PageHead,
-        Payload, Reader,
+        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobStateLook, JobVerdict, LiveBadge,
+        PageHead, Payload, Reader,
     },
     format,
     state::{clock, page_url, refresh},
     ui::{
-        Ago, Button, ButtonKind, Card, CopyButton, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link,
-        LinkButton, Pill, PostForm, Skeleton, Tone,
+        Ago, Button, ButtonKind, Card, CopyButton, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant,
+        Link, LinkButton, Pill, PostForm, Skeleton, Tone,
     },
 };
 use chrono::{DateTime, Utc};
@@ -66,7 +66,11 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     let id = page.detail.job.id;
     let is_live = page.detail.job.status.is_live();
     // A finished job does not change; a live one is asked for again.
-    let newer = if is_live { refresh::every(Duration::from_secs(2), move || load_job(id)) } else { RwSignal::new(None) };
+    let newer = if is_live {
+        refresh::every(Duration::from_secs(2), move || load_job(id))
+    } else {
+        RwSignal::new(None)
+    };
     let page = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
@@ -216,7 +220,9 @@ fn NoAttempts(status: JobStatus) -> impl IntoView {
 fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> impl IntoView {
     let JobRecord { record, sent } = record;
     let sub = match &sent {
-        Some((version, at, _)) => format!("against version {version}, accepted {}", format::clock(*at, as_of)),
+        Some((version, at, _)) => {
+            format!("against version {version}, accepted {}", format::clock(*at, as_of))
+        }
         None => "nothing of it was accepted yet: it goes out whole".to_owned(),
     };
     let is_done = status == JobStatus::Completed;
@@ -329,7 +335,8 @@ fn Everywhere(syncs: Vec<RecordSync>, newest: i64) -> impl IntoView {
 }
 
 fn sync_in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
-    let version = sync.version.map_or_else(|| "nothing yet".to_owned(), |version| format!("version {version}"));
+    let version =
+        sync.version.map_or_else(|| "nothing yet".to_owned(), |version| format!("version {version}"));
     match sync.job_status {
         _ if sync.in_sync => (Tone::Delivered, Glyph::Check, format!("version {newest}")),
         Some(status) => {

@@ -6,12 +6,14 @@ use crate::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{Confirm, Failure, FilterBar, FilterChips, JobStateBadge, JobStateLook, LiveBadge, PageHead, Reader},
+    components::{
+        Confirm, Failure, FilterBar, FilterChips, JobStateBadge, JobStateLook, LiveBadge, PageHead, Reader,
+    },
     format,
     state::{clock, page_url, page_url::PageUrl, refresh, url_filters},
     ui::{
-        Ago, Button, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
-        Segment, Segmented, Skeleton, Table, Tone,
+        Ago, Button, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Segment, Segmented, Skeleton, Table, Tone,
     },
 };
 use leptos::prelude::*;
@@ -28,7 +30,9 @@ pub fn JobsPage() -> impl IntoView {
     let url = page_url::current();
     let list = Resource::new_blocking(move || url.get().query(), list_jobs);
     let question = Resource::new_blocking(
-        move || url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query())),
+        move || {
+            url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query()))
+        },
         |(action, query)| async move {
             match action {
                 Some(action) => Some((action, preview(BulkSubject::Jobs, action, query).await)),
@@ -71,11 +75,19 @@ fn Content(
         newer.with(|list| {
             let jobs = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
             let by_id: BTreeMap<_, _> = jobs.iter().map(|job| (job.id, (job.status, job.attempt))).collect();
-            let new = if is_first_page { jobs.iter().take_while(|job| Some(job.id) > newest_id).count() } else { 0 };
+            let new = if is_first_page {
+                jobs.iter().take_while(|job| Some(job.id) > newest_id).count()
+            } else {
+                0
+            };
             (by_id, new)
         })
     });
-    let names: BTreeMap<_, _> = snapshot.integrations.iter().map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone()))).collect();
+    let names: BTreeMap<_, _> = snapshot
+        .integrations
+        .iter()
+        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
+        .collect();
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
     let reload = settled.to_string();
@@ -181,7 +193,9 @@ fn lede(url: &PageUrl) -> String {
         Some(JobStatus::Processing) => "Jobs that are being tried right now.",
         Some(JobStatus::ToBeRetried) => "Jobs that failed and wait for another attempt.",
         Some(JobStatus::Retrying) => "Jobs whose next attempt is due.",
-        Some(JobStatus::Completed) => "Jobs that are done; those of the last 24 hours unless you say otherwise.",
+        Some(JobStatus::Completed) => {
+            "Jobs that are done; those of the last 24 hours unless you say otherwise."
+        }
         Some(JobStatus::Failed) => "Jobs that were given up. They are the dead letters.",
         Some(JobStatus::Cancelled) => "Jobs that were called off.",
         None => "Every unit of work: what waits, runs, failed and is done.",
@@ -192,7 +206,12 @@ fn lede(url: &PageUrl) -> String {
 fn segments(url: &PageUrl) -> Vec<Segment> {
     let now = url.get("status").unwrap_or_default().to_owned();
     let url = url.clone().without("cursor");
-    let all = Segment { href: url.clone().without("status").to_string(), label: "All".to_owned(), count: None, is_current: now.is_empty() };
+    let all = Segment {
+        href: url.clone().without("status").to_string(),
+        label: "All".to_owned(),
+        count: None,
+        is_current: now.is_empty(),
+    };
     let states = JobStatus::ALL.into_iter().map(|status| Segment {
         href: url.clone().with("status", status.as_str()).to_string(),
         label: JobStateLook::of(status).word.to_owned(),
@@ -233,7 +252,8 @@ fn Row(
 ) -> impl IntoView {
     let id = job.id;
     let (status, attempt, most) = (job.status, job.attempt, job.max_attempts);
-    let state = Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
+    let state =
+        Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
     let about = subject(&job);
     let error = job.error_message.as_deref().and_then(|text| text.lines().next()).unwrap_or("–").to_owned();
     let (integration, app) = names.unwrap_or_else(|| (job.integration_id.to_string(), String::new()));
@@ -330,7 +350,8 @@ fn Question(
                 .with("query", url.query())
                 .with("matched", run.matched.to_string())
                 .with("back", close.clone());
-            view! { <Confirm action=bulk hidden=hidden title=title text=text deed=deed close=close /> }.into_any()
+            view! { <Confirm action=bulk hidden=hidden title=title text=text deed=deed close=close /> }
+                .into_any()
         }
     }
 }
