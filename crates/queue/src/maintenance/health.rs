@@ -78,6 +78,10 @@ impl MaintenanceHealth {
     }
 
     pub(super) fn leads(&self, is_leader: bool) {
+        if !is_leader {
+            // What fails now fails elsewhere: this process must not stay unwell for ever.
+            self.board().iter_mut().for_each(|service| service.failures_in_a_row = 0);
+        }
         self.leads.send_replace(is_leader);
     }
 

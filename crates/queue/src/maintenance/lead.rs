@@ -1,21 +1,20 @@
 //! Who maintains: takes the leader's lease when it is free, renews it each third of its length, and runs the services meanwhile.
 
-use super::{MaintenanceHealth, Service, ServiceHealth, engine_services, run};
+use super::{MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat};
 use crate::{
     config::EngineConfig,
     error::QueueError,
-    pool,
     store::{
         leader::{self, Term},
         partitions,
     },
 };
 use model::id::WorkerId;
-use sqlx::{Connection as _, PgConnection, PgPool};
+use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::{JoinHandle, JoinSet},
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -23,18 +22,14 @@ use tokio_util::sync::CancellationToken;
 const LEASE: Duration = Duration::from_secs(10);
 /// Between two renewals, or two tries to become the leader.
 const RENEWAL: Duration = Duration::from_millis(3_333);
-/// How long a renewal may take before its connection is given up.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The maintenance of one process.
 pub struct Maintenance {
     pool: PgPool,
-    holder: WorkerId,
+    seat: Seat,
     services: Vec<Arc<dyn Service>>,
     health: MaintenanceHealth,
     token: CancellationToken,
-    /// The lease has a connection of its own: a pool the work has used up must not cost the lead.
-    connection: Option<PgConnection>,
 }
 
 impl Maintenance {
@@ -61,7 +56,8 @@ impl Maintenance {
         let mut services = engine_services(&config);
         services.extend(extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
-        let maintenance = Self { pool, holder, services, health: health.clone(), token, connection: None };
+        let seat = Seat::new(pool.clone(), holder);
+        let maintenance = Self { pool, seat, services, health: health.clone(), token };
         MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }
     }
 
@@ -100,7 +96,7 @@ impl Maintenance {
         self.make_partitions().await;
         while !self.token.is_cancelled() {
             let asked_at = Instant::now();
-            match self.take().await {
+            match self.seat.take(LEASE).await {
                 Ok(Some(term)) => self.lead(term, asked_at).await,
                 Ok(None) => self.pause(RENEWAL).await,
                 Err(error) => {
@@ -109,10 +105,7 @@ impl Maintenance {
                 }
             }
         }
-        if let Some(connection) = self.connection.take() {
-            // A farewell the server does not hear changes nothing.
-            let _ = timeout(PATIENCE, connection.close()).await;
-        }
+        self.seat.leave().await;
     }
 
     /// Today's partitions must be there before anything finishes, whoever leads.
@@ -146,7 +139,7 @@ impl Maintenance {
         self.health.leads(false);
         if holds {
             // The next leader would find out by itself, ten seconds later.
-            let _ = self.release(term).await;
+            let _ = self.seat.release(term).await;
         }
         tracing::info!(worker.id = %term.holder, term = term.number, "leads no more");
     }
@@ -161,7 +154,7 @@ impl Maintenance {
                 return true;
             }
             let asked_at = Instant::now();
-            match self.renew(term).await {
+            match self.seat.renew(term, LEASE).await {
                 Ok(true) => holds_until = asked_at + LEASE,
                 Ok(false) => return false,
                 Err(error) => {
@@ -180,51 +173,6 @@ impl Maintenance {
             () = sleep(wait) => {}
         }
     }
-
-    async fn take(&mut self) -> Result<Option<Term>, QueueError> {
-        let mut connection = self.connection().await?;
-        let taken = in_time(leader::take(&mut connection, self.holder, LEASE)).await;
-        self.keep_sound(connection, &taken);
-        taken
-    }
-
-    async fn renew(&mut self, term: Term) -> Result<bool, QueueError> {
-        let mut connection = self.connection().await?;
-        let renewed = in_time(leader::renew(&mut connection, term, LEASE)).await;
-        self.keep_sound(connection, &renewed);
-        renewed
-    }
-
-    async fn release(&mut self, term: Term) -> Result<(), QueueError> {
-        let mut connection = self.connection().await?;
-        let released = in_time(leader::release(&mut connection, term)).await;
-        self.keep_sound(connection, &released);
-        released
-    }
-
-    async fn connection(&mut self) -> Result<PgConnection, QueueError> {
-        if let Some(connection) = self.connection.take() {
-            return Ok(connection);
-        }
-        let options = self.pool.connect_options();
-        in_time(async {
-            let mut connection = PgConnection::connect_with(&options).await?;
-            pool::prepare(&mut connection, Some(PATIENCE)).await?;
-            Ok(connection)
-        })
-        .await
-    }
-
-    /// A connection that failed or was given up in the middle of an answer is not used again.
-    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T, QueueError>) {
-        if answer.is_ok() {
-            self.connection = Some(connection);
-        }
-    }
-}
-
-async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
-    timeout(PATIENCE, asked).await.unwrap_or(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)))
 }
 
 /// A running maintenance.

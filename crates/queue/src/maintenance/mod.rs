@@ -15,6 +15,7 @@ mod retention;
 mod rollup;
 mod run;
 mod sample;
+mod seat;
 mod service;
 mod vacuum;
 

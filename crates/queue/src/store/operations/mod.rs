@@ -9,6 +9,7 @@ mod read;
 mod run;
 mod selection;
 mod start;
+mod turn;
 
 pub use control::{abort, pause, resume, undo};
 pub use read::{get, list};

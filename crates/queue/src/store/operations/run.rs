@@ -1,11 +1,11 @@
 //! Working off bulk actions, in chunks, by the leader.
 //!
-//! Progress, cursor and the changes themselves are one transaction under the row's lock: whatever dies between two groups, each row
-//! is touched once, and a pause or an abort holds from the next group on.
+//! What is to be done next stands in the row (cursor, pace): whoever leads goes on where the last one stood.
 
 use super::{
-    apply::{GROUP, Tally, is_race},
+    apply::{GROUP, is_race},
     selection::Selection,
+    turn::Turn,
 };
 use crate::{error::QueueError, store::leader::Term, wake};
 use model::{
@@ -13,7 +13,6 @@ use model::{
     filter::JobFilter,
     id::{AppId, OperationId, WorkerId},
     operation::BulkAction,
-    text,
 };
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
@@ -78,7 +77,7 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
         return Ok(false);
     };
     // With a chosen rate about a quarter of a second's worth, so that the pace is even.
-    let most = rate.map_or(CHUNK, |rate| (i64::from(rate) / 4).clamp(1, CHUNK));
+    let most = rate.map_or(CHUNK, |rate| (i64::from(rate) / 4).max(1));
     let ids = selection.ids(pool, cursor, upper_id, most).await?;
     let is_last = i64::try_from(ids.len()).is_ok_and(|found| found < most);
     let mut changed = 0;
@@ -149,83 +148,6 @@ async fn plan(pool: &PgPool, id: OperationId) -> Result<Option<Plan>, QueueError
         filter: row.filter.0,
     };
     Ok(Some(Plan { selection, cursor: row.cursor_id, upper_id: row.upper_id, rate: row.rate_per_second }))
-}
-
-/// One group's transaction.
-struct Turn {
-    operation_id: OperationId,
-    term: Term,
-    /// Where the row's cursor must stand: nobody else went on meanwhile.
-    cursor: Option<Uuid>,
-    rate: Option<i32>,
-}
-
-impl Turn {
-    async fn run(
-        &self,
-        pool: &PgPool,
-        selection: &Selection,
-        group: &[Uuid],
-    ) -> Result<Option<Tally>, QueueError> {
-        let mut transaction = pool.begin().await?;
-        let is_ours = sqlx::query_scalar!(
-            r#"
-            select true as "is_ours!" from headgate.operations
-            where id = $1 and state = 'running' and cursor_id is not distinct from $2 and (select headgate.is_leader($3, $4))
-            for update
-            "#,
-            self.operation_id as OperationId,
-            self.cursor,
-            self.term.holder as WorkerId,
-            self.term.number,
-        )
-        .fetch_optional(&mut *transaction)
-        .await?;
-        if is_ours.is_none() {
-            transaction.rollback().await?;
-            return Ok(None);
-        }
-        let tally = selection.apply(&mut transaction, group).await?;
-        let seconds = self.rate.map(|rate| group.len() as f64 / f64::from(rate.max(1)));
-        sqlx::query!(
-            r#"
-            update headgate.operations
-            set started_at = coalesce(started_at, clock_timestamp()), changed = changed + $2, skipped = skipped + $3, cursor_id = $4,
-                paced_until = greatest(paced_until, clock_timestamp()) + make_interval(secs => $5)
-            where id = $1
-            "#,
-            self.operation_id as OperationId,
-            tally.changed,
-            tally.skipped,
-            group.last().copied(),
-            seconds,
-        )
-        .execute(&mut *transaction)
-        .await?;
-        transaction.commit().await?;
-        Ok(Some(tally))
-    }
-
-    /// Skips what cannot be changed, and says why.
-    async fn pass_over(&self, pool: &PgPool, group: &[Uuid], error: &QueueError) -> Result<(), QueueError> {
-        tracing::warn!(operation.id = %self.operation_id, row = ?group, %error, "a bulk action passes over a row");
-        sqlx::query!(
-            r#"
-            update headgate.operations
-            set skipped = skipped + 1, cursor_id = $2, error_message = $3
-            where id = $1 and state = 'running' and cursor_id is not distinct from $4 and (select headgate.is_leader($5, $6))
-            "#,
-            self.operation_id as OperationId,
-            group.last().copied(),
-            text::sanitise(&format!("{group:?}: {error}"), 500),
-            self.cursor,
-            self.term.holder as WorkerId,
-            self.term.number,
-        )
-        .execute(pool)
-        .await?;
-        Ok(())
-    }
 }
 
 /// The end: what came to its own end between the count and its turn was skipped.

@@ -13,6 +13,7 @@ use queue::{
     QueueError,
     maintenance::{RunOperations, Service as _},
     store::{
+        jobs,
         leader::Term,
         operations::{self, BulkStart},
         stats,
@@ -250,4 +251,91 @@ async fn an_empty_filter_and_an_impossible_action_are_refused(pool: PgPool) {
         let refused = operations::start(&pool, &an_operator(), BulkSubject::Jobs, new).await;
         assert!(matches!(refused, Err(QueueError::Invalid(_))));
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_row_that_cannot_be_changed_is_passed_over_and_named(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let ids = world.pending(world.lane, 120, 0).await;
+    sqlx::query("update headgate.jobs set job_type = 'cursed' where id = $1")
+        .bind(ids[60])
+        .execute(&pool)
+        .await
+        .unwrap();
+    world
+        .run(
+            "create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+            create trigger refuse before delete on headgate.jobs for each row when (old.job_type = 'cursed')
+                execute function public.refuse()",
+        )
+        .await;
+    let id = started(&pool, cancel(&world)).await;
+    while run(&pool, term).await {}
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 119, 1));
+    let named = "select position((select id::text from headgate.jobs) in error_message)::bigint from headgate.operations";
+    assert!(world.number(named).await > 0);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_button_touches_what_its_list_shows(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 4, 0).await;
+    world.to_be_retried(world.lane, 3, 1).await;
+    world.dead_letters(world.lane, 2).await;
+    let ids = world.pending(world.lane, 1, 0).await;
+    world
+        .run(
+            "update headgate.jobs set error_message = '50% of _all_' where status = 2;
+            update headgate.waiting set due_at = now() - interval '1 hour';
+            update headgate.jobs set retry_at = now() - interval '1 hour'
+            where id = (select id from headgate.jobs where status = 2 limit 1)",
+        )
+        .await;
+    let correlation = ids[0].to_string();
+    let text = |text: &str| Some(text.to_owned());
+    for (filter, action, count) in [
+        (JobFilter { app_id: Some(world.app), ..JobFilter::default() }, BulkAction::Cancel, 8),
+        (JobFilter { app_id: Some(world.app), ..JobFilter::default() }, BulkAction::Requeue, 5),
+        (JobFilter { status: Some(JobStatus::Retrying), ..JobFilter::default() }, BulkAction::Requeue, 1),
+        (JobFilter { status: Some(JobStatus::ToBeRetried), ..JobFilter::default() }, BulkAction::Cancel, 2),
+        (JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() }, BulkAction::Requeue, 2),
+        (JobFilter { status: Some(JobStatus::Completed), ..JobFilter::default() }, BulkAction::Requeue, 0),
+        (JobFilter { error: text("50% OF _A"), ..JobFilter::default() }, BulkAction::Cancel, 3),
+        (JobFilter { error: text("5_%"), ..JobFilter::default() }, BulkAction::Cancel, 0),
+        (JobFilter { q: Some(correlation.clone()), ..JobFilter::default() }, BulkAction::Cancel, 1),
+        (JobFilter { correlation_id: Some(correlation), ..JobFilter::default() }, BulkAction::Cancel, 1),
+        (JobFilter { fingerprint: text("f"), ..JobFilter::default() }, BulkAction::Requeue, 2),
+        (
+            JobFilter { integration_id: Some(world.lane), job_type: text("other"), ..JobFilter::default() },
+            BulkAction::Cancel,
+            0,
+        ),
+    ] {
+        let new = NewBulk { action, filter: Some(filter.clone()), dry_run: true, ..cancel(&world) };
+        let BulkStart::DryRun(dry) = start(&pool, &an_operator(), new).await else { panic!("not dry") };
+        assert_eq!(dry.matched, count, "{filter:?}");
+        // Where no status is asked for, the list shows those too that the action is not about.
+        if filter.status.is_some() || filter.error.is_some() || filter.q.is_some() {
+            let listed = jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+            assert_eq!(listed.items.len(), usize::try_from(count).unwrap(), "{filter:?}");
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn called_off_jobs_come_back_only_when_they_are_asked_for(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 5, 0).await;
+    start(&pool, &an_operator(), cancel(&world)).await;
+    let requeue = |status| {
+        let filter = Some(JobFilter { integration_id: Some(world.lane), status, ..JobFilter::default() });
+        NewBulk { action: BulkAction::Requeue, filter, ..cancel(&world) }
+    };
+    let done = |n| BulkStart::Outcome(BulkOutcome::Done { matched: n, changed: n, skipped: 0 });
+    assert_eq!(start(&pool, &an_operator(), requeue(None)).await, done(0));
+    assert_eq!(start(&pool, &an_operator(), requeue(Some(JobStatus::Cancelled))).await, done(5));
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 5);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
 }

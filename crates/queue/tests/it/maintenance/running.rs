@@ -64,8 +64,10 @@ async fn a_service_that_panics_or_fails_stops_no_other(pool: PgPool) {
     assert!(of("works").runs >= 2 && of("works").is_healthy());
     assert!(handle.watch().is_leader());
 
+    let watch = handle.watch();
     token.cancel();
     handle.stopped().await;
+    assert!(watch.services().iter().all(|service| service.failures_in_a_row == 0));
     // Given back: another leads without waiting.
     lead(&pool).await;
 }
@@ -123,4 +125,28 @@ async fn one_round_of_everything_leaves_order_behind(pool: PgPool) {
         !Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap(),
         "{leads:?} leads"
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_of_a_worker_that_vanished_goes_back(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.processing(world.lane, 2).await;
+    world
+        .run(
+            "insert into headgate.claim_batches (id, worker_id, job_ids)
+            select gen_random_uuid(), worker_id, array_agg(id) from headgate.jobs group by worker_id;
+            insert into headgate.workers (id, host, pid, version, slots, lease_until)
+            select distinct worker_id, 'h', 1, '1', 1, now() + interval '1 minute' from headgate.jobs",
+        )
+        .await;
+    let config = EngineConfig::default();
+    let sweep = || Maintenance::run_once(&pool, &config, Vec::new());
+    sweep().await.unwrap();
+    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().processing, 2);
+    world.run("update headgate.workers set lease_until = clock_timestamp() - interval '1 second'").await;
+    sweep().await.unwrap();
+    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    assert_eq!((counts.processing, counts.backlog), (0, 2));
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
 }
