@@ -65,7 +65,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let asked = url.get("cancel").and_then(|id| id.parse::<ResyncId>().ok());
     let question = asked.and_then(|id| list.page.items.iter().find(|r| r.id == id).cloned());
     let rows: Vec<_> = list.page.items;
-    let back = settled.clone().without("cancel").to_string();
+    let back = settled.without("cancel").to_string();
     let steer_back = StoredValue::new(back.clone());
     let head = || {
         view! {

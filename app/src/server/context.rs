@@ -9,7 +9,7 @@ use crate::{
     state::{base_path::BasePath, theme::Theme},
 };
 use access::Access;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use delivery::{Delivery, RecordPageRequest, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
@@ -109,6 +109,6 @@ fn secure(response: &ResponseOptions) {
          frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response.insert_header(HeaderName::from(header::CONTENT_SECURITY_POLICY), policy);
+        response.insert_header(header::CONTENT_SECURITY_POLICY, policy);
     }
 }

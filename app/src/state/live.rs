@@ -82,10 +82,13 @@ pub fn current() -> Live {
     use_context::<Live>().unwrap_or_else(provide)
 }
 
+/// Something both the page and a listener hold.
+type Shared<T> = Rc<RefCell<Option<T>>>;
+
 /// What has to live as long as the page and be taken down with it.
 struct Connection {
-    source: Rc<RefCell<Option<EventSource>>>,
-    reopen: Rc<RefCell<Option<Closure<dyn Fn()>>>>,
+    source: Shared<EventSource>,
+    reopen: Shared<Closure<dyn Fn()>>,
     on_visibility: Closure<dyn Fn()>,
     _on_snapshot: Closure<dyn Fn(MessageEvent)>,
     _on_open: Closure<dyn Fn()>,
@@ -93,8 +96,8 @@ struct Connection {
 }
 
 fn connect(url: &str, live: Live) {
-    let source: Rc<RefCell<Option<EventSource>>> = Rc::default();
-    let reopen: Rc<RefCell<Option<Closure<dyn Fn()>>>> = Rc::default();
+    let source: Shared<EventSource> = Rc::default();
+    let reopen: Shared<Closure<dyn Fn()>> = Rc::default();
     let on_snapshot = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
         let text = event.data().as_string();
         if let Some(snapshot) = text.and_then(|text| serde_json::from_str::<Snapshot>(&text).ok()) {

@@ -1,21 +1,20 @@
 //! One integration: how it is, what it does, and what can be done about it.
 
-use super::limits_form::LimitsForm;
+use super::{limits_form::LimitsForm, recent_jobs::RecentJobs, resyncs::Resyncs, settings::Settings};
 use crate::{
     calls::{
-        integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, StartResync, load_integration},
+        error::CallError,
+        integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
         stats::load_throughput,
     },
     components::{
-        Failure, Health, HealthBadge, JobStateBadge, LiveBadge, PageHead, Reader, ResyncBadge,
-        ResyncProgress, RetryPyramid, RichText, ThroughputChart, limits_in_words,
+        Failure, Health, HealthBadge, LiveBadge, PageHead, Reader, RetryPyramid, RichText, ThroughputChart,
     },
     format,
-    state::{clock, live, page_url, refresh},
+    state::{live, page_url, refresh},
     ui::{
-        Ago, Button, ButtonKind, Card, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant, Link,
-        LinkButton, PostForm, ProgressBar, Segment, Segmented, SelectField, SelectOption, Skeleton, Table,
-        TextField, Tone,
+        Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Segment,
+        Segmented, Skeleton, Tone,
     },
 };
 use leptos::prelude::*;
@@ -23,8 +22,6 @@ use leptos_router::hooks::use_params_map;
 use model::{
     id::IntegrationId,
     integration::{Integration, IntegrationState},
-    job::Job,
-    resync::Resync,
     rules::permission::Permission,
     stats::{IntegrationGauge, Window},
 };
@@ -47,7 +44,7 @@ pub fn IntegrationDetailPage() -> impl IntoView {
         |(id, window, _)| async move {
             match id {
                 Some(id) => load_integration(id, window).await,
-                None => Err(crate::calls::error::CallError::NotFound),
+                None => Err(CallError::NotFound),
             }
         },
     );
@@ -237,155 +234,5 @@ fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
             }
             _ => ().into_any(),
         }}
-    }
-}
-
-#[component]
-fn RecentJobs(id: IntegrationId, jobs: Vec<Job>, as_of: chrono::DateTime<chrono::Utc>) -> impl IntoView {
-    let now = clock::now_or(as_of);
-    let is_empty = jobs.is_empty();
-    view! {
-        <Card title="Recent jobs" sub="newest first" more=(format!("/jobs?integration_id={id}"), "All jobs".to_owned())>
-            {if is_empty {
-                view! {
-                    <EmptyState
-                        glyph=Glyph::List
-                        title="No jobs yet"
-                        text="The first record change makes one; or start a re-sync to send the whole catalog."
-                    />
-                }
-                    .into_any()
-            } else {
-                view! {
-                    <Table
-                        label="Recent jobs"
-                        head=|| {
-                            view! {
-                                <th scope="col">"Job"</th>
-                                <th scope="col">"State"</th>
-                                <th scope="col" class="n">"Attempts"</th>
-                                <th scope="col">"Accepted"</th>
-                            }
-                        }
-                    >
-                        {jobs
-                            .into_iter()
-                            .map(|job| {
-                                let subject = crate::pages::jobs_subject(&job);
-                                view! {
-                                    <tr>
-                                        <td>
-                                            <Link href=format!("/jobs/{}", job.id) class="font-medium hover:underline">
-                                                {subject}
-                                            </Link>
-                                            " "
-                                            <span class="type-label text-faint">{job.job_type}</span>
-                                        </td>
-                                        <td>
-                                            <JobStateBadge status=job.status />
-                                        </td>
-                                        <td class="n">{format!("{} / {}", job.attempt, job.max_attempts)}</td>
-                                        <td class="text-muted">
-                                            <Ago at=job.created_at now=now />
-                                        </td>
-                                    </tr>
-                                }
-                            })
-                            .collect_view()}
-                    </Table>
-                }
-                    .into_any()
-            }}
-        </Card>
-    }
-}
-
-#[component]
-fn Settings(
-    integration: Integration,
-    app_name: String,
-    last_success_at: Option<chrono::DateTime<chrono::Utc>>,
-    as_of: chrono::DateTime<chrono::Utc>,
-) -> impl IntoView {
-    let seconds = integration.timeout_ms.map(|ms| format::milliseconds(ms.into()));
-    view! {
-        <Card title="Settings">
-            <Facts>
-                <Fact name="App">{app_name}</Fact>
-                <Fact name="Type">{integration.integration_type.as_str()}</Fact>
-                {integration
-                    .endpoint_url
-                    .map(|url| view! { <Fact name="Address"><span class="type-mono type-label">{url}</span></Fact> })}
-                <Fact name="Rate limit">{limits_in_words(integration.rate_limit.as_ref())}</Fact>
-                <Fact name="Jobs at once">{format::count(integration.max_concurrency.into())}</Fact>
-                <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
-                <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
-                <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
-                <Fact name="Last success">
-                    {match last_success_at {
-                        Some(at) => view! { <Instant at=at now=as_of /> }.into_any(),
-                        None => "none yet".into_any(),
-                    }}
-                </Fact>
-                <Fact name="Id"><span class="type-mono type-label">{integration.id.to_string()}</span></Fact>
-            </Facts>
-        </Card>
-    }
-}
-
-#[component]
-fn Resyncs(
-    id: IntegrationId,
-    resyncs: Vec<Resync>,
-    may_resync: bool,
-    back: String,
-    as_of: chrono::DateTime<chrono::Utc>,
-) -> impl IntoView {
-    let start = ServerAction::<StartResync>::new();
-    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
-    view! {
-        <Card title="Re-syncs" sub="sends the catalog again" more=(format!("/resyncs?integration_id={id}"), "All re-syncs".to_owned())>
-            {may_resync
-                .then(|| {
-                    view! {
-                        <PostForm action=start hidden=hidden class="filters">
-                            <SelectField
-                                name="mode"
-                                label="What"
-                                value="changed"
-                                options=vec![
-                                    SelectOption::new("changed", "What is not in sync"),
-                                    SelectOption::new("full", "Everything"),
-                                ]
-                            />
-                            <TextField name="record_type" label="Record type" placeholder="all" />
-                            <div class="fit">
-                                <Button glyph=Glyph::Sync>"Re-sync"</Button>
-                            </div>
-                        </PostForm>
-                    }
-                })}
-            <ul class="grid gap-3 px-4 pt-1 pb-4">
-                {resyncs
-                    .into_iter()
-                    .take(3)
-                    .map(|resync| {
-                        view! {
-                            <li class="grid gap-1.5">
-                                <span class="flex items-center gap-2">
-                                    <ResyncBadge resync=resync.clone() />
-                                    <span class="type-label text-faint">
-                                        <Instant at=resync.created_at now=as_of />
-                                        " by "
-                                        {resync.requested_by.clone()}
-                                    </span>
-                                </span>
-                                <ResyncProgress resync=resync />
-                            </li>
-                        }
-                    })
-                    .collect_view()}
-            </ul>
-        </Card>
     }
 }

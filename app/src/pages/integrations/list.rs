@@ -1,14 +1,13 @@
 //! Every integration with its gauges, worst first.
 
-use super::super::overview::GaugeRow;
 use crate::{
     calls::stats::load_gauges,
-    components::{Failure, Health, LiveBadge, PageHead},
+    components::{Failure, GaugeRow, GaugeTable, Health, LiveBadge, PageHead},
     format,
     state::{base_path, live, page_url, page_url::PageUrl},
     ui::{
         Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption, Skeleton,
-        Table, TextField, Tone,
+        TextField, Tone,
     },
 };
 use leptos::prelude::*;
@@ -160,7 +159,7 @@ fn Content(first: Snapshot) -> impl IntoView {
                     <LinkButton href="/integrations">"Clear"</LinkButton>
                 </div>
             </form>
-            <Table label="Integrations" head=super::super::overview::head>
+            <GaugeTable>
                 <For
                     each=move || rows.get()
                     key=|(_, gauge)| gauge.integration_id
@@ -174,7 +173,7 @@ fn Content(first: Snapshot) -> impl IntoView {
                         view! { <GaugeRow row=row most=most /> }
                     }
                 />
-            </Table>
+            </GaugeTable>
             {move || {
                 rows.with(Vec::is_empty)
                     .then(|| {

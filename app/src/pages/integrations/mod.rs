@@ -3,6 +3,9 @@
 mod detail;
 mod limits_form;
 mod list;
+mod recent_jobs;
+mod resyncs;
+mod settings;
 
 pub use detail::IntegrationDetailPage;
 pub use list::IntegrationsPage;

@@ -1,31 +1,26 @@
 //! One job: why it is where it is, what was tried, what it sends.
 
-use super::subject::subject;
+use super::{everywhere::Everywhere, facts::JobFacts, subject::subject};
 use crate::{
     calls::{
         error::CallError,
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobStateLook, JobVerdict, LiveBadge,
-        PageHead, Payload, Reader,
+        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobVerdict, LiveBadge, PageHead,
+        Payload, Reader,
     },
     format,
-    state::{clock, page_url, refresh},
+    state::{page_url, refresh},
     ui::{
-        Ago, Button, ButtonKind, Card, CopyButton, EmptyState, Fact, Facts, Glyph, HiddenFields, Instant,
-        Link, LinkButton, Pill, PostForm, Skeleton, Tone,
+        Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm,
+        Skeleton,
     },
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::{
-    id::JobId,
-    job::{Job, JobStatus},
-    record::RecordSync,
-    rules::permission::Permission,
-};
+use model::{id::JobId, job::JobStatus, rules::permission::Permission};
 use std::time::Duration;
 
 /// The page.
@@ -95,7 +90,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
         let back = back.clone();
         move || HiddenFields::default().with("id", id.to_string()).with("back", back.clone())
     };
-    let (requeue_fields, cancel_fields, close) = (fields.clone(), fields, back.clone());
+    let (requeue_fields, cancel_fields, close) = (fields.clone(), fields, back);
     view! {
         <PageHead
             title="Jobs"
@@ -167,10 +162,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                         }
                     }}
                     {move || record.get().map(|record| view! { <WhatItSends record=record status=status.get_untracked() as_of=as_of /> })}
-                    {first
-                        .payload
-                        .clone()
-                        .map(|payload| {
+                    {first.payload.map(|payload| {
                             view! {
                                 <Card title="Payload">
                                     <Payload value=payload label="payload" />
@@ -179,7 +171,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                         })}
                 </div>
                 <div class="stack">
-                    {move || view! { <TheFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
+                    {move || view! { <JobFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
                     {move || {
                         record
                             .get()
@@ -235,114 +227,5 @@ fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> im
                 <Payload value=serde_json::Value::Object(record.record.attributes) label="whole record" />
             </details>
         </Card>
-    }
-}
-
-#[component]
-fn TheFacts(job: Job, names: (String, String), version: Option<i64>, as_of: DateTime<Utc>) -> impl IntoView {
-    let now = clock::now_or(as_of);
-    let (app, integration) = names;
-    let about = job.record_type.clone().zip(job.record_id.clone());
-    view! {
-        <Card title="Facts">
-            <Facts>
-                <Fact name="App">
-                    <Link href=format!("/integrations?app_id={}", job.app_id)>{app}</Link>
-                </Fact>
-                <Fact name="Integration">
-                    <Link href=format!("/integrations/{}", job.integration_id)>{integration}</Link>
-                    {format!(" · {}", job.integration_type.as_str())}
-                </Fact>
-                {about
-                    .map(|(kind, id)| {
-                        let query = serde_html_form::to_string([("record_type", &kind), ("record_id", &id)]).unwrap_or_default();
-                        view! {
-                            <Fact name="Record">
-                                <Link href=format!("/jobs?{query}")>{format!("{kind} / {id}")}</Link>
-                                {version.map(|version| format!(" · version {version}"))}
-                            </Fact>
-                        }
-                    })}
-                <Fact name="Kind">{job.job_type.clone()}</Fact>
-                <Fact name="Priority">{job.priority}</Fact>
-                {(job.folded > 0)
-                    .then(|| view! { <Fact name="Folded in">{format::counted(job.folded.into(), "further change", "further changes")}</Fact> })}
-                <Fact name="Accepted">
-                    <Instant at=job.created_at now=as_of />
-                    " · "
-                    <Ago at=job.created_at now=now />
-                </Fact>
-                {job
-                    .expires_at
-                    .map(|at| {
-                        view! {
-                            <Fact name="Expires">
-                                <Instant at=at now=as_of />
-                            </Fact>
-                        }
-                    })}
-                <Fact name="Correlation">
-                    <Link href=correlation_href(&job.correlation_id) class="type-mono type-label">
-                        {job.correlation_id.clone()}
-                    </Link>
-                </Fact>
-                <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
-                {job
-                    .deduplication_id
-                    .clone()
-                    .map(|id| view! { <Fact name="Deduplication"><span class="type-mono type-label">{id}</span></Fact> })}
-                {job
-                    .error_kind
-                    .map(|kind| view! { <Fact name="Error kind">{kind.as_str().replace('_', " ")}</Fact> })}
-            </Facts>
-        </Card>
-    }
-}
-
-fn correlation_href(id: &str) -> String {
-    format!("/jobs?{}", serde_html_form::to_string([("correlation_id", id)]).unwrap_or_default())
-}
-
-#[component]
-fn Everywhere(syncs: Vec<RecordSync>, newest: i64) -> impl IntoView {
-    view! {
-        <Card title="This record, everywhere">
-            <Facts>
-                {syncs
-                    .into_iter()
-                    .map(|sync| {
-                        let (tone, glyph, words) = sync_in_words(&sync, newest);
-                        view! {
-                            <Fact name=sync.integration_name.clone()>
-                                {match sync.job_id {
-                                    Some(job) => {
-                                        view! {
-                                            <Link href=format!("/jobs/{job}")>
-                                                <Pill tone=tone glyph=glyph label=words />
-                                            </Link>
-                                        }
-                                            .into_any()
-                                    }
-                                    None => view! { <Pill tone=tone glyph=glyph label=words /> }.into_any(),
-                                }}
-                            </Fact>
-                        }
-                    })
-                    .collect_view()}
-            </Facts>
-        </Card>
-    }
-}
-
-fn sync_in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
-    let version =
-        sync.version.map_or_else(|| "nothing yet".to_owned(), |version| format!("version {version}"));
-    match sync.job_status {
-        _ if sync.in_sync => (Tone::Delivered, Glyph::Check, format!("version {newest}")),
-        Some(status) => {
-            let look = JobStateLook::of(status);
-            (look.tone, look.glyph, format!("{version}, {}", look.word.to_lowercase()))
-        }
-        None => (Tone::Waiting, Glyph::Clock, version),
     }
 }

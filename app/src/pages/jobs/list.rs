@@ -1,24 +1,22 @@
 //! Jobs in every state, narrowed by the address; visible rows move, new ones wait behind a link.
 
-use super::subject::subject;
+use super::{question::Question, row::Row};
 use crate::{
     calls::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{
-        Confirm, Failure, FilterBar, FilterChips, JobStateBadge, JobStateLook, LiveBadge, PageHead, Reader,
-    },
+    components::{Failure, FilterBar, FilterChips, JobStateLook, LiveBadge, PageHead, Reader},
     format,
-    state::{clock, page_url, page_url::PageUrl, refresh, url_filters},
+    state::{base_path, clock, page_url, page_url::PageUrl, refresh, url_filters},
     ui::{
-        Ago, Button, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Segment, Segmented, Skeleton, Table, Tone,
+        Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
+        Segment, Segmented, Skeleton, Table, Tone,
     },
 };
 use leptos::prelude::*;
 use model::{
-    job::{Job, JobStatus},
+    job::JobStatus,
     operation::{BulkAction, BulkSubject, DryRun},
     rules::permission::Permission,
 };
@@ -110,7 +108,7 @@ fn Content(
                         <LinkButton href=ask_requeue.clone() glyph=Glyph::Undo>
                             "Requeue all that match"
                         </LinkButton>
-                        <LinkButton href=ask_cancel.clone() kind=crate::ui::ButtonKind::Danger>
+                        <LinkButton href=ask_cancel.clone() kind=ButtonKind::Danger>
                             "Cancel all that match"
                         </LinkButton>
                     }
@@ -168,9 +166,9 @@ fn Content(
                             <span class="type-label text-muted mr-1">"Ticked jobs:"</span>
                             <Button glyph=Glyph::Undo>"Requeue"</Button>
                             <Button
-                                kind=crate::ui::ButtonKind::Danger
+                                kind=ButtonKind::Danger
                                 method="get"
-                                to=crate::state::base_path::current().join("/jobs")
+                                to=base_path::current().join("/jobs")
                                 name="confirm"
                                 value="cancel"
                             >
@@ -240,59 +238,6 @@ fn head(may_steer: bool) -> impl IntoView {
     }
 }
 
-type Fresh = Memo<(BTreeMap<model::id::JobId, (JobStatus, i16)>, usize)>;
-
-#[component]
-fn Row(
-    job: Job,
-    names: Option<(String, String)>,
-    fresh: Fresh,
-    now: Signal<chrono::DateTime<chrono::Utc>>,
-    may_steer: bool,
-) -> impl IntoView {
-    let id = job.id;
-    let (status, attempt, most) = (job.status, job.attempt, job.max_attempts);
-    let state =
-        Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
-    let about = subject(&job);
-    let error = job.error_message.as_deref().and_then(|text| text.lines().next()).unwrap_or("–").to_owned();
-    let (integration, app) = names.unwrap_or_else(|| (job.integration_id.to_string(), String::new()));
-    view! {
-        <tr>
-            {may_steer
-                .then(|| {
-                    view! {
-                        <td>
-                            <CheckField name="ids[]" value=id.to_string() label=format!("Choose {about}") bare=true form="chosen" />
-                        </td>
-                    }
-                })}
-            <td>
-                <Link href=format!("/jobs/{id}") class="font-medium hover:underline">
-                    {about.clone()}
-                </Link>
-                " "
-                <span class="type-label text-faint">{job.job_type.clone()}</span>
-            </td>
-            <td>
-                <JobStateBadge status=Signal::derive(move || state.get().0) />
-            </td>
-            <td>
-                <Link href=format!("/integrations/{}", job.integration_id) class="hover:underline">
-                    {integration}
-                </Link>
-                " "
-                <span class="type-label text-faint">{app}</span>
-            </td>
-            <td class="n">{move || format!("{} / {most}", state.get().1)}</td>
-            <td class="text-muted">
-                <Ago at=job.created_at now=now />
-            </td>
-            <td class="clip text-muted">{error}</td>
-        </tr>
-    }
-}
-
 #[component]
 fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
     if has_filter {
@@ -316,50 +261,5 @@ fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
             />
         }
         .into_any()
-    }
-}
-
-/// What to do with all that match, or with those that were ticked.
-#[component]
-fn Question(
-    action: BulkAction,
-    answer: Result<DryRun, CallError>,
-    url: PageUrl,
-    bulk: ServerAction<Bulk>,
-) -> impl IntoView {
-    let close = origin(&url).to_string();
-    match answer {
-        Err(error) => view! { <Failure error=error /> }.into_any(),
-        Ok(run) => {
-            let jobs = format::counted(run.matched, "job", "jobs");
-            let (title, text, deed) = match action {
-                BulkAction::Cancel | BulkAction::Purge => (
-                    format!("Cancel {jobs}?"),
-                    "Cancelled jobs are not sent and cannot be requeued. What changed stays in the record and goes out with its next change.",
-                    format!("Cancel {jobs}"),
-                ),
-                BulkAction::Requeue => (
-                    format!("Requeue {jobs}?"),
-                    "Each gets all its attempts anew and goes out as its integration's limits allow.",
-                    format!("Requeue {jobs}"),
-                ),
-            };
-            let hidden = HiddenFields::default()
-                .with("subject", "jobs")
-                .with("action", action.as_str())
-                .with("query", url.query())
-                .with("matched", run.matched.to_string())
-                .with("back", close.clone());
-            view! { <Confirm action=bulk hidden=hidden title=title text=text deed=deed close=close /> }
-                .into_any()
-        }
-    }
-}
-
-/// The list the question was asked from: ticked rows arrive by a form that carries it along.
-pub(in crate::pages) fn origin(url: &PageUrl) -> PageUrl {
-    match url.get("back") {
-        Some(back) => PageUrl::parse_back(back),
-        None => url.clone().settled().without("ids[]"),
     }
 }

@@ -1,10 +1,14 @@
 //! Jobs: the list, and one of them.
 
 mod detail;
+mod everywhere;
+mod facts;
 mod list;
+mod question;
+mod row;
 mod subject;
 
 pub use detail::JobDetailPage;
 pub use list::JobsPage;
-pub(super) use list::origin;
+pub(super) use question::origin;
 pub(super) use subject::subject;

@@ -1,0 +1,104 @@
+//! Integrations as rows: state, backlog, pace, limit, failures.
+
+use super::{Health, HealthBadge, RateLimitUseMeter};
+use crate::{
+    format,
+    ui::{Link, Meter, Table, Tone},
+};
+use leptos::prelude::*;
+use model::stats::IntegrationGauge;
+
+/// The table around [`GaugeRow`]s.
+#[component]
+pub fn GaugeTable(children: Children) -> impl IntoView {
+    view! {
+        <Table label="Integrations" head=head>
+            {children()}
+        </Table>
+    }
+}
+
+fn head() -> impl IntoView {
+    view! {
+        <th scope="col">"Integration"</th>
+        <th scope="col">"State"</th>
+        <th scope="col" class="n">"Backlog"</th>
+        <th scope="col" class="n">"Done in"</th>
+        <th scope="col" class="n">"Out / min"</th>
+        <th scope="col" class="n">"Processing"</th>
+        <th scope="col">"Limit"</th>
+        <th scope="col" class="n">"Failing"</th>
+        <th scope="col" class="n">"Oldest"</th>
+        <th scope="col">"Last error"</th>
+    }
+}
+
+/// One integration's gauges; each cell changes by itself.
+#[component]
+pub fn GaugeRow(
+    /// Judgement and gauges.
+    row: Memo<(Health, IntegrationGauge)>,
+    /// The largest backlog of the table, a full bar.
+    #[prop(into)]
+    most: Signal<i64>,
+) -> impl IntoView {
+    let (id, name, about) = row.with_untracked(|(_, g)| {
+        (g.integration_id, g.name.clone(), format!("{} · {}", g.app_name, g.integration_type.as_str()))
+    });
+    let read = move |read: fn(&IntegrationGauge) -> String| move || row.with(|(_, g)| read(g));
+    let backlog = Signal::derive(move || row.with(|(_, g)| g.backlog));
+    let share = Signal::derive(move || backlog.get() as f64 / most.get() as f64);
+    let zero = move |value: fn(&IntegrationGauge) -> bool| {
+        move || if row.with(|(_, g)| value(g)) { "n zero" } else { "n" }
+    };
+    let failing = Signal::derive(move || {
+        row.with(|(_, g)| {
+            let tried = g.delivered_per_minute + g.failed_per_minute;
+            (tried > 0).then(|| g.failed_per_minute as f64 / tried as f64)
+        })
+    });
+    view! {
+        <tr>
+            <td>
+                <Link href=format!("/integrations/{id}") class="font-semibold hover:underline">
+                    {name}
+                </Link>
+                " "
+                <span class="type-label text-faint">{about}</span>
+            </td>
+            <td>
+                <HealthBadge health=Signal::derive(move || row.get().0) />
+            </td>
+            <td class=zero(|g| g.backlog == 0)>
+                <Meter share=share tone=Tone::Waiting />
+                {move || format::count(backlog.get())}
+            </td>
+            <td class=zero(|g| g.eta_seconds.is_none())>
+                {read(|g| match g.eta_seconds {
+                    Some(eta) if g.backlog > 0 => format::eta(eta),
+                    _ => "–".to_owned(),
+                })}
+            </td>
+            <td class=zero(|g| g.delivered_per_minute == 0)>{read(|g| format::count(g.delivered_per_minute))}</td>
+            <td class=zero(|g| g.processing == 0)>
+                {read(|g| format!("{} / {}", format::count(g.processing), format::count(g.max_concurrency.into())))}
+            </td>
+            <td>
+                <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />
+            </td>
+            <td class=move || match failing.get() {
+                Some(share) if share >= 0.3 => "n text-failed font-semibold",
+                Some(share) if share > 0.0 => "n",
+                _ => "n zero",
+            }>{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
+            <td class=zero(|g| {
+                g.oldest_pending_age_seconds.is_none()
+            })>{read(|g| g.oldest_pending_age_seconds.map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
+            <td class="clip text-muted">
+                {read(|g| {
+                    g.last_error.as_ref().map_or_else(|| "–".to_owned(), |e| e.message.lines().next().unwrap_or("–").to_owned())
+                })}
+            </td>
+        </tr>
+    }
+}

@@ -1,0 +1,79 @@
+//! An integration's newest jobs.
+
+use crate::{
+    components::JobStateBadge,
+    pages::jobs_subject,
+    state::clock,
+    ui::{Ago, Card, EmptyState, Glyph, Link, Table},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{id::IntegrationId, job::Job};
+
+/// A few rows and the way to all of them.
+#[component]
+pub fn RecentJobs(
+    /// Whose.
+    id: IntegrationId,
+    /// Newest first.
+    jobs: Vec<Job>,
+    /// Against what ages are told.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let is_empty = jobs.is_empty();
+    view! {
+        <Card title="Recent jobs" sub="newest first" more=(format!("/jobs?integration_id={id}"), "All jobs".to_owned())>
+            {if is_empty {
+                view! {
+                    <EmptyState
+                        glyph=Glyph::List
+                        title="No jobs yet"
+                        text="The first record change makes one; or start a re-sync to send the whole catalog."
+                    />
+                }
+                    .into_any()
+            } else {
+                view! {
+                    <Table
+                        label="Recent jobs"
+                        head=|| {
+                            view! {
+                                <th scope="col">"Job"</th>
+                                <th scope="col">"State"</th>
+                                <th scope="col" class="n">"Attempts"</th>
+                                <th scope="col">"Accepted"</th>
+                            }
+                        }
+                    >
+                        {jobs
+                            .into_iter()
+                            .map(|job| {
+                                let subject = jobs_subject(&job);
+                                view! {
+                                    <tr>
+                                        <td>
+                                            <Link href=format!("/jobs/{}", job.id) class="font-medium hover:underline">
+                                                {subject}
+                                            </Link>
+                                            " "
+                                            <span class="type-label text-faint">{job.job_type}</span>
+                                        </td>
+                                        <td>
+                                            <JobStateBadge status=job.status />
+                                        </td>
+                                        <td class="n">{format!("{} / {}", job.attempt, job.max_attempts)}</td>
+                                        <td class="text-muted">
+                                            <Ago at=job.created_at now=now />
+                                        </td>
+                                    </tr>
+                                }
+                            })
+                            .collect_view()}
+                    </Table>
+                }
+                    .into_any()
+            }}
+        </Card>
+    }
+}

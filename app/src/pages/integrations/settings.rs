@@ -1,0 +1,48 @@
+//! What an integration is set to.
+
+use crate::{
+    components::limits_in_words,
+    format,
+    ui::{Card, Fact, Facts, Instant},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::integration::Integration;
+
+/// Names and values.
+#[component]
+pub fn Settings(
+    /// The integration.
+    integration: Integration,
+    /// Its app.
+    app_name: String,
+    /// When it last accepted something.
+    last_success_at: Option<DateTime<Utc>>,
+    /// Decides what today is.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let seconds = integration.timeout_ms.map(|ms| format::milliseconds(ms.into()));
+    view! {
+        <Card title="Settings">
+            <Facts>
+                <Fact name="App">{app_name}</Fact>
+                <Fact name="Type">{integration.integration_type.as_str()}</Fact>
+                {integration
+                    .endpoint_url
+                    .map(|url| view! { <Fact name="Address"><span class="type-mono type-label">{url}</span></Fact> })}
+                <Fact name="Rate limit">{limits_in_words(integration.rate_limit.as_ref())}</Fact>
+                <Fact name="Jobs at once">{format::count(integration.max_concurrency.into())}</Fact>
+                <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
+                <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
+                <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
+                <Fact name="Last success">
+                    {match last_success_at {
+                        Some(at) => view! { <Instant at=at now=as_of /> }.into_any(),
+                        None => "none yet".into_any(),
+                    }}
+                </Fact>
+                <Fact name="Id"><span class="type-mono type-label">{integration.id.to_string()}</span></Fact>
+            </Facts>
+        </Card>
+    }
+}

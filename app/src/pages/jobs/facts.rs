@@ -1,0 +1,85 @@
+//! What a job is: names, times and keys.
+
+use crate::{
+    format,
+    state::clock,
+    ui::{Ago, Card, Fact, Facts, Instant, Link},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::job::Job;
+
+/// Names and values.
+#[component]
+pub fn JobFacts(
+    /// The job.
+    job: Job,
+    /// Its app and its integration.
+    names: (String, String),
+    /// The record's version.
+    version: Option<i64>,
+    /// Decides what today is.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let (app, integration) = names;
+    let about = job.record_type.clone().zip(job.record_id.clone());
+    view! {
+        <Card title="Facts">
+            <Facts>
+                <Fact name="App">
+                    <Link href=format!("/integrations?app_id={}", job.app_id)>{app}</Link>
+                </Fact>
+                <Fact name="Integration">
+                    <Link href=format!("/integrations/{}", job.integration_id)>{integration}</Link>
+                    {format!(" · {}", job.integration_type.as_str())}
+                </Fact>
+                {about
+                    .map(|(kind, id)| {
+                        let query = serde_html_form::to_string([("record_type", &kind), ("record_id", &id)]).unwrap_or_default();
+                        view! {
+                            <Fact name="Record">
+                                <Link href=format!("/jobs?{query}")>{format!("{kind} / {id}")}</Link>
+                                {version.map(|version| format!(" · version {version}"))}
+                            </Fact>
+                        }
+                    })}
+                <Fact name="Kind">{job.job_type.clone()}</Fact>
+                <Fact name="Priority">{job.priority}</Fact>
+                {(job.folded > 0)
+                    .then(|| view! { <Fact name="Folded in">{format::counted(job.folded.into(), "further change", "further changes")}</Fact> })}
+                <Fact name="Accepted">
+                    <Instant at=job.created_at now=as_of />
+                    " · "
+                    <Ago at=job.created_at now=now />
+                </Fact>
+                {job
+                    .expires_at
+                    .map(|at| {
+                        view! {
+                            <Fact name="Expires">
+                                <Instant at=at now=as_of />
+                            </Fact>
+                        }
+                    })}
+                <Fact name="Correlation">
+                    <Link href=correlation_href(&job.correlation_id) class="type-mono type-label">
+                        {job.correlation_id.clone()}
+                    </Link>
+                </Fact>
+                <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
+                {job
+                    .deduplication_id
+                    .clone()
+                    .map(|id| view! { <Fact name="Deduplication"><span class="type-mono type-label">{id}</span></Fact> })}
+                {job
+                    .error_kind
+                    .map(|kind| view! { <Fact name="Error kind">{kind.as_str().replace('_', " ")}</Fact> })}
+            </Facts>
+        </Card>
+    }
+}
+
+fn correlation_href(id: &str) -> String {
+    format!("/jobs?{}", serde_html_form::to_string([("correlation_id", id)]).unwrap_or_default())
+}

@@ -1,0 +1,55 @@
+//! Integrations with work, a limit or a fault, worst first.
+
+use crate::{
+    components::{GaugeRow, GaugeTable, Health},
+    ui::Card,
+};
+use leptos::prelude::*;
+use model::stats::{IntegrationGauge, Snapshot};
+
+/// Integrations with work, a limit or a fault, worst first.
+#[component]
+pub fn Busiest(
+    /// The gauges.
+    snapshot: Signal<Snapshot>,
+) -> impl IntoView {
+    const MOST: usize = 12;
+    let rows = Memo::new(move |_| {
+        snapshot.with(|s| {
+            let mut rows: Vec<_> = s.integrations.iter().map(|g| (Health::of(g, s.at), g.clone())).collect();
+            rows.sort_by(|a, b| {
+                b.0.severity
+                    .cmp(&a.0.severity)
+                    .then(b.1.backlog.cmp(&a.1.backlog))
+                    .then_with(|| a.1.name.cmp(&b.1.name))
+            });
+            rows.truncate(MOST);
+            rows
+        })
+    });
+    let most =
+        Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
+    let sub = Signal::derive(move || {
+        let all = snapshot.with(|s| s.integrations.len());
+        if all > MOST { format!("{MOST} of {all}, worst first") } else { "worst first".to_owned() }
+    });
+    view! {
+        <Card title="Integrations" sub=sub more=("/integrations".to_owned(), "Open table".to_owned())>
+            <GaugeTable>
+                <For
+                    each=move || rows.get()
+                    key=|(_, gauge)| gauge.integration_id
+                    children=move |(health, gauge)| {
+                        let id = gauge.integration_id;
+                        let row = Memo::new(move |last: Option<&(Health, IntegrationGauge)>| {
+                            rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
+                                .or_else(|| last.cloned())
+                                .unwrap_or_else(|| (health.clone(), gauge.clone()))
+                        });
+                        view! { <GaugeRow row=row most=most /> }
+                    }
+                />
+            </GaugeTable>
+        </Card>
+    }
+}
