@@ -1,0 +1,51 @@
+//! `/api-keys`
+
+use super::{
+    extract::{Can, Id, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::api_keys as keys;
+use axum::{Json as Answer, extract::State, http::StatusCode};
+use model::{
+    api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
+    id::ApiKeyId,
+    page::Page,
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list_api_keys, create_api_key)).routes(routes!(revoke_api_key))
+}
+
+/// Keys, newest first; revoked and expired ones too.
+#[utoipa::path(get, path = "/api-keys", tag = "Access", params(PageParams), responses((status = 200, body = Page<ApiKey>)))]
+async fn list_api_keys(
+    _: Can<ReadDeployment>,
+    State(state): State<AppState>,
+    query: ListQuery<NoFilter>,
+) -> Result<Answer<Page<ApiKey>>, Problem> {
+    Ok(Answer(keys::list(&state.access, query.page).await?))
+}
+
+/// Makes a key. The answer shows it this once.
+#[utoipa::path(post, path = "/api-keys", tag = "Access", request_body = NewApiKey,
+    responses((status = 201, body = ApiKeyWithSecret)))]
+async fn create_api_key(
+    actor: Can<ManageAccess>,
+    State(state): State<AppState>,
+    Json(new): Json<NewApiKey>,
+) -> Result<(StatusCode, Answer<ApiKeyWithSecret>), Problem> {
+    Ok((StatusCode::CREATED, Answer(keys::create(&state.access, &actor, &new).await?)))
+}
+
+/// Revokes a key: it is refused from the next request on.
+#[utoipa::path(delete, path = "/api-keys/{id}", tag = "Access", responses((status = 204)))]
+async fn revoke_api_key(
+    actor: Can<ManageAccess>,
+    State(state): State<AppState>,
+    Id(id): Id<ApiKeyId>,
+) -> Result<StatusCode, Problem> {
+    keys::revoke(&state.access, &actor, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,107 @@
+//! `/apps`
+
+use super::{
+    audited,
+    extract::{Can, Configure, Id, Json, ListQuery, NoFilter, PageParams, Query, Read},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State, http::StatusCode};
+use delivery::CancelJobs;
+use model::{
+    app::{App, AppChanges, NewApp},
+    id::AppId,
+    page::Page,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_apps, create_app))
+        .routes(routes!(get_app, update_app, delete_app))
+}
+
+/// What becomes of jobs that are on their way.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DeleteParams {
+    /// `true`: they are called off; else they stand against the deletion (409).
+    cancel_jobs: bool,
+}
+
+impl From<DeleteParams> for CancelJobs {
+    fn from(params: DeleteParams) -> Self {
+        if params.cancel_jobs { Self::Yes } else { Self::No }
+    }
+}
+
+/// Apps, newest first. A key that is bound to an app sees that one alone.
+#[utoipa::path(get, path = "/apps", tag = "Apps", params(PageParams), responses((status = 200, body = Page<App>)))]
+async fn list_apps(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<NoFilter>,
+) -> Result<Answer<Page<App>>, Problem> {
+    Ok(Answer(state.delivery.apps(actor.scope(), query.page).await?))
+}
+
+/// Makes an app, together with its built-in integration `workers`.
+#[utoipa::path(post, path = "/apps", tag = "Apps", request_body = NewApp, responses((status = 201, body = App)))]
+async fn create_app(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Json(new): Json<NewApp>,
+) -> Result<(StatusCode, Answer<App>), Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let app = state.delivery.create_app(&mut tx, new).await?;
+    record(&mut tx, &actor, Entry::new("app.create").about(app.id).of_app(app.id).with(&app)).await?;
+    tx.commit().await?;
+    Ok((StatusCode::CREATED, Answer(app)))
+}
+
+/// One app.
+#[utoipa::path(get, path = "/apps/{id}", tag = "Apps", responses((status = 200, body = App)))]
+async fn get_app(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<AppId>,
+) -> Result<Answer<App>, Problem> {
+    Ok(Answer(state.delivery.app(actor.scope(), id).await?))
+}
+
+/// Changes an app.
+#[utoipa::path(patch, path = "/apps/{id}", tag = "Apps", request_body = AppChanges, responses((status = 200, body = App)))]
+async fn update_app(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<AppId>,
+    Json(changes): Json<AppChanges>,
+) -> Result<Answer<App>, Problem> {
+    let before = state.delivery.app(actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    let after = state.delivery.update_app(&mut tx, actor.scope(), id, changes).await?;
+    let entry = Entry::new("app.update").about(id).of_app(id).changed(&before, &after);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    Ok(Answer(after))
+}
+
+/// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off.
+#[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses((status = 204), (status = 409)))]
+async fn delete_app(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<AppId>,
+    Query(params): Query<DeleteParams>,
+) -> Result<StatusCode, Problem> {
+    let before = state.delivery.app(actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    state.delivery.delete_app(&mut tx, actor.scope(), id, params.into()).await?;
+    record(&mut tx, &actor, Entry::new("app.delete").about(id).of_app(id).without(&before)).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

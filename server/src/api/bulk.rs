@@ -1,0 +1,66 @@
+//! Bulk actions on jobs and dead letters, which differ in what they are about.
+
+use super::{audited, problem::Problem};
+use crate::state::AppState;
+use access::audit::Entry;
+use axum::{
+    Json as Answer,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use model::{
+    actor::Actor,
+    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
+    rules::permission::{Permission, is_allowed},
+};
+use queue::store::operations::{self, BulkStart};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// 200: what a dry run found, or what was done.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "for the OpenAPI document: the answers are made of its parts")]
+pub(super) enum Answered {
+    /// With `dry_run`.
+    DryRun(DryRun),
+    /// Up to 100: done.
+    Done(BulkOutcome),
+}
+
+/// Starts one within the actor's scope.
+pub(super) async fn start(
+    state: &AppState,
+    actor: &Actor,
+    subject: BulkSubject,
+    new: NewBulk,
+) -> Result<Response, Problem> {
+    new.check(subject)?;
+    if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
+        return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
+    }
+    let action = match (subject, new.action) {
+        (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
+        (BulkSubject::Jobs, _) => "job.bulk_cancel",
+        (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
+        (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
+    };
+    let asked = new.clone();
+    let outcome = match operations::start(&state.pool, actor, subject, new).await? {
+        BulkStart::DryRun(dry_run) => return Ok(Answer(dry_run).into_response()),
+        BulkStart::Outcome(outcome) => outcome,
+    };
+    let mut entry = Entry::new(action).of_app(actor.app_id);
+    entry.before = serde_json::to_value(&asked).ok();
+    entry.after = serde_json::to_value(&outcome).ok();
+    if let BulkOutcome::Started { operation_id, .. } = &outcome {
+        entry = entry.about(operation_id);
+    }
+    audited::done(state, actor, entry).await;
+    state.delivery.wake();
+    let status = match outcome {
+        BulkOutcome::Started { .. } => StatusCode::ACCEPTED,
+        BulkOutcome::Done { .. } => StatusCode::OK,
+    };
+    Ok((status, Answer(outcome)).into_response())
+}

@@ -1,0 +1,162 @@
+//! CloudEvents 1.0 in its JSON format (structured and batched): what of an event becomes a change of a record.
+
+use super::extract::typed;
+use chrono::{DateTime, Utc};
+use model::{
+    id::AppId,
+    problem::Faults,
+    record::{Attributes, Event, EventType},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// A CloudEvent about a record. Extensions other than those named are ignored, as the standard asks.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+pub(super) struct CloudEvent {
+    /// `1.0`
+    specversion: String,
+    /// The sender's id of the event.
+    id: String,
+    /// Where it happened; not kept.
+    source: String,
+    /// What happened, such as `record.updated`.
+    #[serde(rename = "type")]
+    event_type: EventType,
+    /// `record_type/record_id`: what stands before the first slash is the type.
+    subject: String,
+    /// When it happened.
+    #[serde(default)]
+    time: Option<DateTime<Utc>>,
+    /// `application/json` or absent.
+    #[serde(default)]
+    datacontenttype: Option<String>,
+    /// The attributes.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    data: Option<Map<String, Value>>,
+    /// Not accepted: attributes are JSON.
+    #[serde(default)]
+    data_base64: Option<Value>,
+    /// The app; a key that is bound to one needs none.
+    #[serde(default)]
+    appid: Option<AppId>,
+    /// Ties together what belongs together.
+    #[serde(default)]
+    correlationid: Option<String>,
+}
+
+/// # Errors
+/// Every fault, each below `at`.
+pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Event, Faults> {
+    let event: CloudEvent = typed(value, at)?;
+    let mut faults = Faults::default();
+    faults.require(event.specversion == "1.0", "/specversion", "must be 1.0");
+    faults.require(!event.id.is_empty(), "/id", "must not be empty");
+    faults.require(!event.source.is_empty(), "/source", "must not be empty");
+    let is_json = event.datacontenttype.as_deref().is_none_or(is_json);
+    faults.require(is_json, "/datacontenttype", "must be application/json or another JSON type");
+    faults.require(event.data_base64.is_none(), "/data_base64", "is not accepted: send data as JSON");
+    let subject = event.subject.split_once('/');
+    faults.require(subject.is_some(), "/subject", "must be record_type/record_id");
+    let app_id = event.appid.or(own_app);
+    faults.require(app_id.is_some(), "/appid", "is required");
+    let (Some((record_type, record_id)), Some(app_id)) = (subject, app_id) else {
+        return Err(nested(at, faults));
+    };
+    if !faults.0.is_empty() {
+        return Err(nested(at, faults));
+    }
+    let read = Event {
+        app_id,
+        event_type: event.event_type,
+        record_type: record_type.to_owned(),
+        record_id: record_id.to_owned(),
+        attributes: event.data.unwrap_or_else(Attributes::new),
+        occurred_at: event.time,
+        correlation_id: event.correlationid,
+        // Kept for people; the standard allows longer ones than we keep.
+        id: Some(event.id.chars().take(255).collect()),
+    };
+    // Under the names the sender knows, before they are checked again under ours.
+    read.check().map_err(|faults| nested(at, Faults(faults.0.into_iter().map(renamed).collect())))?;
+    Ok(read)
+}
+
+fn renamed(mut fault: model::problem::FieldError) -> model::problem::FieldError {
+    for (ours, theirs) in [
+        ("/attributes", "/data"),
+        ("/record_type", "/subject"),
+        ("/record_id", "/subject"),
+        ("/correlation_id", "/correlationid"),
+    ] {
+        if let Some(rest) = fault.pointer.strip_prefix(ours) {
+            fault.pointer = format!("{theirs}{rest}");
+            break;
+        }
+    }
+    fault
+}
+
+fn nested(at: &str, part: Faults) -> Faults {
+    let mut faults = Faults::default();
+    faults.nest(at, part);
+    faults
+}
+
+fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.ends_with("/json") || essence.ends_with("+json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event() -> Value {
+        json!({
+            "specversion": "1.0", "id": "e1", "source": "/shop", "type": "record.updated",
+            "subject": "product/a/1", "time": "2026-01-02T03:04:05Z", "datacontenttype": "application/json",
+            "data": {"price": 5}, "appid": "01890a5d-ac96-774b-bcce-b302099a8057", "correlationid": "c1",
+            "othervendor": 7,
+        })
+    }
+
+    #[test]
+    fn an_event_is_read_field_by_field() {
+        let read = read(event(), "", None).unwrap();
+        assert_eq!((read.record_type.as_str(), read.record_id.as_str()), ("product", "a/1"));
+        assert_eq!(read.correlation_id.as_deref(), Some("c1"));
+        assert_eq!(read.attributes["price"], 5);
+        assert!(read.occurred_at.is_some());
+    }
+
+    #[test]
+    fn faults_bear_the_senders_names() {
+        for (field, value, pointer) in [
+            ("specversion", json!("0.3"), "/4/specversion"),
+            ("type", json!("order.paid"), "/4/type"),
+            ("subject", json!("product"), "/4/subject"),
+            ("subject", json!("product/"), "/4/subject"),
+            ("appid", Value::Null, "/4/appid"),
+            ("data", json!([1]), "/4/data"),
+            ("data_base64", json!("AA=="), "/4/data_base64"),
+            ("datacontenttype", json!("text/xml"), "/4/datacontenttype"),
+            ("time", json!("noon"), "/4/time"),
+            ("correlationid", json!(""), "/4/correlationid"),
+        ] {
+            let mut event = event();
+            event[field] = value;
+            assert_eq!(read(event, "/4", None).unwrap_err().0[0].pointer, pointer);
+        }
+    }
+
+    #[test]
+    fn a_bound_key_names_the_app() {
+        let mut event = event();
+        event.as_object_mut().unwrap().remove("appid");
+        let own = AppId::generate();
+        assert_eq!(read(event, "", Some(own)).unwrap().app_id, own);
+    }
+}

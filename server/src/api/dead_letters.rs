@@ -1,0 +1,105 @@
+//! `/dead-letters`
+
+use super::{
+    audited, bulk,
+    extract::{Can, Id, Json, ListQuery, PageParams, Purge, Query, Read, SteerJobs},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
+use model::{
+    dead_letter::{DeadLetter, DeadLetterGroup},
+    filter::JobFilter,
+    id::DeadLetterId,
+    job::Job,
+    operation::{BulkOutcome, BulkSubject, NewBulk},
+    page::Page,
+};
+use queue::store::dead_letters;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_dead_letters))
+        .routes(routes!(list_groups))
+        .routes(routes!(bulk_dead_letters))
+        .routes(routes!(get_dead_letter, purge_dead_letter))
+        .routes(routes!(requeue_dead_letter))
+}
+
+/// Dead letters, newest first, each with its whole failure history.
+#[utoipa::path(get, path = "/dead-letters", tag = "Dead letters", params(JobFilter, PageParams),
+    responses((status = 200, body = Page<DeadLetter>)))]
+async fn list_dead_letters(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<JobFilter>,
+) -> Result<Answer<Page<DeadLetter>>, Problem> {
+    Ok(Answer(dead_letters::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+}
+
+/// Dead letters by integration and normalised error, the largest groups first, on one page.
+#[utoipa::path(get, path = "/dead-letters/groups", tag = "Dead letters", params(JobFilter),
+    responses((status = 200, body = Page<DeadLetterGroup>)))]
+async fn list_groups(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Query(filter): Query<JobFilter>,
+) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
+    let items = dead_letters::groups(&state.console_pool, actor.scope(), &filter).await?;
+    Ok(Answer(Page { items, next_cursor: None }))
+}
+
+/// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202).
+#[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body = NewBulk,
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+async fn bulk_dead_letters(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Json(new): Json<NewBulk>,
+) -> Result<Response, Problem> {
+    bulk::start(&state, &actor, BulkSubject::DeadLetters, new).await
+}
+
+/// One dead letter.
+#[utoipa::path(get, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 200, body = DeadLetter)))]
+async fn get_dead_letter(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<DeadLetterId>,
+) -> Result<Answer<DeadLetter>, Problem> {
+    Ok(Answer(dead_letters::get(&state.pool, actor.scope(), id).await?))
+}
+
+/// Deletes a dead letter for good.
+#[utoipa::path(delete, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 204)))]
+async fn purge_dead_letter(
+    actor: Can<Purge>,
+    State(state): State<AppState>,
+    Id(id): Id<DeadLetterId>,
+) -> Result<StatusCode, Problem> {
+    let before = dead_letters::get(&state.pool, actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    dead_letters::purge(&mut tx, actor.scope(), id).await?;
+    let kept = serde_json::json!({"job_id": before.job_id, "error_message": before.error_message});
+    let entry = Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Puts the job back into the queue, with its id and all attempts anew.
+#[utoipa::path(post, path = "/dead-letters/{id}/requeue", tag = "Dead letters", responses((status = 200, body = Job)))]
+async fn requeue_dead_letter(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<DeadLetterId>,
+) -> Result<Answer<Job>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("dead_letter.requeue").about(id).of_app(job.app_id)).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(job))
+}

@@ -1,0 +1,72 @@
+//! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON. All or none of a request is stored.
+
+use super::{
+    extract::{Can, Many, Produce, media_type, parse_document, read_body, typed},
+    problem::Problem,
+};
+use crate::{api::cloud_events, state::AppState};
+use axum::{
+    Json as Answer,
+    extract::{Request, State},
+    http::StatusCode,
+};
+use model::record::{Accepted, Event};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+const ACCEPTED_TYPES: &str =
+    "application/json, application/cloudevents+json or application/cloudevents-batch+json";
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(accept_events))
+}
+
+/// Takes in changes of records: one event, or an array of up to 1,000. All or none of a request is stored.
+///
+/// CloudEvents 1.0: `subject` is `record_type/record_id`, `data` the attributes, `time` when it happened; the extension `appid` names the
+/// app (a key that is bound to one needs none), `correlationid` ties together what belongs together.
+#[utoipa::path(post, path = "/events", tag = "Events",
+    request_body(content(
+        (Event = "application/json"),
+        (cloud_events::CloudEvent = "application/cloudevents+json"),
+        (Vec<cloud_events::CloudEvent> = "application/cloudevents-batch+json"),
+    )),
+    responses((status = 202, body = Accepted)))]
+async fn accept_events(
+    actor: Can<Produce>,
+    State(state): State<AppState>,
+    request: Request,
+) -> Result<(StatusCode, Answer<Accepted>), Problem> {
+    let events = read(&actor, request).await?;
+    let scope = actor.scope();
+    let is_array = events.is_array();
+    let mut items = events.items;
+    let accepted = match items.pop() {
+        Some(one) if !is_array => state.delivery.accept_event(scope, one).await?,
+        last => {
+            items.extend(last);
+            state.delivery.accept_events(scope, items).await?
+        }
+    };
+    Ok((StatusCode::ACCEPTED, Answer(accepted)))
+}
+
+async fn read(actor: &model::actor::Actor, request: Request) -> Result<Many<Event>, Problem> {
+    let media_type = media_type(request.headers())
+        .ok_or_else(|| Problem::unsupported_media_type(ACCEPTED_TYPES))?
+        .to_owned();
+    let document = parse_document(&read_body(request).await?)?;
+    let events = match media_type.as_str() {
+        "application/cloudevents+json" if document.is_array() => {
+            return Err(Problem::fault("", "is an array: send it as application/cloudevents-batch+json"));
+        }
+        "application/cloudevents-batch+json" if !document.is_array() => {
+            return Err(Problem::fault(
+                "",
+                "must be an array: send one event as application/cloudevents+json",
+            ));
+        }
+        "application/json" => Many::from_document(document, typed)?,
+        _ => Many::from_document(document, |value, at| cloud_events::read(value, at, actor.app_id))?,
+    };
+    Ok(events)
+}

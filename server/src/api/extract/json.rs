@@ -1,0 +1,240 @@
+//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), NUL, depth, unknown fields and
+//! wrong types (422 with a JSON Pointer).
+//!
+//! A document becomes a `Value` first: that bounds recursion, refuses numbers no double holds, and lets the NUL and depth check name a
+//! place. Only then is it read as the type that was asked for.
+
+use crate::api::problem::Problem;
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, Request},
+    http::{HeaderMap, header},
+};
+use model::{
+    json::{MAX_REQUEST_BYTES, check, escape},
+    problem::Faults,
+    text::sanitise,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, error::Category};
+use serde_path_to_error::{Path, Segment};
+
+/// A body that must be there.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+/// A body that may be absent altogether, which reads as `{}`.
+#[derive(Debug)]
+pub struct OptionalJson<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if media_type(request.headers()) != Some("application/json") {
+            return Err(Problem::unsupported_media_type("application/json"));
+        }
+        let document = parse_document(&read_body(request).await?)?;
+        Ok(Self(typed(document, "")?))
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let is_json = media_type(request.headers()) == Some("application/json");
+        let body = read_body(request).await?;
+        if body.is_empty() {
+            return Ok(Self(typed(Value::Object(serde_json::Map::new()), "")?));
+        }
+        if !is_json {
+            return Err(Problem::unsupported_media_type("application/json"));
+        }
+        Ok(Self(typed(parse_document(&body)?, "")?))
+    }
+}
+
+/// The content type without its parameters; none when it names another charset than UTF-8.
+pub fn media_type(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let mut parts = value.split(';').map(str::trim);
+    let media_type = parts.next()?;
+    let is_utf8 = parts.all(|parameter| {
+        parameter.split_once('=').is_none_or(|(name, value)| {
+            !name.trim().eq_ignore_ascii_case("charset")
+                || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+    });
+    let known = ["application/json", "application/cloudevents+json", "application/cloudevents-batch+json"];
+    is_utf8.then(|| known.into_iter().find(|known| known.eq_ignore_ascii_case(media_type)))?
+}
+
+/// # Errors
+/// 413 beyond 16 MB, 400 when it broke off.
+pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
+    axum::body::to_bytes(request.into_body(), MAX_REQUEST_BYTES).await.map_err(|error| {
+        // to_bytes wraps the cause once; a body that grew too large says so in the cause.
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        if cause.contains("length limit") || error.to_string().contains("length limit") {
+            Problem::too_large("A request may have 16 MB.", Vec::new())
+        } else {
+            Problem::malformed("The body broke off.")
+        }
+    })
+}
+
+/// # Errors
+/// 400 with line and column when it is no JSON; 422 with a pointer for NUL and depth.
+pub fn parse_document(body: &[u8]) -> Result<Value, Problem> {
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        if error.to_string().starts_with("recursion limit exceeded") {
+            return Problem::fault("", "is nested deeper than 64 levels");
+        }
+        let what = match error.classify() {
+            Category::Eof if body.is_empty() => "The body is empty.".to_owned(),
+            Category::Eof => {
+                format!("The body ends too soon, at line {} column {}.", error.line(), error.column())
+            }
+            _ => format!("The body is no JSON: {}.", sanitise(&error.to_string(), 200)),
+        };
+        Problem::malformed(what)
+    })?;
+    check(&value).map_err(|fault| Problem::fault(fault.pointer, fault.detail))?;
+    Ok(value)
+}
+
+/// Reads a checked document as a type; faults are below `prefix`.
+///
+/// # Errors
+/// The fault serde found, with its pointer.
+pub fn typed<T: DeserializeOwned>(value: Value, prefix: &str) -> Result<T, Faults> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut pointer = format!("{prefix}{}", pointer(error.path()));
+        let message = error.inner().to_string();
+        // serde names these fields in the message and points at what contains them.
+        for start in ["unknown field `", "missing field `", "duplicate field `"] {
+            let named = message.strip_prefix(start).and_then(|rest| rest.split('`').next());
+            if let Some(field) = named {
+                let step = format!("/{}", escape(field));
+                if !pointer.ends_with(&step) {
+                    pointer.push_str(&step);
+                }
+            }
+        }
+        let mut faults = Faults::default();
+        faults.add(pointer, in_words(&message));
+        faults
+    })
+}
+
+fn in_words(message: &str) -> String {
+    if message.starts_with("data did not match any variant") {
+        return "has none of the accepted forms".to_owned();
+    }
+    let message = message.strip_prefix("missing field").map_or_else(
+        || message.strip_prefix("unknown field").map_or_else(|| message.to_owned(), known_fields),
+        |_| "is required".to_owned(),
+    );
+    sanitise(&message, 500)
+}
+
+fn known_fields(rest: &str) -> String {
+    rest.split_once(", ").map_or_else(
+        || "is not known here".to_owned(),
+        |(_, known)| format!("is not known here: {}", known.trim_start_matches("there are no fields")),
+    )
+}
+
+fn pointer(path: &Path) -> String {
+    path.iter().fold(String::new(), |mut pointer, segment| {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => pointer.push_str(&format!("/{}", escape(key))),
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+        pointer
+    })
+}
+
+/// Bytes of the value as JSON text, without making that text.
+pub fn count_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Writing into a counter cannot fail; a value that could not be written would be refused further on.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::integration::NewIntegration;
+    use serde_json::json;
+
+    #[test]
+    fn faults_of_form_point_at_their_place() {
+        let app_id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        let base = json!({"app_id": app_id, "name": "n", "integration_type": "webhook"});
+        for (field, value, pointer) in [
+            ("nonsense", json!(1), "/nonsense"),
+            ("app_id", json!("x"), "/app_id"),
+            ("app_id", json!(5), "/app_id"),
+            ("integration_type", json!("fax"), "/integration_type"),
+            ("max_concurrency", json!("50"), "/max_concurrency"),
+            ("max_concurrency", json!(1.5), "/max_concurrency"),
+            ("record_types", json!(["a", 5]), "/record_types/1"),
+            ("headers", json!({"a/b": 5}), "/headers/a~1b"),
+            ("rate_limit", json!("fast"), "/rate_limit"),
+        ] {
+            let mut document = base.clone();
+            document[field] = value;
+            let Err(faults) = typed::<NewIntegration>(document, "") else { panic!("{field} was accepted") };
+            assert_eq!(faults.0[0].pointer, pointer, "{faults}");
+        }
+        let Err(faults) = typed::<NewIntegration>(json!({"app_id": app_id, "name": "n"}), "/3") else {
+            panic!()
+        };
+        assert_eq!(
+            (faults.0[0].pointer.as_str(), faults.0[0].detail.as_str()),
+            ("/3/integration_type", "is required")
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_says_where() {
+        for (body, part) in [
+            (&b""[..], "empty"),
+            (b"{\"a\": ", "line 1 column 6"),
+            (b"{\n \"a\": tru}", "line 2"),
+            (b"\xff", "no JSON"),
+            (b"{\"a\": 1e999}", "number out of range"),
+        ] {
+            let problem = parse_document(body).unwrap_err();
+            assert_eq!(problem.status(), 400);
+            assert!(problem.detail().contains(part), "{}", problem.detail());
+        }
+        for body in [
+            r#"{"a": "x\u0000"}"#.to_owned(),
+            format!("{}{}", "[".repeat(65), "]".repeat(65)),
+            "[".repeat(9_999),
+        ] {
+            assert_eq!(parse_document(body.as_bytes()).unwrap_err().status(), 422);
+        }
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_would_be_written() {
+        let value = json!({"ä": [1, "x\n"]});
+        assert_eq!(count_bytes(&value), value.to_string().len());
+    }
+}

@@ -1,0 +1,94 @@
+//! Bodies that are one item or an array of up to 1,000 of them.
+
+use super::json::{media_type, parse_document, read_body, typed};
+use crate::api::problem::Problem;
+use axum::extract::{FromRequest, Request};
+use model::problem::Faults;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The most items.
+const MAX_ITEMS: usize = 1_000;
+/// The most faults that are listed: who sends a thousand broken items needs to see one kind, not all.
+const MAX_FAULTS: usize = 100;
+
+/// One item or several, in the order they were sent.
+#[derive(Debug)]
+pub struct Many<T> {
+    /// What was sent.
+    pub items: Vec<T>,
+    is_array: bool,
+}
+
+impl<T> Many<T> {
+    /// Whether it came as an array: faults are then named by index.
+    pub fn is_array(&self) -> bool {
+        self.is_array
+    }
+
+    /// Reads a document that is one item or an array of them; `read` makes an item of a part, given the part's pointer.
+    ///
+    /// # Errors
+    /// Every fault (the first hundred), by item and field.
+    pub fn from_document(
+        document: Value,
+        read: impl Fn(Value, &str) -> Result<T, Faults>,
+    ) -> Result<Self, Faults> {
+        let (values, is_array) = match document {
+            Value::Array(values) => (values, true),
+            one => (vec![one], false),
+        };
+        let mut faults = Faults::default();
+        if values.is_empty() || values.len() > MAX_ITEMS {
+            faults.add("", format!("must be one item or an array of 1 to 1,000, not of {}", values.len()));
+            return Err(faults);
+        }
+        let mut items = Vec::with_capacity(values.len());
+        for (index, value) in values.into_iter().enumerate() {
+            let prefix = if is_array { format!("/{index}") } else { String::new() };
+            match read(value, &prefix) {
+                Ok(item) => items.push(item),
+                Err(part) => faults.0.extend(part.0),
+            }
+            if faults.0.len() >= MAX_FAULTS {
+                break;
+            }
+        }
+        faults.into_result()?;
+        Ok(Self { items, is_array })
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Many<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if media_type(request.headers()) != Some("application/json") {
+            return Err(Problem::unsupported_media_type("application/json"));
+        }
+        let document = parse_document(&read_body(request).await?)?;
+        Ok(Self::from_document(document, typed)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn items_keep_their_order_and_faults_their_place() {
+        let many = Many::<i64>::from_document(json!([3, 1, 2]), typed).unwrap();
+        assert_eq!(many.items, [3, 1, 2]);
+        assert!(many.is_array() && !Many::<i64>::from_document(json!(7), typed).unwrap().is_array());
+        let faults = Many::<i64>::from_document(json!([1, "x", 2, null]), typed).unwrap_err();
+        assert_eq!(faults.0.iter().map(|f| f.pointer.as_str()).collect::<Vec<_>>(), ["/1", "/3"]);
+    }
+
+    #[test]
+    fn a_thousand_is_the_most_and_nothing_is_too_few() {
+        assert!(Many::<i64>::from_document(json!(vec![0; 1_000]), typed).is_ok());
+        assert!(Many::<i64>::from_document(json!(vec![0; 1_001]), typed).is_err());
+        assert!(Many::<i64>::from_document(json!([]), typed).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! `/integrations/{id}/…`: pause, resume, a new secret, a test, a re-sync.
+
+use super::{
+    audited,
+    extract::{Can, Configure, Id, OptionalJson, Resync},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State, http::StatusCode};
+use model::{
+    id::IntegrationId,
+    integration::{Integration, IntegrationWithSecret},
+    problem::Faults,
+    resync::{NewResync, ResyncStarted},
+    text::sanitise,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(pause_integration))
+        .routes(routes!(resume_integration))
+        .routes(routes!(rotate_secret))
+        .routes(routes!(test_integration))
+        .routes(routes!(start_resync))
+}
+
+/// `POST /integrations/{id}/pause`, which may also be empty.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Pause {
+    /// Shown wherever the integration is, up to 500 characters.
+    reason: Option<String>,
+}
+
+/// What came back of a test, beside the integration.
+#[derive(Serialize, ToSchema)]
+struct TestAnswer {
+    #[serde(flatten)]
+    integration: Integration,
+    /// Whether the answer was 2xx.
+    is_success: bool,
+    /// HTTP status of the answer; null when none came.
+    response_status: Option<u16>,
+    /// The beginning of the answer, made safe.
+    response_excerpt: Option<String>,
+    /// Why no answer came, or what an answer other than 2xx means.
+    error_message: Option<String>,
+    /// From begin to end.
+    duration_ms: i64,
+    /// The header `webhook-id` of the sample.
+    webhook_id: String,
+    /// The header `webhook-timestamp` of the sample.
+    webhook_timestamp: String,
+    /// The header `webhook-signature` of the sample: two while the secret rotates.
+    webhook_signature: String,
+    /// The very bytes that were signed.
+    body: String,
+}
+
+/// Pauses an integration: its jobs are collected and wait.
+#[utoipa::path(post, path = "/integrations/{id}/pause", tag = "Integrations", request_body = Option<Pause>,
+    responses((status = 200, body = Integration)))]
+async fn pause_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    OptionalJson(pause): OptionalJson<Pause>,
+) -> Result<Answer<Integration>, Problem> {
+    let mut faults = Faults::default();
+    let is_short = pause.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500);
+    faults.require(is_short, "/reason", "must be at most 500 characters");
+    faults.into_result()?;
+    let before = state.delivery.integration(actor.scope(), id).await?;
+    let reason = pause.reason.map(|reason| sanitise(&reason, 500));
+    let mut tx = audited::begin(&state).await?;
+    let after = state.delivery.pause_integration(&mut tx, actor.scope(), id, reason.as_deref()).await?;
+    let entry = Entry::new("integration.pause").about(id).of_app(after.app_id).changed(&before, &after);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    Ok(Answer(after))
+}
+
+/// Resumes an integration: its jobs run again.
+#[utoipa::path(post, path = "/integrations/{id}/resume", tag = "Integrations", responses((status = 200, body = Integration)))]
+async fn resume_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+) -> Result<Answer<Integration>, Problem> {
+    let before = state.delivery.integration(actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    let after = state.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
+    let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(after))
+}
+
+/// Makes a new signing secret, shown this once. For 24 hours requests carry both signatures.
+#[utoipa::path(post, path = "/integrations/{id}/rotate-secret", tag = "Integrations",
+    responses((status = 200, body = IntegrationWithSecret)))]
+async fn rotate_secret(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+) -> Result<Answer<IntegrationWithSecret>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let rotated = state.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
+    let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    Ok(Answer(rotated))
+}
+
+/// Sends one signed sample now, past queue and limits, and answers with what came back.
+#[utoipa::path(post, path = "/integrations/{id}/test", tag = "Integrations", responses((status = 200, body = TestAnswer)))]
+async fn test_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+) -> Result<Answer<TestAnswer>, Problem> {
+    let (integration, report) = state.delivery.test_integration(actor.scope(), id).await?;
+    let entry = Entry::new("integration.test").about(id).of_app(integration.app_id);
+    audited::done(&state, &actor, entry).await;
+    Ok(Answer(TestAnswer {
+        integration,
+        is_success: report.is_success,
+        response_status: report.response_status,
+        response_excerpt: report.response_excerpt,
+        error_message: report.error,
+        duration_ms: report.duration_ms,
+        webhook_id: report.webhook_id,
+        webhook_timestamp: report.webhook_timestamp,
+        webhook_signature: report.webhook_signature,
+        body: report.body,
+    }))
+}
+
+/// Sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` inside the cool-down.
+#[utoipa::path(post, path = "/integrations/{id}/resync", tag = "Re-syncs", request_body = Option<NewResync>,
+    responses((status = 202, body = ResyncStarted), (status = 429)))]
+async fn start_resync(
+    actor: Can<Resync>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    OptionalJson(new): OptionalJson<NewResync>,
+) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
+    new.check()?;
+    let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
+    let asked = new.clone();
+    let mut tx = audited::begin(&state).await?;
+    let started = state.delivery.start_resync(&mut tx, actor.scope(), id, new, &actor.name).await?;
+    let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(&asked);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok((StatusCode::ACCEPTED, Answer(started)))
+}

@@ -1,0 +1,151 @@
+//! `/integrations`: made, found, changed, deleted. What is done with one stands in `integration_steering`.
+
+use super::{
+    apps::DeleteParams,
+    audited,
+    extract::{Can, Configure, Id, Json, ListQuery, PageParams, Query, Read},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State, http::StatusCode};
+use delivery::{IntegrationFilter, RecordPageRequest, SentFilter};
+use model::{
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationChanges, IntegrationState, IntegrationWithSecret, NewIntegration},
+    page::Page,
+    record::SentRecord,
+    sync_status::SyncStatus,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_integrations, create_integration))
+        .routes(routes!(get_integration, update_integration, delete_integration))
+        .routes(routes!(get_status))
+        .routes(routes!(list_sent))
+}
+
+/// What the list is narrowed to.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct IntegrationParams {
+    /// Of one app.
+    app_id: Option<AppId>,
+    /// In one state.
+    state: Option<IntegrationState>,
+}
+
+/// What the list of sent records is narrowed to.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct SentParams {
+    /// Of one type.
+    record_type: Option<String>,
+    /// One record.
+    record_id: Option<String>,
+}
+
+/// Integrations, newest first.
+#[utoipa::path(get, path = "/integrations", tag = "Integrations", params(IntegrationParams, PageParams),
+    responses((status = 200, body = Page<Integration>)))]
+async fn list_integrations(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<IntegrationParams>,
+) -> Result<Answer<Page<Integration>>, Problem> {
+    let filter = IntegrationFilter { app_id: query.filter.app_id, state: query.filter.state };
+    Ok(Answer(state.delivery.integrations(actor.scope(), filter, query.page).await?))
+}
+
+/// Makes an integration. The answer shows its signing secret this once. It starts empty until records change or a re-sync is asked for.
+#[utoipa::path(post, path = "/integrations", tag = "Integrations", request_body = NewIntegration,
+    responses((status = 201, body = IntegrationWithSecret)))]
+async fn create_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Json(new): Json<NewIntegration>,
+) -> Result<(StatusCode, Answer<IntegrationWithSecret>), Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let made = state.delivery.create_integration(&mut tx, actor.scope(), new).await?;
+    let entry = Entry::new("integration.create").about(made.integration.id).of_app(made.integration.app_id);
+    record(&mut tx, &actor, entry.with(&made.integration)).await?;
+    tx.commit().await?;
+    Ok((StatusCode::CREATED, Answer(made)))
+}
+
+/// One integration.
+#[utoipa::path(get, path = "/integrations/{id}", tag = "Integrations", responses((status = 200, body = Integration)))]
+async fn get_integration(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+) -> Result<Answer<Integration>, Problem> {
+    Ok(Answer(state.delivery.integration(actor.scope(), id).await?))
+}
+
+/// Changes an integration: what is absent stays, what is null is taken away.
+#[utoipa::path(patch, path = "/integrations/{id}", tag = "Integrations", request_body = IntegrationChanges,
+    responses((status = 200, body = Integration)))]
+async fn update_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    Json(changes): Json<IntegrationChanges>,
+) -> Result<Answer<Integration>, Problem> {
+    let before = state.delivery.integration(actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes).await?;
+    let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(after))
+}
+
+/// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off.
+#[utoipa::path(delete, path = "/integrations/{id}", tag = "Integrations", params(DeleteParams),
+    responses((status = 204), (status = 409)))]
+async fn delete_integration(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    Query(params): Query<DeleteParams>,
+) -> Result<StatusCode, Problem> {
+    let before = state.delivery.integration(actor.scope(), id).await?;
+    let mut tx = audited::begin(&state).await?;
+    state.delivery.delete_integration(&mut tx, actor.scope(), id, params.into()).await?;
+    let entry = Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before);
+    record(&mut tx, &actor, entry).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How it is doing: what a customer may see. Counts are read at the call.
+#[utoipa::path(get, path = "/integrations/{id}/status", tag = "Integrations", responses((status = 200, body = SyncStatus)))]
+async fn get_status(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+) -> Result<Answer<SyncStatus>, Problem> {
+    Ok(Answer(state.delivery.status(actor.scope(), id).await?))
+}
+
+/// The data last sent, per record, in the order of type and id.
+#[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentParams, PageParams),
+    responses((status = 200, body = Page<SentRecord>)))]
+async fn list_sent(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    query: ListQuery<SentParams, RecordPageRequest>,
+) -> Result<Answer<Page<SentRecord>>, Problem> {
+    let SentParams { record_type, record_id } = query.filter;
+    let filter = SentFilter { record_type, record_id };
+    Ok(Answer(state.delivery.sent(actor.scope(), id, &filter, &query.page).await?))
+}

@@ -1,0 +1,131 @@
+//! `/jobs`
+
+use super::{
+    audited, bulk,
+    extract::{Can, Id, Json, ListQuery, Many, PageParams, Produce, Read, SteerJobs},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
+use model::{
+    filter::JobFilter,
+    id::JobId,
+    job::{EnqueuedJob, Job, JobDetail, NewJob},
+    operation::{BulkOutcome, BulkSubject, NewBulk},
+    page::Page,
+    rules::explain::Explanation,
+};
+use queue::store::jobs;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_jobs, create_jobs))
+        .routes(routes!(bulk_jobs))
+        .routes(routes!(get_job))
+        .routes(routes!(explain_job))
+        .routes(routes!(requeue_job))
+        .routes(routes!(cancel_job))
+}
+
+/// What became of the jobs, in the order they were sent.
+#[derive(Serialize, ToSchema)]
+struct Enqueued {
+    /// One for each job of the request.
+    items: Vec<EnqueuedJob>,
+}
+
+/// Jobs in every state, newest first; finished ones of the last 24 hours unless `created_after` says otherwise.
+#[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
+async fn list_jobs(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<JobFilter>,
+) -> Result<Answer<Page<Job>>, Problem> {
+    Ok(Answer(jobs::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+}
+
+/// Makes one job, or an array of up to 1,000; all or none. A job whose deduplication id waits already is folded into that one.
+#[utoipa::path(post, path = "/jobs", tag = "Jobs",
+    request_body(content = NewJob, description = "One job, or an array of them."),
+    responses((status = 201, body = Enqueued)))]
+async fn create_jobs(
+    actor: Can<Produce>,
+    State(state): State<AppState>,
+    jobs: Many<NewJob>,
+) -> Result<(StatusCode, Answer<Enqueued>), Problem> {
+    let is_array = jobs.is_array();
+    let mut new = jobs.items;
+    let items = match new.pop() {
+        Some(one) if !is_array => state.delivery.enqueue_job(actor.scope(), one).await?,
+        last => {
+            new.extend(last);
+            state.delivery.enqueue_jobs(actor.scope(), new).await?
+        }
+    };
+    Ok((StatusCode::CREATED, Answer(Enqueued { items })))
+}
+
+/// Requeues or cancels many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202).
+#[utoipa::path(post, path = "/jobs/bulk", tag = "Jobs", request_body = NewBulk,
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+async fn bulk_jobs(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Json(new): Json<NewBulk>,
+) -> Result<Response, Problem> {
+    bulk::start(&state, &actor, BulkSubject::Jobs, new).await
+}
+
+/// One job with its attempts.
+#[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
+async fn get_job(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<JobId>,
+) -> Result<Answer<JobDetail>, Problem> {
+    Ok(Answer(jobs::get(&state.pool, actor.scope(), id).await?))
+}
+
+/// Why a job is not running, or when it will.
+#[utoipa::path(get, path = "/jobs/{id}/explain", tag = "Jobs", responses((status = 200, body = Explanation)))]
+async fn explain_job(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<JobId>,
+) -> Result<Answer<Explanation>, Problem> {
+    Ok(Answer(jobs::explain(&state.pool, actor.scope(), id).await?))
+}
+
+/// Puts a dead or cancelled job back into the queue, with its id and all attempts anew.
+#[utoipa::path(post, path = "/jobs/{id}/requeue", tag = "Jobs", responses((status = 200, body = Job)))]
+async fn requeue_job(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<JobId>,
+) -> Result<Answer<Job>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("job.requeue").about(id).of_app(job.app_id)).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(job))
+}
+
+/// Calls a live job off; the result of one that is being processed will not be recorded.
+#[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "Jobs", responses((status = 200, body = Job)))]
+async fn cancel_job(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<JobId>,
+) -> Result<Answer<Job>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("job.cancel").about(id).of_app(job.app_id)).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(job))
+}

@@ -1,0 +1,253 @@
+//! `/live`: server-sent events, one `snapshot` a second at most.
+//!
+//! All viewers share what the hub read. A stream ends at shutdown (a server waits for open ones for ever), and soon after its key or
+//! session does.
+
+use super::{
+    extract::{Can, Query, Read},
+    problem::Problem,
+};
+use crate::{middleware::session, state::AppState};
+use access::Access;
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::{Stream, stream};
+use model::{
+    actor::{Actor, Scope},
+    id::IntegrationId,
+    stats::{Snapshot, Totals},
+};
+use queue::live::LiveState;
+use serde::Deserialize;
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    time::{Instant, Interval, MissedTickBehavior, interval_at},
+};
+use tokio_util::sync::CancellationToken;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+/// How often a stream's credential is looked at again, and how often an idle stream says that it lives.
+const EVERY: Duration = Duration::from_secs(15);
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(live))
+}
+
+/// What the stream is narrowed to.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct LiveParams {
+    /// One integration alone.
+    integration_id: Option<IntegrationId>,
+}
+
+/// The deployment as it changes: server-sent events named `snapshot`, one a second at most. Takes the console's session as well as a key.
+#[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
+    responses((status = 200, body = Snapshot, content_type = "text/event-stream")))]
+async fn live(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Query(params): Query<LiveParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    if let Some(id) = params.integration_id {
+        state.delivery.integration(actor.scope(), id).await?;
+    }
+    let mut checks = interval_at(Instant::now() + EVERY, EVERY);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let viewer = Viewer {
+        snapshots: state.live.subscribe(),
+        is_first: true,
+        scope: actor.scope(),
+        integration_id: params.integration_id,
+        shutdown: state.stop.clone(),
+        checks,
+        credential: Credential::of(&headers),
+        access: state.access.clone(),
+    };
+    let sse = Sse::new(events(viewer)).keep_alive(KeepAlive::new().interval(EVERY));
+    let mut response = sse.into_response();
+    // A proxy that gathers the answer before it passes it on would show nothing.
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// What the stream was opened with.
+enum Credential {
+    Key(String),
+    Session(String),
+    None,
+}
+
+impl Credential {
+    fn of(headers: &HeaderMap) -> Self {
+        let key = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+        match (key, session::token_of(headers)) {
+            (Some((_, key)), _) => Self::Key(key.trim().to_owned()),
+            (None, Some(token)) => Self::Session(token),
+            (None, None) => Self::None,
+        }
+    }
+
+    /// A database that is away ends no stream: it shows that, and nothing new.
+    async fn is_still_good(&self, access: &Access) -> bool {
+        let actor: Result<Option<Actor>, _> = match self {
+            Self::Key(key) => access.actor_of_key(key).await,
+            Self::Session(token) => access.actor_of_session(token).await,
+            Self::None => return false,
+        };
+        !matches!(actor, Ok(None))
+    }
+}
+
+struct Viewer {
+    snapshots: watch::Receiver<Arc<LiveState>>,
+    is_first: bool,
+    scope: Scope,
+    integration_id: Option<IntegrationId>,
+    shutdown: CancellationToken,
+    checks: Interval,
+    credential: Credential,
+    access: Access,
+}
+
+fn events(viewer: Viewer) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(viewer, async |mut viewer| {
+        let event = viewer.next().await?;
+        Some((Ok(event), viewer))
+    })
+}
+
+impl Viewer {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if !std::mem::take(&mut self.is_first) {
+                tokio::select! {
+                    () = self.shutdown.cancelled() => return None,
+                    changed = self.snapshots.changed() => changed.ok()?,
+                    _ = self.checks.tick() => {
+                        if !self.credential.is_still_good(&self.access).await {
+                            return None;
+                        }
+                        continue;
+                    }
+                }
+            }
+            let state = Arc::clone(&self.snapshots.borrow_and_update());
+            if let Some(event) = self.event(&state) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn event(&self, state: &LiveState) -> Option<Event> {
+        let snapshot = state.snapshot.as_ref()?;
+        let event = Event::default().event("snapshot").id(snapshot.at.timestamp_millis().to_string());
+        if self.scope == Scope::AllApps && self.integration_id.is_none() {
+            return Some(event.data(&state.json));
+        }
+        let own = narrowed(Snapshot::clone(snapshot), self.scope, self.integration_id);
+        Some(event.data(serde_json::to_string(&own).ok()?))
+    }
+}
+
+/// The part of a snapshot that is in scope, with the sums of that part.
+pub(super) fn narrowed(
+    mut snapshot: Snapshot,
+    scope: Scope,
+    integration_id: Option<IntegrationId>,
+) -> Snapshot {
+    if scope == Scope::AllApps && integration_id.is_none() {
+        return snapshot;
+    }
+    snapshot.integrations.retain(|gauge| {
+        scope.contains(gauge.app_id) && integration_id.is_none_or(|id| id == gauge.integration_id)
+    });
+    let mut totals = Totals::default();
+    let mut pyramid: Vec<i64> = Vec::new();
+    for gauge in &snapshot.integrations {
+        totals.backlog += gauge.backlog;
+        totals.processing += gauge.processing;
+        totals.to_be_retried += gauge.to_be_retried;
+        totals.dead_letters += gauge.dead_letters;
+        totals.delivered_per_minute += gauge.delivered_per_minute;
+        totals.failed_per_minute += gauge.failed_per_minute;
+        totals.oldest_pending_age_seconds =
+            totals.oldest_pending_age_seconds.max(gauge.oldest_pending_age_seconds);
+        pyramid.resize(pyramid.len().max(gauge.retry_pyramid.len()), 0);
+        for (sum, n) in pyramid.iter_mut().zip(&gauge.retry_pyramid) {
+            *sum += n;
+        }
+    }
+    Snapshot { totals, retry_pyramid: pyramid, ..snapshot }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        id::AppId,
+        integration::{IntegrationState, IntegrationType},
+        stats::IntegrationGauge,
+    };
+
+    fn gauge(app_id: AppId, backlog: i64, age: Option<i64>, retry_pyramid: Vec<i64>) -> IntegrationGauge {
+        IntegrationGauge {
+            integration_id: IntegrationId::generate(),
+            app_id,
+            app_name: "Shop".into(),
+            name: "Hook".into(),
+            integration_type: IntegrationType::Webhook,
+            state: IntegrationState::Active,
+            state_reason: None,
+            backlog,
+            processing: 1,
+            max_concurrency: 50,
+            to_be_retried: 0,
+            dead_letters: 0,
+            retry_pyramid,
+            delivered_per_minute: 2,
+            failed_per_minute: 0,
+            oldest_pending_age_seconds: age,
+            eta_seconds: None,
+            rate_limit: None,
+            held_until: None,
+            last_success_at: None,
+            last_error: None,
+        }
+    }
+
+    #[test]
+    fn a_scope_sees_its_own_sums_alone() {
+        let (own, foreign) = (AppId::generate(), AppId::generate());
+        let integrations = vec![
+            gauge(own, 3, Some(9), vec![1, 2]),
+            gauge(foreign, 100, Some(99), vec![50]),
+            gauge(own, 4, None, vec![1]),
+        ];
+        let first = integrations[0].integration_id;
+        let snapshot = Snapshot {
+            at: chrono::DateTime::UNIX_EPOCH,
+            totals: Totals { backlog: 107, ..Totals::default() },
+            retry_pyramid: vec![52, 2],
+            integrations,
+            workers: 1,
+        };
+        let app = narrowed(snapshot.clone(), Scope::App(own), None);
+        assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
+        assert_eq!((app.totals.oldest_pending_age_seconds, app.retry_pyramid), (Some(9), vec![2, 2]));
+        let one = narrowed(snapshot.clone(), Scope::AllApps, Some(first));
+        assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));
+        assert_eq!(narrowed(snapshot.clone(), Scope::AllApps, None), snapshot);
+    }
+}

@@ -1,0 +1,97 @@
+//! The REST API under `/api/v1`: one file per resource, each handler extracts, calls one function, answers.
+//!
+//! The OpenAPI document is generated from the same declarations that make the routes, so neither can exist without the other.
+#![expect(unused_qualifications, reason = "utoipa's macros write whole paths")]
+
+pub mod extract;
+pub mod problem;
+pub mod sign_in;
+
+mod api_keys;
+mod apps;
+mod audit_log;
+mod audited;
+mod bulk;
+mod cloud_events;
+mod dead_letters;
+mod docs;
+mod events;
+mod integration_steering;
+mod integrations;
+mod jobs;
+mod live;
+mod openapi;
+mod operations;
+mod rate_limits;
+mod records;
+mod resyncs;
+mod stats;
+mod users;
+mod workers;
+
+pub use openapi::document;
+
+use crate::{
+    middleware::{by_key, idempotent},
+    state::AppState,
+};
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderValue, header},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
+};
+use problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+
+/// `/api/v1/…`, `/api/openapi.json`, `/api/docs`, and the console's sign-in endpoints. To be wrapped by
+/// [`crate::middleware::around`].
+pub fn router(state: &AppState) -> Router {
+    let (v1, openapi) = openapi::finish(resources());
+    let v1 = v1
+        .layer(from_fn_with_state(state.clone(), idempotent))
+        .layer(from_fn_with_state(state.clone(), by_key))
+        .layer(from_fn(no_store))
+        // After the layers: a path that does not exist says so without asking who wants to know.
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .with_state(state.clone());
+    Router::new().nest("/api/v1", v1).nest("/api", docs::router(&openapi)).merge(sign_in::router(state))
+}
+
+/// Every resource with its routes, paths relative to `/api/v1`.
+fn resources() -> OpenApiRouter<AppState> {
+    openapi::empty()
+        .merge(apps::router())
+        .merge(integrations::router())
+        .merge(integration_steering::router())
+        .merge(resyncs::router())
+        .merge(events::router())
+        .merge(records::router())
+        .merge(jobs::router())
+        .merge(dead_letters::router())
+        .merge(operations::router())
+        .merge(stats::router())
+        .merge(live::router())
+        .merge(workers::router())
+        .merge(rate_limits::router())
+        .merge(audit_log::router())
+        .merge(api_keys::router())
+        .merge(users::router())
+}
+
+/// Answers of the API are for the one who asked.
+async fn no_store(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn not_found() -> Problem {
+    Problem::not_found()
+}
+
+async fn method_not_allowed() -> Problem {
+    Problem::method_not_allowed()
+}

@@ -1,0 +1,203 @@
+//! The OpenAPI 3.1 document, generated from the handlers. What is true of every operation is said once, here: the problems it may answer
+//! with, its path parameters, the key that makes a POST idempotent.
+
+use crate::{
+    api::problem::{CONTENT_TYPE, Document},
+    state::AppState,
+};
+use axum::Router;
+use utoipa::{
+    OpenApi as _, PartialSchema, ToSchema as _,
+    openapi::{
+        ContentBuilder, InfoBuilder, KnownFormat, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+        Required, ResponseBuilder, SchemaFormat, ServerBuilder, Type,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+        tag::TagBuilder,
+    },
+};
+use utoipa_axum::router::OpenApiRouter;
+
+/// Tags, in the order of a reader's questions.
+const TAGS: &[(&str, &str)] = &[
+    ("Apps", "Tenants: the customers of the platform."),
+    (
+        "Integrations",
+        "An app's connections to external systems, their state, their limits, what they were last sent.",
+    ),
+    ("Re-syncs", "Sending an integration its catalog again."),
+    ("Events", "Changes of records coming in, plain or as CloudEvents 1.0."),
+    ("Records", "The catalog Headgate owns a copy of."),
+    ("Jobs", "Units of work for an integration: made, found, explained, requeued, cancelled."),
+    ("Dead letters", "Jobs that will not be tried again by themselves."),
+    ("Operations", "Bulk actions that go on in the background."),
+    ("Statistics", "Gauges, rollups and the live stream."),
+    ("Deployment", "Processes, rate limits, the audit log."),
+    ("Access", "Users and keys of the API."),
+];
+
+const DESCRIPTION: &str = "\
+JSON in and out; snake_case; UUIDv7 ids; RFC 3339 times in UTC. Send a key as `Authorization: Bearer KEY`.
+
+**Roles**: `operator` may do everything; `support` reads, requeues and cancels; `auditor` reads everything; `producer` sends events and \
+jobs of its app; `worker` takes assignments; `portal` reads its own app and asks for re-syncs.
+
+**Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with a JSON Pointer for each fault of an \
+input. What is not there and what belongs to another app answer alike: 404.
+
+**Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first.
+
+**Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
+The same key with another body is 422, while the first call is still being worked on 409. Refused calls keep nothing.
+
+**Numbers** are 64-bit integers or doubles: send larger ones, and decimals that must keep their digits, as strings.";
+
+/// A router to add resources to.
+pub(super) fn empty() -> OpenApiRouter<AppState> {
+    let info = InfoBuilder::new()
+        .title("Headgate")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(DESCRIPTION))
+        .build();
+    let tags = TAGS.iter().map(|(name, text)| TagBuilder::new().name(*name).description(Some(*text)).build());
+    OpenApiRouter::with_openapi(
+        OpenApiBuilder::new()
+            .info(info)
+            .tags(Some(tags))
+            // Relative to where the document lies (/api/openapi.json), so that it holds behind any prefix.
+            .servers(Some([ServerBuilder::new().url("v1").build()]))
+            .build(),
+    )
+}
+
+/// The document as it is served.
+pub fn document() -> OpenApi {
+    finish(super::resources()).1
+}
+
+/// Splits routes and document, and completes the document.
+pub(super) fn finish(resources: OpenApiRouter<AppState>) -> (Router<AppState>, OpenApi) {
+    let (router, mut openapi) = resources.split_for_parts();
+    #[derive(utoipa::OpenApi)]
+    #[openapi(components(schemas(Document)))]
+    struct Shared;
+    openapi.merge(Shared::openapi());
+    let components = openapi.components.get_or_insert_default();
+    components.add_security_scheme(
+        "key",
+        SecurityScheme::Http(
+            HttpBuilder::new()
+                .scheme(HttpAuthScheme::Bearer)
+                .description(Some("A key of the API, made under /api-keys or set as HEADGATE_ADMIN_API_KEY."))
+                .build(),
+        ),
+    );
+    components.add_security_scheme(
+        "session",
+        SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::with_description(
+            "headgate",
+            "The console's session (`__Host-headgate` over https). Writes must come from the console's own pages.",
+        ))),
+    );
+    openapi.security = Some(vec![
+        SecurityRequirement::new::<_, [&str; 0], &str>("key", []),
+        SecurityRequirement::new::<_, [&str; 0], &str>("session", []),
+    ]);
+    for (path, item) in &mut openapi.paths.paths {
+        complete(path, item);
+    }
+    (router, openapi)
+}
+
+fn complete(path: &str, item: &mut PathItem) {
+    let methods = [
+        (&mut item.get, false),
+        (&mut item.post, true),
+        (&mut item.patch, false),
+        (&mut item.put, false),
+        (&mut item.delete, false),
+    ];
+    for (operation, is_post) in methods {
+        let Some(operation) = operation else { continue };
+        let parameters = operation.parameters.get_or_insert_default();
+        for name in names(path) {
+            if !declared(parameters).any(|p| p.name == name) {
+                parameters.push(RefOr::T(path_parameter(name)));
+            }
+        }
+        if is_post {
+            parameters.push(RefOr::T(idempotency_key()));
+        }
+        add_problems(path, operation, is_post);
+    }
+}
+
+fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
+    let has_input = operation.request_body.is_some()
+        || declared(operation.parameters.as_deref().unwrap_or_default())
+            .any(|p| p.parameter_in == ParameterIn::Query);
+    let has_body = operation.request_body.is_some();
+    let problems = [
+        (true, "401", "No credential, or one that is none (any more)."),
+        (true, "403", "The role does not allow it."),
+        (path.contains('{'), "404", "Not there, or another app's."),
+        (has_body, "400", "The body is no JSON."),
+        (has_body, "413", "The request is larger than 16 MB, or a record larger than 1 MB."),
+        (has_body, "415", "The content type is none of those accepted."),
+        (is_post, "409", "At odds with what is there, or the same call is being worked on."),
+        (has_input || is_post, "422", "The input has faults, each with a pointer to it."),
+        (true, "503", "The database is away, or the search took too long: see retry-after."),
+    ];
+    for (applies, status, description) in problems {
+        if applies && !operation.responses.responses.contains_key(status) {
+            operation.responses.responses.insert(status.to_owned(), problem(description));
+        }
+    }
+}
+
+/// Ours are all written out where they are used.
+fn declared(parameters: &[RefOr<Parameter>]) -> impl Iterator<Item = &Parameter> {
+    parameters.iter().filter_map(|parameter| match parameter {
+        RefOr::T(parameter) => Some(parameter),
+        RefOr::Ref(_) => None,
+    })
+}
+
+/// A problem document as an answer.
+fn problem(description: &str) -> RefOr<utoipa::openapi::Response> {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Document::name()))).build();
+    RefOr::T(ResponseBuilder::new().description(description).content(CONTENT_TYPE, content).build())
+}
+
+/// The names between braces.
+fn names(path: &str) -> Vec<String> {
+    path.split('/').filter_map(|step| step.strip_prefix('{')?.strip_suffix('}')).map(str::to_owned).collect()
+}
+
+fn path_parameter(name: String) -> Parameter {
+    let is_text = matches!(name.as_str(), "record_type" | "record_id");
+    let schema = if is_text {
+        String::schema()
+    } else {
+        let uuid = SchemaFormat::KnownFormat(KnownFormat::Uuid);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(uuid)).into()
+    };
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .schema(Some(schema))
+        .build()
+}
+
+fn idempotency_key() -> Parameter {
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "1 to 255 visible characters: the same call sent again within 24 hours is done once.",
+        ))
+        .schema(Some(String::schema()))
+        .build()
+}

@@ -1,0 +1,92 @@
+//! `/operations`: bulk actions that go on in the background.
+
+use super::{
+    audited,
+    extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::Entry;
+use axum::{Json as Answer, extract::State};
+use model::{id::OperationId, operation::Operation, page::Page};
+use queue::store::operations;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_operations))
+        .routes(routes!(get_operation))
+        .routes(routes!(pause_operation))
+        .routes(routes!(resume_operation))
+        .routes(routes!(abort_operation))
+        .routes(routes!(undo_operation))
+}
+
+/// Bulk actions, newest first.
+#[utoipa::path(get, path = "/operations", tag = "Operations", params(PageParams),
+    responses((status = 200, body = Page<Operation>)))]
+async fn list_operations(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<NoFilter>,
+) -> Result<Answer<Page<Operation>>, Problem> {
+    Ok(Answer(operations::list(&state.pool, actor.scope(), query.page).await?))
+}
+
+/// One bulk action and how far it is.
+#[utoipa::path(get, path = "/operations/{id}", tag = "Operations", responses((status = 200, body = Operation)))]
+async fn get_operation(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<OperationId>,
+) -> Result<Answer<Operation>, Problem> {
+    Ok(Answer(operations::get(&state.pool, actor.scope(), id).await?))
+}
+
+/// Stops it until it is resumed.
+#[utoipa::path(post, path = "/operations/{id}/pause", tag = "Operations", responses((status = 200, body = Operation)))]
+async fn pause_operation(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<OperationId>,
+) -> Result<Answer<Operation>, Problem> {
+    let operation = operations::pause(&state.pool, actor.scope(), id).await?;
+    audited::done(&state, &actor, Entry::new("operation.pause").about(id)).await;
+    Ok(Answer(operation))
+}
+
+/// Lets it go on, or ends its hold.
+#[utoipa::path(post, path = "/operations/{id}/resume", tag = "Operations", responses((status = 200, body = Operation)))]
+async fn resume_operation(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<OperationId>,
+) -> Result<Answer<Operation>, Problem> {
+    let operation = operations::resume(&state.pool, actor.scope(), id).await?;
+    audited::done(&state, &actor, Entry::new("operation.resume").about(id)).await;
+    Ok(Answer(operation))
+}
+
+/// Stops it for good; what is done stays done.
+#[utoipa::path(post, path = "/operations/{id}/abort", tag = "Operations", responses((status = 200, body = Operation)))]
+async fn abort_operation(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<OperationId>,
+) -> Result<Answer<Operation>, Problem> {
+    let operation = operations::abort(&state.pool, actor.scope(), id).await?;
+    audited::done(&state, &actor, Entry::new("operation.abort").about(id)).await;
+    Ok(Answer(operation))
+}
+
+/// Takes it back, where there is an inverse (409 otherwise).
+#[utoipa::path(post, path = "/operations/{id}/undo", tag = "Operations", responses((status = 200, body = Operation)))]
+async fn undo_operation(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<OperationId>,
+) -> Result<Answer<Operation>, Problem> {
+    let operation = operations::undo(&state.pool, actor.scope(), id).await?;
+    audited::done(&state, &actor, Entry::new("operation.undo").about(id)).await;
+    Ok(Answer(operation))
+}

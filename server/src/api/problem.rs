@@ -1,0 +1,310 @@
+//! Every refusal the API answers with: `application/problem+json` (RFC 9457).
+//!
+//! One mapping from the errors of each crate. What went wrong inside goes to the log, never to the client; a thing that is not there
+//! and a thing of another app answer alike.
+
+use access::AccessError;
+use axum::{
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use delivery::DeliveryError;
+use model::problem::{Faults, FieldError};
+use queue::QueueError;
+use serde::Serialize;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The content type of a refusal.
+pub const CONTENT_TYPE: &str = "application/problem+json";
+
+/// What a client is told to wait when the database is away.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// A problem document.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct Document {
+    /// `urn:headgate:problem:` and a word that stays the same.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The kind of problem in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// This occurrence in words.
+    detail: String,
+    /// Of an input: each fault and where it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    errors: Vec<FieldError>,
+}
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+    errors: Vec<FieldError>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, kind, title, detail: detail.into(), errors: Vec::new(), header: None }
+    }
+
+    /// 400: no JSON at all.
+    pub fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed", "The body cannot be read", detail)
+    }
+
+    /// 401: no credential, or one that is none (any more).
+    pub fn unauthorized(detail: impl Into<String>) -> Self {
+        Self {
+            header: Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"headgate\""))),
+            ..Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who asks is not known", detail)
+        }
+    }
+
+    /// 403: known, but not allowed.
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "That is not allowed", detail)
+    }
+
+    /// 404: not there, or another app's; nobody learns which.
+    pub fn not_found() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not-found",
+            "Not found",
+            "There is no such thing, or it is not yours to see.",
+        )
+    }
+
+    /// 405.
+    pub fn method_not_allowed() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            "Method not allowed",
+            "This path does not answer to that method: see the header allow.",
+        )
+    }
+
+    /// 409.
+    pub fn conflict(kind: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, kind, "At odds with what is there", detail)
+    }
+
+    /// 413, with the place of what is too large if it is a part.
+    pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
+        Self {
+            errors,
+            ..Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
+        }
+    }
+
+    /// 415.
+    pub fn unsupported_media_type(accepted: &str) -> Self {
+        let detail = format!("The header content-type must be {accepted}.");
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "Unsupported media type",
+            detail,
+        )
+    }
+
+    /// 422, with every fault and where it is.
+    pub fn invalid(faults: Faults) -> Self {
+        let places: Vec<&str> = faults.0.iter().take(3).map(|fault| place(&fault.pointer)).collect();
+        let count = match faults.0.len() {
+            1 => "1 fault".to_owned(),
+            n => format!("{n} faults"),
+        };
+        let more = if faults.0.len() > places.len() { " …" } else { "" };
+        let detail = format!("{count}, at {}{more}.", places.join(", "));
+        Self {
+            errors: faults.0,
+            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "The input has faults", detail)
+        }
+    }
+
+    /// 422 with one fault.
+    pub fn fault(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let mut faults = Faults::default();
+        faults.add(pointer, detail);
+        Self::invalid(faults)
+    }
+
+    /// 429.
+    pub fn too_soon(detail: impl Into<String>, retry_after: Duration) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too-soon", "Too soon", detail).retry_after(retry_after)
+    }
+
+    /// 500: the log says why.
+    pub fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "Something went wrong inside",
+            "The log says what; name the x-request-id of this answer when you ask for it.",
+        )
+    }
+
+    /// 503: the database is away.
+    pub fn unavailable() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "The database is away",
+            "Nothing was stored. Try again in a moment.",
+        )
+        .retry_after(AWAY)
+    }
+
+    /// 503: a search took too long.
+    pub fn took_too_long() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "took-too-long",
+            "The search took too long",
+            "Narrow it: integration_id makes it cheap, created_after and created_before bound it.",
+        )
+        .retry_after(AWAY)
+    }
+
+    fn gone(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, "lease-lost", "The lease was lost", detail)
+    }
+
+    fn retry_after(mut self, wait: Duration) -> Self {
+        // Rounded up: too early by a fraction is too early.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        self.header = Some((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))));
+        self
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// A sentence for people.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+/// The whole document has the empty pointer, which reads like nothing.
+fn place(pointer: &str) -> &str {
+    if pointer.is_empty() { "the whole body" } else { pointer }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let document = Document {
+            kind: format!("urn:headgate:problem:{}", self.kind),
+            title: self.title,
+            status: self.status.as_u16(),
+            detail: self.detail,
+            errors: self.errors,
+        };
+        let mut response = (self.status, axum::Json(document)).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<Faults> for Problem {
+    fn from(faults: Faults) -> Self {
+        Self::invalid(faults)
+    }
+}
+
+impl From<QueueError> for Problem {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::NotFound => Self::not_found(),
+            QueueError::WrongState { status, wanted } => {
+                let detail = format!("A job that is {} cannot be {wanted}.", status.as_str());
+                Self::conflict("wrong-state", detail)
+            }
+            QueueError::LeaseLost => Self::gone("The assignment was taken away; nothing was recorded."),
+            QueueError::Invalid(faults) => Self::invalid(faults),
+            QueueError::Timeout => Self::took_too_long(),
+            QueueError::Unavailable(cause) => {
+                tracing::warn!(error = %cause, "the database is away");
+                Self::unavailable()
+            }
+            other => hidden(&other),
+        }
+    }
+}
+
+impl From<DeliveryError> for Problem {
+    fn from(error: DeliveryError) -> Self {
+        match error {
+            DeliveryError::NotFound { pointer: None, .. } => Self::not_found(),
+            DeliveryError::NotFound { pointer: Some(pointer), .. } => Self {
+                errors: vec![FieldError {
+                    pointer,
+                    detail: "names nothing, or something not yours to see".into(),
+                }],
+                ..Self::not_found()
+            },
+            DeliveryError::Invalid(faults) => Self::invalid(faults),
+            DeliveryError::TooLarge(faults) => {
+                let detail = faults.to_string();
+                Self::too_large(detail, faults.0)
+            }
+            DeliveryError::Conflict { code, detail } => Self::conflict(code, detail),
+            DeliveryError::TooSoon { retry_after } => Self::too_soon(
+                "That was asked for a moment ago: wait as long as retry-after says.",
+                retry_after,
+            ),
+            DeliveryError::Queue(error) => error.into(),
+            error @ (DeliveryError::Sealed(_) | DeliveryError::Client(_)) => hidden(&error),
+        }
+    }
+}
+
+impl From<AccessError> for Problem {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::NotFound => Self::not_found(),
+            AccessError::Invalid(faults) => Self::invalid(faults),
+            AccessError::Conflict { code, detail } => Self::conflict(code, detail),
+            AccessError::BadCredentials => Self::unauthorized("The e-mail address or the password is wrong."),
+            AccessError::TooMany { retry_after } => {
+                Self::too_soon("Too many attempts to sign in: wait as long as retry-after says.", retry_after)
+            }
+            AccessError::Store(error) => error.into(),
+            other => hidden(&other),
+        }
+    }
+}
+
+impl From<sqlx::Error> for Problem {
+    fn from(error: sqlx::Error) -> Self {
+        QueueError::from(error).into()
+    }
+}
+
+/// Logs the chain of causes; the client learns only that there was one.
+fn hidden(error: &(dyn std::error::Error + 'static)) -> Problem {
+    let mut causes = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        causes = format!("{causes}: {cause}");
+        source = cause.source();
+    }
+    tracing::error!(error = %causes, "a request failed");
+    Problem::internal()
+}

@@ -1,0 +1,57 @@
+//! `/records`: the catalog Headgate owns a copy of.
+
+use super::{
+    extract::{Can, ListQuery, PageParams, Read, RecordPath},
+    problem::Problem,
+};
+use crate::state::AppState;
+use axum::{Json as Answer, extract::State};
+use delivery::{RecordFilter, RecordPageRequest};
+use model::{
+    id::AppId,
+    page::Page,
+    record::{Record, RecordWithSync},
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list_records)).routes(routes!(get_record))
+}
+
+/// What the list is narrowed to.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct RecordParams {
+    /// Of one app.
+    app_id: Option<AppId>,
+    /// Of one type.
+    record_type: Option<String>,
+}
+
+/// Records in the order of app, type and id; deleted ones are left out.
+#[utoipa::path(get, path = "/records", tag = "Records", params(RecordParams, PageParams),
+    responses((status = 200, body = Page<Record>)))]
+async fn list_records(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<RecordParams, RecordPageRequest>,
+) -> Result<Answer<Page<Record>>, Problem> {
+    let RecordParams { app_id, record_type } = query.filter;
+    let filter = RecordFilter { app_id, record_type };
+    Ok(Answer(state.delivery.records(actor.scope(), &filter, &query.page).await?))
+}
+
+/// One record with what each integration has of it.
+#[utoipa::path(get, path = "/records/{app_id}/{record_type}/{record_id}", tag = "Records",
+    responses((status = 200, body = RecordWithSync)))]
+async fn get_record(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    path: RecordPath,
+) -> Result<Answer<RecordWithSync>, Problem> {
+    let RecordPath { app_id, record_type, record_id } = &path;
+    Ok(Answer(state.delivery.record(actor.scope(), *app_id, record_type, record_id).await?))
+}

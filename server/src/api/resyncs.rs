@@ -1,0 +1,100 @@
+//! `/resyncs`: how far they are, and stopping them. Starting one is `POST /integrations/{id}/resync`.
+
+use super::{
+    audited,
+    extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
+    problem::Problem,
+};
+use crate::state::AppState;
+use access::audit::{Entry, record};
+use axum::{Json as Answer, extract::State};
+use model::{
+    id::{IntegrationId, ResyncId},
+    page::Page,
+    resync::Resync,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_resyncs))
+        .routes(routes!(get_resync))
+        .routes(routes!(pause_resync))
+        .routes(routes!(resume_resync))
+        .routes(routes!(cancel_resync))
+}
+
+/// What the list is narrowed to.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct ResyncParams {
+    /// Of one integration.
+    integration_id: Option<IntegrationId>,
+}
+
+/// Re-syncs, newest first.
+#[utoipa::path(get, path = "/resyncs", tag = "Re-syncs", params(ResyncParams, PageParams),
+    responses((status = 200, body = Page<Resync>)))]
+async fn list_resyncs(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<ResyncParams>,
+) -> Result<Answer<Page<Resync>>, Problem> {
+    Ok(Answer(state.delivery.resyncs(actor.scope(), query.filter.integration_id, query.page).await?))
+}
+
+/// One re-sync and how far it is.
+#[utoipa::path(get, path = "/resyncs/{id}", tag = "Re-syncs", responses((status = 200, body = Resync)))]
+async fn get_resync(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<ResyncId>,
+) -> Result<Answer<Resync>, Problem> {
+    Ok(Answer(state.delivery.resync(actor.scope(), id).await?))
+}
+
+/// Makes no further jobs until resumed; those made go on.
+#[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
+async fn pause_resync(
+    actor: Can<Steer>,
+    State(state): State<AppState>,
+    Id(id): Id<ResyncId>,
+) -> Result<Answer<Resync>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let resync = state.delivery.pause_resync(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("resync.pause").about(id).of_app(resync.app_id)).await?;
+    tx.commit().await?;
+    Ok(Answer(resync))
+}
+
+/// Lets it go on.
+#[utoipa::path(post, path = "/resyncs/{id}/resume", tag = "Re-syncs", responses((status = 200, body = Resync)))]
+async fn resume_resync(
+    actor: Can<Steer>,
+    State(state): State<AppState>,
+    Id(id): Id<ResyncId>,
+) -> Result<Answer<Resync>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let resync = state.delivery.resume_resync(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("resync.resume").about(id).of_app(resync.app_id)).await?;
+    tx.commit().await?;
+    state.delivery.wake();
+    Ok(Answer(resync))
+}
+
+/// Calls it off, its waiting jobs too.
+#[utoipa::path(post, path = "/resyncs/{id}/cancel", tag = "Re-syncs", responses((status = 200, body = Resync)))]
+async fn cancel_resync(
+    actor: Can<Steer>,
+    State(state): State<AppState>,
+    Id(id): Id<ResyncId>,
+) -> Result<Answer<Resync>, Problem> {
+    let mut tx = audited::begin(&state).await?;
+    let resync = state.delivery.cancel_resync(&mut tx, actor.scope(), id).await?;
+    record(&mut tx, &actor, Entry::new("resync.cancel").about(id).of_app(resync.app_id)).await?;
+    tx.commit().await?;
+    Ok(Answer(resync))
+}

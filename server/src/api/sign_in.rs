@@ -1,0 +1,190 @@
+//! Signing in and out without a script: plain forms and the one-time link. `GET /sign-in` itself is a page of the console.
+//!
+//! The link signs in on GET. Whoever opens it from the terminal it was printed in, by browser or by program, expects to be in; and it
+//! is printed nowhere else. Programs that fetch links to show what is behind them (chat previews, prefetching) would use it up: they
+//! get a page with a button instead, which any person can press.
+
+use super::problem::Problem;
+use crate::{
+    middleware::{ClientAddress, session},
+    state::AppState,
+};
+use access::AccessError;
+use axum::{
+    Extension, Form, Router,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+/// Paths are relative in every answer: the console may lie behind any prefix.
+pub(super) fn router(state: &AppState) -> Router {
+    Router::new()
+        .route("/sign-in", post(sign_in))
+        .route("/sign-out", post(sign_out))
+        .route("/sign-in/link/{token}", get(open_link).post(redeem_link))
+        .with_state(state.clone())
+}
+
+#[derive(Deserialize)]
+struct Credentials {
+    email: String,
+    password: String,
+    /// The page that was asked for before.
+    #[serde(default)]
+    next: String,
+}
+
+async fn sign_in(
+    State(state): State<AppState>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    headers: HeaderMap,
+    Form(form): Form<Credentials>,
+) -> Response {
+    match state.access.sign_in(form.email.trim(), &form.password, address).await {
+        Ok(token) => {
+            let cookie = session::cookie(&headers, &token).to_string();
+            see_other(&format!(".{}", local(&form.next)), Some(&cookie))
+        }
+        Err(error) => {
+            let (why, wait) = match &error {
+                AccessError::BadCredentials => ("credentials", 0),
+                AccessError::TooMany { retry_after } => ("too-many", retry_after.as_secs().max(1)),
+                _ => return Problem::from(error).into_response(),
+            };
+            let query = form_urlencoded::Serializer::new(String::new())
+                .append_pair("error", why)
+                .append_pair("wait", &wait.to_string())
+                .append_pair("next", local(&form.next))
+                .finish();
+            see_other(&format!("sign-in?{query}"), None)
+        }
+    }
+}
+
+async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    if let Some(token) = session::token_of(&headers)
+        && let Err(error) = state.access.sign_out(&token).await
+    {
+        return Problem::from(error).into_response();
+    }
+    see_other("sign-in", Some(&session::no_cookie(&headers).to_string()))
+}
+
+async fn open_link(state: State<AppState>, token: Path<String>, headers: HeaderMap) -> Response {
+    if is_preview(&headers) {
+        return button();
+    }
+    redeem_link(state, token, headers).await
+}
+
+async fn redeem_link(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    match state.access.redeem_link(&token).await {
+        Ok(session) => see_other("../..", Some(&session::cookie(&headers, &session).to_string())),
+        // Somebody who is in already and opens the link again belongs on the first page.
+        Err(AccessError::BadCredentials) if is_signed_in(&state, &headers).await => see_other("../..", None),
+        Err(AccessError::BadCredentials) => see_other("../../sign-in?error=link", None),
+        Err(error) => Problem::from(error).into_response(),
+    }
+}
+
+async fn is_signed_in(state: &AppState, headers: &HeaderMap) -> bool {
+    match session::token_of(headers) {
+        Some(token) => matches!(state.access.actor_of_session(&token).await, Ok(Some(_))),
+        None => false,
+    }
+}
+
+/// Whether a program fetches the link to show what is behind it, or a browser before anyone asked.
+fn is_preview(headers: &HeaderMap) -> bool {
+    let is_prefetch = ["sec-purpose", "purpose", "x-moz", "x-purpose"].iter().any(|name| {
+        headers.get(*name).is_some_and(|value| {
+            let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+            value.contains("prefetch") || value.contains("preview")
+        })
+    });
+    let agent = headers
+        .get(header::USER_AGENT)
+        .map(|agent| String::from_utf8_lossy(agent.as_bytes()).to_ascii_lowercase())
+        .unwrap_or_default();
+    let is_robot =
+        ["bot", "preview", "crawl", "spider", "facebookexternalhit", "whatsapp", "skype", "embedly"]
+            .iter()
+            .any(|part| agent.contains(part));
+    is_prefetch || is_robot
+}
+
+fn button() -> Response {
+    const PAGE: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+        <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+        <meta name=\"robots\" content=\"noindex\"><title>Sign in</title></head>\
+        <body><main><h1>Sign in to Headgate</h1>\
+        <form method=\"post\"><button>Sign in</button></form></main></body></html>\n";
+    let policy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, PAGE).into_response()
+}
+
+/// A path of ours, never another site: `//host` and `/\host` are addresses to a browser.
+fn local(next: &str) -> &str {
+    let is_local = next.starts_with('/')
+        && !next.starts_with("//")
+        && !next.contains('\\')
+        && next.bytes().all(|b| b.is_ascii_graphic());
+    if is_local { next } else { "/" }
+}
+
+fn see_other(location: &str, cookie: Option<&str>) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    if let Ok(location) = HeaderValue::from_str(location) {
+        headers.insert(header::LOCATION, location);
+    }
+    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(cookie).ok()) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_ours_are_gone_on_to() {
+        for (next, to) in [
+            ("/jobs?status=failed", "/jobs?status=failed"),
+            ("", "/"),
+            ("//evil.test", "/"),
+            ("/\\evil.test", "/"),
+            ("https://evil.test", "/"),
+            ("javascript:alert(1)", "/"),
+            ("/a\r\nset-cookie: x", "/"),
+        ] {
+            assert_eq!(local(next), to);
+        }
+    }
+
+    #[test]
+    fn previews_and_prefetches_are_told_from_people() {
+        let headers = |name: &'static str, value: &'static str| {
+            HeaderMap::from_iter([(header::HeaderName::from_static(name), HeaderValue::from_static(value))])
+        };
+        assert!(is_preview(&headers("user-agent", "Slackbot-LinkExpanding 1.0")));
+        assert!(is_preview(&headers("sec-purpose", "prefetch;prerender")));
+        assert!(!is_preview(&headers("user-agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")));
+        assert!(!is_preview(&headers("user-agent", "curl/8.1")));
+    }
+}

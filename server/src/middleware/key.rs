@@ -1,0 +1,31 @@
+//! The key of an `Authorization: Bearer` header becomes an actor; a key that is none (any more) is 401, whatever else comes along.
+
+use crate::{api::problem::Problem, state::AppState};
+use axum::{
+    extract::{Request, State},
+    http::header,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use model::actor::Actor;
+
+pub(crate) async fn by_key(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let Some(header) = request.headers().get(header::AUTHORIZATION) else { return next.run(request).await };
+    let key = header.to_str().ok().and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())
+    });
+    let Some(key) = key else {
+        return Problem::unauthorized("The header authorization must be `Bearer KEY`.").into_response();
+    };
+    match state.access.actor_of_key(&key).await {
+        Ok(Some(actor)) => {
+            request.extensions_mut().insert::<Actor>(actor);
+            next.run(request).await
+        }
+        Ok(None) => {
+            Problem::unauthorized("The key is not known, has expired or was revoked.").into_response()
+        }
+        Err(error) => Problem::from(error).into_response(),
+    }
+}

@@ -1,0 +1,21 @@
+//! A client that hangs up cancels nothing.
+//!
+//! axum drops a handler's future when its client is gone, and a dropped `begin()` of sqlx 0.9.0 leaves the pooled connection inside a
+//! transaction (RELIABILITY 0.1). In a task of its own the handler runs to its end; only the answer is lost.
+
+use crate::api::problem::Problem;
+use axum::{
+    extract::Request,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+pub(crate) async fn uncancelled(request: Request, next: Next) -> Response {
+    match tokio::spawn(next.run(request)).await {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::error!(%error, "a handler panicked");
+            Problem::internal().into_response()
+        }
+    }
+}
