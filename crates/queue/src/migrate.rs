@@ -10,8 +10,8 @@ use std::{borrow::Cow, time::Duration};
 /// Every migration of `migrations/`.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
-/// One process migrates at a time: class and object of the advisory lock. (The claim's is 4711, 1.)
-const LOCK: (i32, i32) = (4711, 2);
+/// One process migrates at a time: class and object of the advisory lock. (The claim holds 4711, 1; making partitions 4711, 2.)
+const LOCK: (i32, i32) = (4711, 3);
 /// How long another process may take before we give up.
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -1,4 +1,6 @@
 //! The engine against a real Postgres: one database per test.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
+mod jobs;
 mod maintenance;
+mod support;
+mod worker;

@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn a_status_is_looked_for_where_it_can_be() {
         for status in JobStatus::ALL {
-            let places = Part::ALL.into_iter().filter(|part| status_condition(status, *part) != "false").count();
+            let places =
+                Part::ALL.into_iter().filter(|part| status_condition(status, *part) != "false").count();
             assert_eq!(places, if status == JobStatus::Pending { 2 } else { 1 }, "{status:?}");
         }
     }

@@ -1,0 +1,181 @@
+//! Accepted jobs are new, or fold into the one that waits, or stand behind the one that runs.
+
+use crate::support::{World, end, retried, sent};
+use model::{
+    id::BatchId,
+    job::{EnqueueOutcome, JobStatus},
+};
+use queue::store::jobs::JobSpec;
+use serde_json::json;
+use sqlx::PgPool;
+use std::time::Duration;
+
+fn keyed(world: &World, lane: model::id::IntegrationId, id: &str) -> JobSpec {
+    JobSpec { deduplication_id: Some(id.into()), ..world.spec(lane) }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn answers_come_in_the_order_of_the_input_and_duplicates_share_a_job(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let specs = [keyed(&world, lane, "b"), world.spec(lane), keyed(&world, lane, "a"), keyed(&world, lane, "b")];
+    let jobs = world.accept(&specs).await;
+    use EnqueueOutcome::{Coalesced, Created};
+    assert_eq!(jobs.iter().map(|job| job.outcome).collect::<Vec<_>>(), [Created, Created, Created, Coalesced]);
+    assert_eq!(jobs[0].id, jobs[3].id);
+    assert_eq!(world.get(jobs[0].id).await.job.folded, 1);
+    // The order of acceptance, not of the locks.
+    assert_eq!(world.ready().await, [jobs[0].id, jobs[1].id, jobs[2].id]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_folds_into_the_waiting_job_and_the_higher_urgency_wins(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let plain = world.accept_plain(lane, 1).await[0];
+    let first = world.accept(&[JobSpec { payload: Some(json!(1)), ..keyed(&world, lane, "a") }]).await[0];
+    assert_eq!(world.ready().await, [plain, first.id]);
+
+    for (job_type, shown) in [
+        ("attribute.update", "attribute.update"),
+        ("record.updated", "attribute.update"),
+    ] {
+        let spec = JobSpec {
+            job_type: job_type.into(),
+            payload: Some(json!(job_type)),
+            is_full: job_type == "record.updated",
+            ..keyed(&world, lane, "a")
+        };
+        let again = world.accept(&[spec]).await[0];
+        assert_eq!((again.id, again.outcome), (first.id, EnqueueOutcome::Coalesced));
+        let job = world.get(first.id).await.job;
+        assert_eq!((job.job_type.as_str(), job.payload), (shown, Some(json!(job_type))));
+        assert_eq!(world.ready().await, [first.id, plain], "the urgent job goes first");
+    }
+    assert_eq!(world.get(first.id).await.job.folded, 2);
+    let worker = world.worker().await;
+    let claimed = world.claim(worker, 1).await;
+    assert!(claimed[0].id == first.id && claimed[0].is_full);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_during_the_attempt_becomes_a_successor_with_its_own_id(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let first = world.accept(&[keyed(&world, lane, "a")]).await[0];
+    let held = world.claim(worker, 1).await;
+
+    let second = world.accept(&[JobSpec { payload: Some(json!(2)), ..keyed(&world, lane, "a") }]).await[0];
+    assert_eq!(second.outcome, EnqueueOutcome::Created);
+    assert_ne!(second.id, first.id);
+    let third = world.accept(&[JobSpec { payload: Some(json!(3)), ..keyed(&world, lane, "a") }]).await[0];
+    assert_eq!((third.id, third.outcome), (second.id, EnqueueOutcome::Coalesced));
+    let waiting = world.get(second.id).await.job;
+    assert_eq!((waiting.status, waiting.payload, waiting.folded), (JobStatus::Pending, Some(json!(3)), 1));
+    assert_eq!(world.ready().await, [], "no two attempts of one record at once");
+    world.must_be_sound().await;
+
+    // A retry keeps its successor, and goes on folding into it.
+    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    let fourth = world.accept(&[keyed(&world, lane, "a")]).await[0];
+    assert_eq!(fourth.id, second.id);
+    world.must_be_sound().await;
+
+    world.let_time_pass().await;
+    let held = world.claim(worker, 1).await;
+    assert_eq!((held[0].id, held[0].attempt), (first.id, 2));
+    world.finish(&[end(&held[0], sent())]).await;
+    assert_eq!(world.get(first.id).await.job.status, JobStatus::Completed);
+    assert_eq!(world.ready().await, [second.id]);
+    let held = world.claim(worker, 1).await;
+    assert_eq!((held[0].id, held[0].attempt), (second.id, 1));
+    world.finish(&[end(&held[0], sent())]).await;
+    world.must_be_sound().await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_for_later_waits_and_an_earlier_fold_brings_it_forward(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let later = chrono::Utc::now() + chrono::Duration::hours(2);
+    let first = world.accept(&[JobSpec { run_at: Some(later), ..keyed(&world, lane, "a") }]).await[0];
+    assert_eq!(world.ready().await, []);
+    // A later time changes nothing, a sooner one does.
+    for (hours, due_in) in [(3, 2), (1, 1)] {
+        let at = chrono::Utc::now() + chrono::Duration::hours(hours);
+        world.accept(&[JobSpec { run_at: Some(at), ..keyed(&world, lane, "a") }]).await;
+        let minutes = world
+            .number("select round(extract(epoch from due_at - now()) / 60)::bigint from headgate.waiting")
+            .await;
+        assert_eq!(minutes, due_in * 60);
+    }
+    world.accept(&[keyed(&world, lane, "a")]).await;
+    assert_eq!(world.ready().await, [first.id]);
+    assert_eq!(world.number("select count(*) from headgate.waiting").await, 0);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_fold_does_not_cut_a_retry_short(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let job = world.accept(&[keyed(&world, lane, "a")]).await[0];
+    let held = world.claim(worker, 1).await;
+    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    let again =
+        world.accept(&[JobSpec { job_type: "metadata.update".into(), ..keyed(&world, lane, "a") }]).await[0];
+    assert_eq!(again.id, job.id);
+    assert_eq!(world.claim(worker, 1).await.len(), 0);
+    world.let_time_pass().await;
+    assert_eq!(world.claim(worker, 1).await[0].job_type, "metadata.update");
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn batches_count_each_item_once_wherever_it_was_folded(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let (one, two) = (BatchId::generate(), BatchId::generate());
+    let of = |batch, id: &str| JobSpec { batch_id: Some(batch), ..keyed(&world, lane, id) };
+    world.accept(&[keyed(&world, lane, "a"), of(one, "b"), of(one, "c")]).await;
+    world.accept(&[of(one, "a"), of(two, "b"), of(one, "c")]).await;
+    let total = async |batch: BatchId| -> i64 {
+        sqlx::query_scalar("select coalesce(sum(total), 0) from headgate.batch_deltas where batch_id = $1")
+            .bind(batch)
+            .fetch_one(&pool)
+            .await
+            .unwrap()
+    };
+    assert_eq!((total(one).await, total(two).await), (2, 1));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn folds_and_claims_of_the_same_jobs_do_not_deadlock(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(10_000, None).await;
+    let worker = world.worker().await;
+    let specs: Vec<JobSpec> = (0..40).map(|n| keyed(&world, lane, &format!("{n:02}"))).collect();
+    let mut backwards = specs.clone();
+    backwards.reverse();
+    let folding = async {
+        for _ in 0..25 {
+            world.accept(&specs).await;
+            world.accept(&backwards).await;
+        }
+    };
+    let working = async {
+        for _ in 0..50 {
+            let held = world.claim(worker, 15).await;
+            let ends: Vec<_> = held.iter().rev().map(|job| end(job, sent())).collect();
+            world.finish(&ends).await;
+        }
+    };
+    // A deadlock would be an error of one of the statements.
+    tokio::join!(folding, working);
+    world.must_be_sound().await;
+}

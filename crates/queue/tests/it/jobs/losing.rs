@@ -1,0 +1,92 @@
+//! Jobs of workers that vanished.
+
+use crate::support::{World, end, given_up, retried, sent};
+use model::{
+    attempt::AttemptOutcome,
+    job::JobStatus,
+    rules::verdict::ErrorKind,
+};
+use queue::store::jobs::{self, Applied, Lost};
+use sqlx::PgPool;
+use std::time::Duration;
+
+async fn sweep(pool: &PgPool) -> Lost {
+    let mut transaction = pool.begin().await.unwrap();
+    let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
+    transaction.commit().await.unwrap();
+    lost
+}
+
+async fn kill(pool: &PgPool, worker: model::id::WorkerId) {
+    sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
+        .bind(worker)
+        .execute(pool)
+        .await
+        .unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let (dead, alive) = (world.worker().await, world.worker().await);
+    let ids = world.accept_plain(lane, 3).await;
+    let of_dead = world.claim(dead, 2).await;
+    let of_alive = world.claim(alive, 1).await;
+    assert_eq!(sweep(&pool).await, Lost::default(), "both leases hold");
+    world.finish(&[end(&of_dead[1], sent())]).await;
+    kill(&pool, dead).await;
+    assert_eq!(sweep(&pool).await, Lost { given_back: 1, dead: 0 });
+    assert_eq!(sweep(&pool).await, Lost::default());
+
+    assert_eq!(world.finish(&[end(&of_dead[0], sent()), end(&of_alive[0], sent())]).await, [Applied::LeaseLost, Applied::Yes]);
+    let job = world.get(of_dead[0].id).await;
+    assert_eq!((job.job.status, job.job.attempt), (JobStatus::Pending, 0), "the attempt is not counted");
+    assert_eq!(job.attempts[0].outcome, AttemptOutcome::Lost);
+    let again = world.claim(alive, 1).await;
+    assert_eq!((again[0].id, again[0].attempt), (ids[0], 1));
+    assert_eq!(world.finish(&[end(&of_dead[0], given_up())]).await, [Applied::LeaseLost], "the job of its successor");
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    world.accept_plain(lane, 1).await;
+    let held = world.claim(worker, 1).await;
+    kill(&pool, worker).await;
+    assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);
+    assert_eq!(sweep(&pool).await, Lost::default());
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let lose = async || {
+        let worker = world.worker().await;
+        assert_eq!(world.claim(worker, 1).await.len(), 1);
+        kill(&pool, worker).await;
+        sweep(&pool).await
+    };
+    for _ in 0..2 {
+        assert_eq!(lose().await, Lost { given_back: 1, dead: 0 });
+    }
+    // An attempt that fails by itself ends the row of losses.
+    let worker = world.worker().await;
+    let held = world.claim(worker, 1).await;
+    world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
+    for _ in 0..2 {
+        assert_eq!(lose().await, Lost { given_back: 1, dead: 0 });
+    }
+    assert_eq!(world.get(id).await.job.status, JobStatus::Retrying);
+    assert_eq!(lose().await, Lost { given_back: 0, dead: 1 });
+    let job = world.get(id).await;
+    assert_eq!((job.job.status, job.job.error_kind), (JobStatus::Failed, Some(ErrorKind::WorkerLost)));
+    assert_eq!(job.attempts.len(), 6);
+    world.must_be_sound().await;
+}

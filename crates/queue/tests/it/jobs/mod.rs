@@ -1,0 +1,11 @@
+//! The statements of jobs.
+
+mod accepting;
+mod claiming;
+mod counting;
+mod finishing;
+mod keys;
+mod listing;
+mod losing;
+mod plans;
+mod steering;

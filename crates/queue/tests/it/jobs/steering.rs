@@ -1,0 +1,184 @@
+//! Cancel, requeue, purge, explain.
+
+use crate::support::{World, end, given_up, retried, sent};
+use model::{
+    actor::Scope,
+    id::{AppId, JobId},
+    job::JobStatus,
+    rules::explain::ReasonCode,
+};
+use queue::{
+    QueueError,
+    store::{
+        dead_letters,
+        jobs::{self, Applied, JobSpec},
+        lanes,
+    },
+};
+use sqlx::PgPool;
+use std::time::Duration;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_is_called_off_wherever_it_stands(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let spec = |id: &str| JobSpec { deduplication_id: Some(id.into()), ..world.spec(lane) };
+    let ids: Vec<JobId> =
+        world.accept(&[spec("runs"), spec("retries")]).await.into_iter().map(|job| job.id).collect();
+    let held = world.claim(worker, 2).await;
+    world.finish(&[end(&held[1], retried(Duration::from_secs(60)))]).await;
+    let pending = world.accept(&[spec("waits")]).await[0].id;
+    let later = chrono::Utc::now() + chrono::Duration::hours(1);
+    let scheduled = world.accept(&[JobSpec { run_at: Some(later), ..spec("later") }]).await[0].id;
+    let successor = world.accept(&[spec("runs")]).await[0].id;
+    for id in [ids[1], pending, scheduled, successor, ids[0]] {
+        let job = world.cancel(id).await.unwrap();
+        assert_eq!((job.id, job.status), (id, JobStatus::Cancelled));
+        assert!(matches!(world.cancel(id).await, Err(QueueError::WrongState { status: JobStatus::Cancelled, .. })));
+        world.must_be_sound().await;
+    }
+    assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::AlreadyDone]);
+    for table in ["jobs", "ready", "waiting"] {
+        let sql = format!("select count(*) from headgate.{table}");
+        let rows: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&pool).await.unwrap();
+        assert_eq!(rows, 0, "{table}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn cancelling_the_running_job_lets_its_successor_run(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
+    let first = world.accept(std::slice::from_ref(&spec)).await[0].id;
+    world.claim(worker, 1).await;
+    let second = world.accept(&[spec]).await[0].id;
+    world.cancel(first).await.unwrap();
+    assert_eq!(world.claim(worker, 1).await[0].id, second);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_anew(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let ids = world.accept_plain(lane, 3).await;
+    let held = world.claim(worker, 3).await;
+    world.finish(&[end(&held[0], given_up()), end(&held[1], retried(Duration::from_secs(60)))]).await;
+    world.cancel(ids[2]).await.unwrap();
+    for id in &ids {
+        let job = world.requeue(*id).await.unwrap();
+        assert_eq!((job.id, job.status, job.attempt, job.max_attempts), (*id, JobStatus::Pending, 0, 10));
+        assert!(matches!(world.requeue(*id).await, Err(QueueError::WrongState { .. })));
+    }
+    world.must_be_sound().await;
+    let held = world.claim(worker, 10).await;
+    assert_eq!(held.len(), 3);
+    world.finish(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    let attempts = world.get(ids[0]).await.attempts;
+    assert_eq!(attempts.len(), 2, "the failed attempt and the good one");
+    assert!(matches!(
+        world.requeue(ids[0]).await,
+        Err(QueueError::WrongState { status: JobStatus::Completed, wanted: "requeued" })
+    ));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_live_twin_takes_the_work_of_a_requeued_job_over(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
+    for is_dead in [true, false] {
+        let first = world.accept(std::slice::from_ref(&spec)).await[0].id;
+        if is_dead {
+            let held = world.claim(worker, 1).await;
+            world.finish(&[end(&held[0], given_up())]).await;
+        } else {
+            world.cancel(first).await.unwrap();
+        }
+        let twin = world.accept(std::slice::from_ref(&spec)).await[0].id;
+        assert_ne!(first, twin);
+        assert_eq!(world.requeue(first).await.unwrap().id, twin);
+        let job = world.get(first).await.job;
+        assert_eq!(job.status, JobStatus::Cancelled);
+        assert_eq!(job.outcome, Some(format!("coalesced into {twin}")));
+        world.must_be_sound().await;
+        let held = world.claim(worker, 1).await;
+        world.finish(&[end(&held[0], sent())]).await;
+    }
+    assert_eq!(world.number("select count(*) from headgate.dead_letter_jobs").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn foreign_jobs_and_dead_letters_are_not_found(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let ids = world.accept_plain(lane, 2).await;
+    let held = world.claim(worker, 1).await;
+    world.finish(&[end(&held[0], given_up())]).await;
+    let dead = dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default()).await.unwrap().items;
+    let foreign = Scope::App(AppId::generate());
+    let mut connection = pool.acquire().await.unwrap();
+    let refused = [
+        jobs::get(&pool, foreign, ids[0]).await.err(),
+        jobs::explain(&pool, foreign, ids[1]).await.err(),
+        jobs::cancel(&mut connection, foreign, ids[1]).await.err(),
+        jobs::requeue(&mut connection, foreign, ids[0]).await.err(),
+        dead_letters::get(&pool, foreign, dead[0].id).await.err(),
+        dead_letters::requeue(&mut connection, foreign, dead[0].id).await.err(),
+        dead_letters::purge(&mut connection, foreign, dead[0].id).await.err(),
+    ];
+    for (index, error) in refused.iter().enumerate() {
+        assert!(matches!(error, Some(QueueError::NotFound)), "{index}: {error:?}");
+    }
+    dead_letters::purge(&mut connection, Scope::App(world.app_id), dead[0].id).await.unwrap();
+    assert!(matches!(jobs::get(&pool, Scope::AllApps, ids[0]).await, Err(QueueError::NotFound)));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn explain_names_what_holds_a_job(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(1, None).await;
+    let ids = world.accept_plain(lane, 3).await;
+    let codes = async |id| -> Vec<ReasonCode> {
+        let explained = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+        explained.reasons.into_iter().map(|reason| reason.code).collect()
+    };
+    assert_eq!(codes(ids[0]).await, [ReasonCode::NoWorker]);
+    let worker = world.worker().await;
+    assert_eq!(codes(ids[0]).await, []);
+    assert_eq!(codes(ids[2]).await, [ReasonCode::BehindInQueue]);
+    world.claim(worker, 1).await;
+    assert_eq!(codes(ids[1]).await, [ReasonCode::ConcurrencyFull]);
+    let mut connection = pool.acquire().await.unwrap();
+    lanes::hold_until(&mut connection, lane, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(codes(ids[1]).await, [ReasonCode::HeldByReceiver, ReasonCode::ConcurrencyFull]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn jobs_of_a_deleted_integration_are_called_off_with_their_successors(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let spec = |id: &str| JobSpec {
+        deduplication_id: Some(id.into()),
+        serialize_key: Some("k".into()),
+        ..world.spec(lane)
+    };
+    world.accept(&[spec("a"), spec("b")]).await;
+    world.claim(worker, 1).await;
+    world.accept(&[spec("a")]).await;
+    let mut transaction = pool.begin().await.unwrap();
+    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 3);
+    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 0);
+    transaction.commit().await.unwrap();
+    world.must_be_sound().await;
+    assert_eq!(world.number("select count(*) from headgate.serialize_keys").await, 0);
+}

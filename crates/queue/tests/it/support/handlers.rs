@@ -1,0 +1,64 @@
+//! Handlers that do what a test says, and the outcomes they answer.
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::{
+    store::jobs::{Ending, Failure, How, Response},
+    worker::{HeldJob, JobHandler, Outcome},
+};
+use std::{sync::Arc, time::Duration};
+
+type Act = dyn for<'a> Fn(&'a HeldJob) -> BoxFuture<'a, Outcome> + Send + Sync;
+
+/// Runs a closure for each job.
+pub(crate) struct Script(Box<Act>);
+
+impl Script {
+    pub(crate) fn new(
+        act: impl for<'a> Fn(&'a HeldJob) -> BoxFuture<'a, Outcome> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self(Box::new(act)))
+    }
+}
+
+#[async_trait]
+impl JobHandler for Script {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        (self.0)(job).await
+    }
+}
+
+pub(crate) fn sent() -> Ending {
+    Ending::Completed {
+        how: How::Sent,
+        response: Some(Response { status: 200, excerpt: "ok".into(), duration: Duration::from_millis(5) }),
+        result: None,
+    }
+}
+
+pub(crate) fn failure(message: &str) -> Failure {
+    Failure {
+        verdict: Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false },
+        message: message.into(),
+        response: Some(Response { status: 503, excerpt: "no\0 way".into(), duration: Duration::from_millis(5) }),
+        sent_body: None,
+    }
+}
+
+pub(crate) fn retried(wait: Duration) -> Ending {
+    Ending::Retried {
+        failure: failure("shelf 12 is full"),
+        attempt_outcome: model::attempt::AttemptOutcome::Failed,
+        wait,
+        wait_reason: "the retry schedule",
+    }
+}
+
+pub(crate) fn given_up() -> Ending {
+    Ending::Dead {
+        failure: failure("shelf 13 is full"),
+        attempt_outcome: model::attempt::AttemptOutcome::Failed,
+        kind: ErrorKind::RetriesExceeded,
+    }
+}

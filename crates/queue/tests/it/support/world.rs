@@ -1,0 +1,227 @@
+//! An app with integrations, and what the database says about their jobs.
+
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId, JobId, WorkerId},
+    job::{EnqueuedJob, JobDetail},
+    rate_limit::RateLimit,
+};
+use queue::{
+    QueueError,
+    store::{
+        jobs::{self, Applied, ClaimedJob, Claims, End, Ending, JobSpec},
+        lanes::{self, Lane},
+    },
+};
+use sqlx::PgPool;
+use std::{collections::HashMap, time::Duration};
+
+pub(crate) struct World {
+    pub(crate) pool: PgPool,
+    pub(crate) app_id: AppId,
+}
+
+impl World {
+    pub(crate) async fn new(pool: &PgPool) -> Self {
+        let app_id = AppId::generate();
+        sqlx::query("insert into headgate.apps (id, name, slug) values ($1, 'Shop', $2)")
+            .bind(app_id)
+            .bind(app_id.0.simple().to_string())
+            .execute(pool)
+            .await
+            .unwrap();
+        Self { pool: pool.clone(), app_id }
+    }
+
+    /// An integration with a concurrency of 50 and no limit.
+    pub(crate) async fn lane(&self) -> IntegrationId {
+        self.lane_with(50, None).await
+    }
+
+    pub(crate) async fn lane_with(&self, max_concurrency: i32, limit: Option<RateLimit>) -> IntegrationId {
+        let integration_id = IntegrationId::generate();
+        sqlx::query(
+            "insert into headgate.integrations (id, app_id, name, integration_type, endpoint_url, signing_secret_sealed)
+             values ($1, $2, 'Search', 'webhook', 'https://x.test', '')",
+        )
+        .bind(integration_id)
+        .bind(self.app_id)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+        let mut connection = self.pool.acquire().await.unwrap();
+        let key = integration_id.to_string();
+        if let Some(limit) = limit {
+            lanes::set_limits(&mut connection, std::slice::from_ref(&key), &[limit]).await.unwrap();
+        }
+        let lane = Lane {
+            integration_id,
+            app_id: self.app_id,
+            is_external: false,
+            is_open: true,
+            max_concurrency,
+            limit_keys: if limit.is_some() { vec![key] } else { Vec::new() },
+        };
+        lanes::upsert(&mut connection, &lane).await.unwrap();
+        integration_id
+    }
+
+    pub(crate) fn spec(&self, lane: IntegrationId) -> JobSpec {
+        spec(self.app_id, lane)
+    }
+
+    pub(crate) async fn accept(&self, specs: &[JobSpec]) -> Vec<EnqueuedJob> {
+        let mut transaction = self.pool.begin().await.unwrap();
+        let accepted = jobs::enqueue(&mut transaction, specs).await.unwrap();
+        transaction.commit().await.unwrap();
+        accepted
+    }
+
+    /// As many plain jobs of a lane.
+    pub(crate) async fn accept_plain(&self, lane: IntegrationId, count: usize) -> Vec<JobId> {
+        let specs = vec![self.spec(lane); count];
+        self.accept(&specs).await.into_iter().map(|job| job.id).collect()
+    }
+
+    /// A worker whose lease holds.
+    pub(crate) async fn worker(&self) -> WorkerId {
+        let id = WorkerId::generate();
+        sqlx::query(
+            "insert into headgate.workers (id, host, pid, version, slots, lease_until)
+             values ($1, 'h', 1, '0', 10, clock_timestamp() + interval '1 hour')",
+        )
+        .bind(id)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+        id
+    }
+
+    pub(crate) async fn claim(&self, worker_id: WorkerId, wanted: usize) -> Vec<ClaimedJob> {
+        let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new() };
+        jobs::claim(&self.pool, &claims).await.unwrap()
+    }
+
+    pub(crate) async fn finish(&self, ends: &[End]) -> Vec<Applied> {
+        let mut transaction = self.pool.begin().await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
+        transaction.commit().await.unwrap();
+        applied
+    }
+
+    /// Under the settings the engine's finisher begins its transactions with.
+    pub(crate) async fn finish_as_the_engine_does(&self, ends: &[End]) -> Vec<Applied> {
+        let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
+        transaction.commit().await.unwrap();
+        applied
+    }
+
+    pub(crate) async fn get(&self, id: JobId) -> JobDetail {
+        jobs::get(&self.pool, Scope::AllApps, id).await.unwrap()
+    }
+
+    pub(crate) async fn cancel(&self, id: JobId) -> Result<model::job::Job, QueueError> {
+        let mut transaction = self.pool.begin().await.unwrap();
+        let job = jobs::cancel(&mut transaction, Scope::App(self.app_id), id).await?;
+        transaction.commit().await.unwrap();
+        Ok(job)
+    }
+
+    pub(crate) async fn requeue(&self, id: JobId) -> Result<model::job::Job, QueueError> {
+        let mut transaction = self.pool.begin().await.unwrap();
+        let job = jobs::requeue(&mut transaction, Scope::App(self.app_id), id).await?;
+        transaction.commit().await.unwrap();
+        Ok(job)
+    }
+
+    /// Lets everything that waits be due.
+    pub(crate) async fn let_time_pass(&self) {
+        sqlx::raw_sql(
+            "update headgate.jobs set retry_at = clock_timestamp() where retry_at is not null;
+             update headgate.jobs set run_at = clock_timestamp() where run_at > clock_timestamp();
+             update headgate.waiting set due_at = clock_timestamp();
+             select headgate.promote_due(10000);",
+        )
+        .execute(&self.pool)
+        .await
+        .unwrap();
+    }
+
+    pub(crate) async fn number(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// The jobs of `ready`, in the order a lane is served.
+    pub(crate) async fn ready(&self) -> Vec<JobId> {
+        sqlx::query_scalar("select job_id from headgate.ready order by integration_id, rank, created_at, job_id")
+            .fetch_all(&self.pool)
+            .await
+            .unwrap()
+    }
+
+    /// The counters equal a recount, every job that can run stands where it is found, and nothing else does.
+    pub(crate) async fn must_be_sound(&self) {
+        let wrong: Vec<(IntegrationId, i16, i16, i64)> = sqlx::query_as(
+            "select integration_id, status, attempt, sum(n)::bigint from (
+                select integration_id, status, attempt, n from headgate.job_counts
+                union all select integration_id, status, attempt, n from headgate.job_count_deltas
+                union all select integration_id, status, attempt, -1 from headgate.jobs
+                union all select integration_id, 0::smallint, 0::smallint, -1 from headgate.jobs where successor is not null
+                union all select integration_id, 5::smallint, attempt, -1 from headgate.dead_letter_jobs
+             ) c group by 1, 2, 3 having sum(n) <> 0",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(wrong, [], "counters differ from a recount");
+        let lost: Vec<JobId> = sqlx::query_scalar(
+            "select j.id from headgate.jobs j
+             where j.status <> 1
+                 and (j.serialize_key is null or exists (select 1 from headgate.serialize_keys k where k.head_job_id = j.id))
+                 and not exists (select 1 from headgate.ready r where r.job_id = j.id)
+                 and not exists (select 1 from headgate.waiting w where w.job_id = j.id)",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(lost, [], "jobs nobody would ever find");
+        let blocked: Vec<JobId> = sqlx::query_scalar(
+            "select j.id from headgate.jobs j where j.serialize_key is not null and not exists (
+                select 1 from headgate.serialized_jobs s where s.job_id = j.id)",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(blocked, [], "keyed jobs in no line");
+    }
+}
+
+/// A job of the plainest kind.
+pub(crate) fn spec(app_id: AppId, integration_id: IntegrationId) -> JobSpec {
+    JobSpec {
+        app_id,
+        integration_id,
+        job_type: "record.updated".into(),
+        payload: None,
+        record: None,
+        deduplication_id: None,
+        serialize_key: None,
+        correlation_id: "c".into(),
+        batch_id: None,
+        priority: 0,
+        run_at: None,
+        expires_at: None,
+        max_attempts: 10,
+        timeout_ms: None,
+        is_full: false,
+    }
+}
+
+pub(crate) fn end(job: &ClaimedJob, ending: Ending) -> End {
+    End::of(job, Duration::from_millis(7), ending)
+}
+
+pub(crate) fn by_id(jobs: &[ClaimedJob], id: JobId) -> &ClaimedJob {
+    jobs.iter().find(|job| job.id == id).expect("the job was claimed")
+}
