@@ -1,0 +1,138 @@
+// Dead letters: filter, tick, requeue, purge. What cannot be undone asks first and names the count.
+import { deadLetters, products, settled } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, row, rows } from "../fixtures/parts";
+import { expect, hydrated, open, test } from "../fixtures/test";
+
+test("none is good news", async ({ console: page, app }) => {
+  await open(page, "/dead-letters");
+  await expect(page).toHaveTitle("Dead letters · Headgate");
+  await expect(page.getByText("No dead letters", { exact: true })).toBeVisible();
+  await expect(page.getByRole("link", { name: /Purge/ })).toHaveCount(0);
+  await expectWellMade(page);
+  expect(app.id).toBeTruthy();
+});
+
+test("they are grouped by cause, and a cause is a filter", async ({ console: page, api, app, receiver }) => {
+  const picky = await deadLetters(api, app, receiver, products(2), { integration: "Picky" });
+  await api.pause(picky);
+  receiver.answer = { status: 404, body: "no such shop" };
+  const lost = await api.createIntegration(app, "Lost", receiver.url);
+  await api.sendEvents(app, products(1, "other"));
+  await settled(api, lost, "dead_letters", 1);
+
+  await open(page, "/dead-letters");
+  await expect(rows(page, "Dead letters by cause")).toHaveCount(2);
+  await expect(rows(page, "Dead letters by cause").first()).toContainText("Picky");
+  await expect(page.getByText("3 dead letters of 2 causes")).toBeVisible();
+  await expectWellMade(page);
+
+  await row(page, "Dead letters by cause", "Lost").getByRole("link").first().click();
+  await expect(page).toHaveURL(/fingerprint=/);
+  await expect(rows(page, "Dead letters")).toHaveCount(1);
+  await expect(row(page, "Dead letters", "product other-1")).toBeVisible();
+  await page.getByRole("link", { name: /^Remove filter cause/ }).click();
+  await expect(rows(page, "Dead letters")).toHaveCount(3);
+});
+
+test("filters narrow and a letter leads to its job", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(3));
+  await open(page, "/dead-letters");
+  await page.getByLabel("Search").fill("sku-2");
+  await page.getByLabel("Error contains").fill("400");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await expect(page).toHaveURL(/q=sku-2/);
+  await expect(rows(page, "Dead letters")).toHaveCount(1);
+  await page.getByRole("link", { name: "product sku-2" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Failed");
+  await expect(card(page, "Verdict")).toContainText("Given up");
+  await expect(card(page, "Verdict")).toContainText("requeue it once the cause is mended");
+  await expect(card(page, "Attempts")).toContainText("unknown attribute: price");
+  await expectWellMade(page);
+  expect((await api.status(integration)).dead_letters).toBe(3);
+});
+
+test("ticked ones are requeued, the others stay, the filters too", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(3));
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, "/dead-letters?error=400");
+  await row(page, "Dead letters", "product sku-1").getByRole("checkbox").check();
+  await row(page, "Dead letters", "product sku-3").getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Requeue" }).click();
+  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(page).toHaveURL(/error=400/);
+  await expect(rows(page, "Dead letters")).toHaveCount(1);
+  await expect(row(page, "Dead letters", "product sku-2").getByRole("checkbox")).not.toBeChecked();
+  await settled(api, integration, "records_in_sync", 2);
+});
+
+test("all that match are requeued after a question", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(4));
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, "/dead-letters?error=400&q=sku");
+  await page.getByRole("link", { name: "Requeue all that match" }).click();
+  const question = page.getByRole("dialog", { name: "Requeue 4 dead letters?" });
+  await expect(question).toBeVisible();
+  await expectWellMade(page);
+  await question.getByRole("button", { name: "Requeue 4 dead letters" }).click();
+  await expect(notice(page)).toHaveText("4 jobs requeued, with all attempts anew.");
+  await expect(page).toHaveURL(/error=400&q=sku/);
+  await expect(page.getByText("No dead letter fits these filters")).toBeVisible();
+  await settled(api, integration, "records_in_sync", 4);
+});
+
+test("purging asks first, names the count and can be refused", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(3));
+  await open(page, "/dead-letters?error=400");
+  await page.getByRole("link", { name: "Purge all that match" }).click();
+  const question = page.getByRole("dialog", { name: "Purge 3 dead letters?" });
+  await expect(question).toContainText("This cannot be undone");
+  await expectWellMade(page);
+  await question.getByRole("link", { name: "Back" }).click();
+  await expect(question).toHaveCount(0);
+  await expect(page).toHaveURL("/dead-letters?error=400");
+  expect((await api.status(integration)).dead_letters).toBe(3);
+
+  await page.getByRole("link", { name: "Purge all that match" }).click();
+  await question.getByRole("button", { name: "Purge 3 dead letters" }).click();
+  await expect(notice(page)).toHaveText("3 dead letters purged.");
+  await expect(page).toHaveURL(/error=400/);
+  expect((await api.status(integration)).dead_letters).toBe(0);
+});
+
+test("ticked ones are purged, and only those", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(3));
+  await open(page, "/dead-letters?error=400");
+  await row(page, "Dead letters", "product sku-2").getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Purge" }).click();
+  const question = page.getByRole("dialog", { name: "Purge 1 dead letter?" });
+  await expect(question).toBeVisible();
+  await hydrated(page);
+  await question.getByRole("button", { name: "Purge 1 dead letter" }).click();
+  await expect(notice(page)).toHaveText("1 dead letter purged.");
+  await expect(page).toHaveURL(/error=400/);
+  await expect(rows(page, "Dead letters")).toHaveCount(2);
+  expect((await api.status(integration)).dead_letters).toBe(2);
+});
+
+test("a question whose count has grown meanwhile changes nothing", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(1));
+  await open(page, "/dead-letters?confirm=purge");
+  const question = page.getByRole("dialog", { name: "Purge 1 dead letter?" });
+  await expect(question).toBeVisible();
+  await api.sendEvents(app, products(2, "late"));
+  await settled(api, integration, "dead_letters", 3);
+  await question.getByRole("button", { name: "Purge 1 dead letter" }).click();
+  await expect(page.getByRole("alert")).toContainText("More match by now than were named. Nothing was changed");
+  expect((await api.status(integration)).dead_letters).toBe(3);
+});
+
+test("more than a hundred are worked off in the background", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(120));
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, `/dead-letters?integration_id=${integration.id}`);
+  await page.getByRole("link", { name: "Requeue all that match" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Requeue 120 dead letters" }).click();
+  await expect(notice(page)).toHaveText("120 are being worked on in the background.");
+  await settled(api, integration, "records_in_sync", 120);
+});

@@ -1,0 +1,148 @@
+// The table of integrations, and one of them: pause, resume, limits, re-sync.
+import { collecting, deadLetters, inSync, products, settled } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, row, rows, tile } from "../fixtures/parts";
+import { enter, expect, hasJavaScript, hydrated, open, openUntil, test } from "../fixtures/test";
+
+test("the table is narrowed by address, name, app and state", async ({ console: page, api, app, receiver }) => {
+  await collecting(api, app, receiver, products(2), { integration: "Price feed" });
+  await inSync(api, app, receiver, [], { integration: "Warehouse" });
+  await openUntil(page, "/integrations", () => expect(rows(page, "Integrations")).toHaveCount(3, { timeout: 1_000 }));
+  await expect(page.getByText("3 integrations of 1 app")).toBeVisible();
+  await expect(row(page, "Integrations", "Price feed")).toContainText("Paused");
+  await expect(row(page, "Integrations", "Warehouse")).toContainText("In sync");
+  await expectWellMade(page);
+
+  await page.getByLabel("Name").fill("ware");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await expect(page).toHaveURL(/name=ware/);
+  await expect(rows(page, "Integrations")).toHaveCount(1);
+  await expect(page.getByLabel("Name")).toHaveValue("ware");
+
+  const states = page.getByRole("navigation", { name: "Which integrations" });
+  await states.getByRole("link", { name: /^Paused/ }).click();
+  await expect(page).toHaveURL(/only=paused/);
+  await expect(page).toHaveURL(/name=ware/);
+  await expect(page.getByText("None fits these filters")).toBeVisible();
+  await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
+  await expect(page).toHaveURL("/integrations");
+  await expect(rows(page, "Integrations")).toHaveCount(3);
+});
+
+test("no integration at all is a state of its own", async ({ console: page }) => {
+  await openUntil(page, "/integrations", () => expect(page.getByText("No integrations yet")).toBeVisible({ timeout: 1_000 }));
+  await expectWellMade(page);
+});
+
+test("one integration shows its numbers, its verdict and its settings", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(2), {
+    integration: "Picky marketplace",
+    more: { rate_limit: { requests: 20, per_seconds: 1 }, max_concurrency: 3 },
+  });
+  await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("2", { timeout: 1_000 }));
+  await expect(page).toHaveTitle("Integrations · Headgate");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Picky marketplace");
+  await expect(page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: app.name })).toBeVisible();
+  await expect(card(page, "Verdict")).toContainText("unknown attribute: price");
+  await expect(tile(page, "Records in sync")).toHaveText("0");
+  await expect(card(page, "Settings")).toContainText("20/s");
+  await expect(card(page, "Settings")).toContainText(receiver.url);
+  await expect(rows(page, "Recent jobs")).toHaveCount(2);
+  await expect(row(page, "Recent jobs", "product sku-1")).toContainText("Failed");
+  await expectWellMade(page);
+
+  await page.getByRole("link", { name: "See failures" }).click();
+  await expect(page).toHaveURL(`/dead-letters?integration_id=${integration.id}`);
+  await expect(rows(page, "Dead letters")).toHaveCount(2);
+});
+
+test("an unknown integration is not found", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  for (const id of ["0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "nonsense"]) {
+    const answer = await page.goto(`/integrations/${id}`);
+    expect(answer?.status()).toBe(404);
+    await expect(page.getByText("It does not exist")).toBeVisible();
+  }
+});
+
+test("a paused integration goes on collecting and sends when it is resumed", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, products(1));
+  const path = `/integrations/${integration.id}`;
+  await openUntil(page, path, () => expect(page.getByRole("button", { name: "Pause" })).toBeVisible({ timeout: 1_000 }));
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
+
+  await api.sendEvents(app, products(3, "later"));
+  await settled(api, integration, "backlog", 3);
+  expect(receiver.received, "nothing goes out meanwhile").toHaveLength(1);
+  await openUntil(page, path, () => expect(tile(page, "Backlog")).toHaveText("3", { timeout: 1_000 }));
+  await expect(card(page, "Verdict")).toContainText("Paused");
+  await expect(card(page, "Verdict")).toContainText("3 jobs are kept until it is resumed");
+
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(notice(page)).toHaveText("Resumed. Waiting jobs go out again.");
+  await settled(api, integration, "records_in_sync", 4);
+  expect(receiver.received).toHaveLength(4);
+});
+
+test("limits are edited in place, and an impossible one is refused in words", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, []);
+  const path = `/integrations/${integration.id}`;
+  await open(page, path);
+  const form = card(page, "Edit limits");
+  await form.getByLabel("Requests").fill("5");
+  await form.getByLabel("in each window of seconds").fill("2");
+  await form.getByLabel("Jobs at once").fill("7");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await expect(notice(page)).toHaveText("Limits saved. They hold from the next request on.");
+  expect(await api.integration(integration.id)).toMatchObject({
+    rate_limit: { requests: 5, per_seconds: 2 },
+    max_concurrency: 7,
+  });
+  await expect(card(page, "Settings")).toContainText("5 per 2 s");
+  await expect(form.getByLabel("Jobs at once")).toHaveValue("7");
+
+  // The browser's own check would stop the form: the server has the last word.
+  await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
+  await form.getByLabel("Requests").fill("2000000");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await expect(page.getByRole("alert")).toContainText("Nothing was changed");
+  expect(await api.integration(integration.id)).toMatchObject({ rate_limit: { requests: 5, per_seconds: 2 } });
+
+  await open(page, path);
+  await form.getByLabel("Requests").fill("");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await expect(notice(page)).toHaveText(/Limits saved/);
+  expect((await api.integration(integration.id)).rate_limit).toBeNull();
+});
+
+test("the browser names what a field accepts", async ({ console: page, api, app, receiver }) => {
+  test.skip(!hasJavaScript(), "the browser's own bubbles are no part of the page");
+  const integration = await inSync(api, app, receiver, []);
+  await open(page, `/integrations/${integration.id}`);
+  const field = card(page, "Edit limits").getByLabel("Jobs at once");
+  await field.fill("0");
+  await card(page, "Edit limits").getByRole("button", { name: "Save limits" }).click();
+  expect(await field.evaluate((it: HTMLInputElement) => it.validity.rangeUnderflow)).toBe(true);
+  await expect(notice(page)).toHaveCount(0);
+});
+
+test("a re-sync sends the whole catalog again", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, products(3));
+  await open(page, `/integrations/${integration.id}`);
+  await page.getByLabel("What").selectOption("full");
+  await page.getByRole("button", { name: "Re-sync" }).click();
+  await expect(notice(page)).toHaveText("Re-sync started.");
+  await expect.poll(() => receiver.received.length).toBe(6);
+  expect(receiver.received.slice(3).every((request) => request.body.full)).toBe(true);
+  await openUntil(page, `/integrations/${integration.id}`, () =>
+    expect(card(page, "Re-syncs").getByText("Completed")).toBeVisible({ timeout: 1_000 }),
+  );
+  await expect(card(page, "Re-syncs").getByText("3 of 3")).toBeVisible();
+  await hydrated(page);
+
+  await page.getByLabel("What").selectOption("full");
+  await page.getByRole("button", { name: "Re-sync" }).click();
+  await expect(page.getByRole("alert")).toHaveText(/Too soon after the last one: try again in \d/);
+});

@@ -1,0 +1,174 @@
+// Jobs: filters live in the address and stay after an action; one job with its attempts and why it waits.
+import { deadLetters, inSync, jobOf, products, retries } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, row, rows } from "../fixtures/parts";
+import { enter, expect, hydrated, open, test } from "../fixtures/test";
+
+test("no job yet, and no job that fits, are two things", async ({ console: page, app }) => {
+  await open(page, "/jobs");
+  await expect(page).toHaveTitle("Jobs · Headgate");
+  await expect(page.getByText("No jobs yet")).toBeVisible();
+  await expectWellMade(page);
+  await open(page, "/jobs?q=nothing-like-it");
+  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
+  await expect(page).toHaveURL("/jobs");
+  expect(app.id).toBeTruthy();
+});
+
+test("the list is narrowed by state, words, integration and error, all in the address", async ({ console: page, api, app, receiver }) => {
+  const rejecting = await deadLetters(api, app, receiver, products(2, "bad"), { integration: "Rejecting" });
+  await api.pause(rejecting);
+  await inSync(api, app, receiver, products(2, "good"), { integration: "Accepting" });
+  await open(page, "/jobs");
+  // Two dead, two completed, and two that wait at the paused one.
+  await expect(rows(page, "Jobs")).toHaveCount(6);
+  await expectWellMade(page);
+
+  const states = page.getByRole("navigation", { name: "State" });
+  await states.getByRole("link", { name: "Failed" }).click();
+  await expect(page).toHaveURL("/jobs?status=failed");
+  await expect(rows(page, "Jobs")).toHaveCount(2);
+  await expect(states.getByRole("link", { name: "Failed" })).toHaveAttribute("aria-current", "page");
+  await expect(row(page, "Jobs", "product bad-1")).toContainText("400");
+  await hydrated(page);
+
+  await page.getByLabel("Search").fill("bad-2");
+  await page.getByLabel("Error contains").fill("400");
+  await page.getByLabel("Integration", { exact: true }).selectOption({ label: `Rejecting · ${app.name}` });
+  await page.getByRole("button", { name: "Filter" }).click();
+  await expect(page).toHaveURL(new RegExp(`integration_id=${rejecting.id}`));
+  await expect(page).toHaveURL(/status=failed/);
+  await expect(page).toHaveURL(/q=bad-2/);
+  await expect(rows(page, "Jobs")).toHaveCount(1);
+  await expect(page.getByLabel("Search")).toHaveValue("bad-2");
+
+  await page.reload();
+  await expect(rows(page, "Jobs")).toHaveCount(1);
+  await hydrated(page);
+  await page.getByRole("link", { name: "Clear" }).click();
+  await expect(page).toHaveURL("/jobs");
+  await expect(rows(page, "Jobs")).toHaveCount(6);
+});
+
+test("a filter that cannot be read is told and not ignored", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  const answer = await page.goto("/jobs?status=nonsense");
+  expect(answer?.status()).toBe(400);
+  await expect(page.getByText("This address cannot be read")).toBeVisible();
+});
+
+test("an older page is a link and the way back too", async ({ console: page, api, app, receiver }) => {
+  await inSync(api, app, receiver, products(7));
+  await open(page, "/jobs?limit=3");
+  await expect(rows(page, "Jobs")).toHaveCount(3);
+  await expect(page.getByText("3 jobs shown")).toBeVisible();
+  await page.getByRole("link", { name: "Older" }).click();
+  await expect(page).toHaveURL(/cursor=/);
+  await expect(row(page, "Jobs", "product sku-4 ")).toHaveCount(1);
+  await page.getByRole("link", { name: "Older" }).click();
+  await expect(rows(page, "Jobs")).toHaveCount(1);
+  await expect(page.getByRole("link", { name: "Older" })).toHaveCount(0);
+  await page.getByRole("link", { name: "Newest" }).click();
+  await expect(page).toHaveURL("/jobs?limit=3");
+  await expect(rows(page, "Jobs")).toHaveCount(3);
+});
+
+test("a job that waits tells its last error, its attempts and when the next one is", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, [{ id: "sku-1", attributes: { title: "Oak table", price: 749 } }]);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, "/jobs");
+  await page.getByRole("link", { name: "product sku-1" }).first().click();
+  await expect(page).toHaveURL(`/jobs/${job.id}`);
+  await expect(page).toHaveTitle("Jobs · Headgate");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("product sku-1 → Marketplace");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("To be retried");
+  await expect(card(page, "Verdict")).toContainText(/Waits for its 2nd attempt at \d\d:\d\d:\d\d, in \d+ m/);
+  await expect(card(page, "Verdict")).toContainText("Last attempt:");
+  await expect(card(page, "Attempts").getByRole("listitem")).toHaveCount(1);
+  await expect(card(page, "Attempts")).toContainText("503");
+  await expect(card(page, "Attempts")).toContainText("upstream is out of order");
+  await expect(card(page, "What it sends")).toContainText('"title": "Oak table"');
+  await expect(card(page, "Facts")).toContainText(app.name);
+  await expectWellMade(page);
+});
+
+test("one job is requeued and goes out", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(1));
+  const job = await jobOf(api, integration, "sku-1");
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, `/jobs/${job.id}`);
+  await page.getByRole("button", { name: "Requeue" }).click();
+  await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+  await expect.poll(() => receiver.received.length).toBe(2);
+  await expect.poll(async () => (await jobOf(api, integration, "sku-1")).status).toBe("completed");
+  await open(page, `/jobs/${job.id}`);
+  await expect(card(page, "Verdict")).toContainText("Completed");
+  await expect(page.getByRole("button", { name: "Requeue" })).toHaveCount(0);
+  await expectWellMade(page);
+});
+
+test("cancelling a job asks first", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(1));
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}`);
+  await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
+  const question = page.getByRole("dialog", { name: "Cancel 1 job?" });
+  await expect(question).toBeVisible();
+  await expectWellMade(page);
+  await question.getByRole("link", { name: "Back" }).click();
+  await expect(question).toHaveCount(0);
+  expect((await jobOf(api, integration, "sku-1")).status).toBe("to_be_retried");
+
+  await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
+  await question.getByRole("button", { name: "Cancel 1 job" }).click();
+  await expect(notice(page)).toHaveText("1 job cancelled.");
+  await expect(question).toHaveCount(0);
+  await expect(card(page, "Verdict")).toContainText("Cancelled");
+  expect((await jobOf(api, integration, "sku-1")).status).toBe("cancelled");
+});
+
+test("ticked jobs are requeued and the filters stay", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(3));
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, "/jobs?status=to_be_retried&q=sku");
+  await expect(rows(page, "Jobs")).toHaveCount(3);
+  await row(page, "Jobs", "product sku-1").getByRole("checkbox").check();
+  await row(page, "Jobs", "product sku-3").getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Requeue" }).click();
+  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(page).toHaveURL(/status=to_be_retried/);
+  await expect(page).toHaveURL(/q=sku/);
+  await expect(page.getByLabel("Search")).toHaveValue("sku");
+  await expect.poll(() => receiver.received.length).toBe(5);
+  expect((await jobOf(api, integration, "sku-2")).status).toBe("to_be_retried");
+});
+
+test("all that match are cancelled after a question that names the count", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(3));
+  await open(page, "/jobs?status=to_be_retried");
+  await page.getByRole("link", { name: "Cancel all that match" }).click();
+  const question = page.getByRole("dialog", { name: "Cancel 3 jobs?" });
+  await expect(question).toBeVisible();
+  await question.getByRole("button", { name: "Cancel 3 jobs" }).click();
+  await expect(notice(page)).toHaveText("3 jobs cancelled.");
+  await expect(page).toHaveURL(/status=to_be_retried/);
+  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  expect((await api.status(integration)).to_be_retried).toBe(0);
+});
+
+test("ticking nothing is told", async ({ console: page, api, app, receiver }) => {
+  await retries(api, app, receiver, products(1));
+  await open(page, "/jobs");
+  await page.getByRole("button", { name: "Requeue" }).click();
+  await expect(page.getByRole("alert")).toHaveText("Nothing was chosen: tick the rows first.");
+});
+
+test("an unknown job is not found", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  for (const id of ["0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "nonsense"]) {
+    const answer = await page.goto(`/jobs/${id}`);
+    expect(answer?.status()).toBe(404);
+    await expect(page.getByText("It does not exist")).toBeVisible();
+  }
+});

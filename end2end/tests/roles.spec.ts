@@ -1,0 +1,104 @@
+// Who may do what: pages offer only what the role allows, and the program refuses the rest whatever a page offers.
+import type { Page } from "@playwright/test";
+import { BASE_URL } from "../fixtures/environment";
+import { deadLetters, inSync, jobOf, products, settled } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, rows } from "../fixtures/parts";
+import { enter, expect, open, test } from "../fixtures/test";
+
+test.describe("support", () => {
+  test.use({ role: "support" });
+
+  test("requeues, but is offered no purge", async ({ console: page, api, app, receiver }) => {
+    const integration = await deadLetters(api, app, receiver, products(2));
+    receiver.answer = { status: 200, body: "ok" };
+    await open(page, "/dead-letters");
+    await expect(rows(page, "Dead letters")).toHaveCount(2);
+    await expect(page.getByText("Purge")).toHaveCount(0);
+    await expectWellMade(page);
+    await rows(page, "Dead letters").first().getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Requeue" }).click();
+    await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+    await settled(api, integration, "dead_letters", 1);
+  });
+
+  test("sees an integration without limits to edit, pause or re-sync", async ({ console: page, api, app, receiver }) => {
+    const integration = await inSync(api, app, receiver, products(1));
+    await open(page, `/integrations/${integration.id}`);
+    await expect(card(page, "Settings")).toBeVisible();
+    await expect(card(page, "Edit limits")).toHaveCount(0);
+    await expect(page.getByRole("button", { name: /Pause|Re-sync/ })).toHaveCount(0);
+    await expectWellMade(page);
+  });
+});
+
+test("support is refused the question before a purge", async ({ page, sessions, api, app, receiver }) => {
+  await enter(page, "support", sessions);
+  const integration = await deadLetters(api, app, receiver, products(1));
+  await page.goto("/dead-letters?confirm=purge");
+  await expect(page.getByText("Not for your role")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Purge/ })).toHaveCount(0);
+  const answer = await press(page, "/console/bulk", { subject: "dead_letters", action: "purge", query: "error=400", back: "/dead-letters" });
+  expect(answer).toMatch(/notice=forbidden/);
+  expect((await api.status(integration)).dead_letters).toBe(1);
+});
+
+test.describe("auditor", () => {
+  test.use({ role: "auditor" });
+
+  test("opens every page and is offered nothing that changes anything", async ({ console: page, api, app, receiver }) => {
+    const integration = await deadLetters(api, app, receiver, products(1));
+    const job = await jobOf(api, integration, "sku-1");
+    for (const path of ["/", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, "/dead-letters", "/resyncs"]) {
+      await open(page, path);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      const offered = await page.getByRole("main").getByRole("button").allInnerTexts();
+      expect(offered.filter((word) => !["Filter", ""].includes(word.trim())), path).toEqual([]);
+      await expect(page.getByRole("main").getByRole("link", { name: /^(Requeue|Purge|Cancel)/ }), path).toHaveCount(0);
+      await expect(page.getByRole("checkbox"), path).toHaveCount(0);
+    }
+    await expectWellMade(page);
+  });
+});
+
+test("the program refuses an auditor whatever the page offers", async ({ page, sessions, api, app, receiver }) => {
+  await enter(page, "auditor", sessions);
+  const integration = await deadLetters(api, app, receiver, products(1));
+  const job = await jobOf(api, integration, "sku-1");
+  for (const [call, fields] of [
+    ["requeue-job", { id: job.id }],
+    ["cancel-job", { id: job.id }],
+    ["bulk", { subject: "dead_letters", action: "purge", query: "error=400" }],
+    ["pause-integration", { id: integration.id }],
+    ["start-resync", { id: integration.id, mode: "full" }],
+    ["edit-limits", { id: integration.id, "limits[max_concurrency]": "1" }],
+  ] as const) {
+    expect(await press(page, `/console/${call}`, { ...fields, back: "/" }), call).toMatch(/notice=forbidden/);
+  }
+  expect((await api.status(integration)).dead_letters).toBe(1);
+  expect(await api.integration(integration.id)).toMatchObject({ state: "active", max_concurrency: 50 });
+
+  await page.goto("/?notice=forbidden");
+  await expect(page.getByRole("alert")).toHaveText("Your role does not allow that.");
+  const refused = await page.goto("/jobs?confirm=requeue&status=failed");
+  expect(refused?.status()).toBe(403);
+  await expect(page.getByText("Not for your role")).toBeVisible();
+});
+
+test("a form sent by another site is refused", async ({ page, sessions, api, app, receiver }) => {
+  await enter(page, "operator", sessions);
+  const integration = await inSync(api, app, receiver, []);
+  const answer = await page.request.post("/console/pause-integration", {
+    form: { id: integration.id, back: "/" },
+    headers: { origin: "https://evil.test" },
+    maxRedirects: 0,
+  });
+  expect(answer.status()).toBe(403);
+  expect((await api.integration(integration.id)).state).toBe("active");
+});
+
+/** Sends what a form of that page would send, and answers where it leads. */
+async function press(page: Page, path: string, form: Record<string, string>): Promise<string> {
+  const answer = await page.request.post(path, { form, headers: { origin: BASE_URL }, maxRedirects: 0 });
+  return answer.headers()["location"] ?? `status ${answer.status()}`;
+}

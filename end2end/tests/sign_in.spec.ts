@@ -1,0 +1,51 @@
+// The way in and out.
+import { PEOPLE } from "../fixtures/environment";
+import { expectWellMade } from "../fixtures/looks";
+import { expect, hydrated, open, signIn, test } from "../fixtures/test";
+
+test("without a session every page leads to the sign-in and from there to what was asked for", async ({ page }) => {
+  for (const path of ["/", "/integrations", "/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "/dead-letters", "/resyncs"]) {
+    await page.goto(path);
+    await expect(page, path).toHaveURL(/\/sign-in/);
+  }
+  await page.goto("/jobs?status=failed&q=sku");
+  await expect(page).toHaveTitle("Sign in · Headgate");
+  await hydrated(page);
+  await signIn(page, PEOPLE.operator);
+  await expect(page).toHaveURL("/jobs?status=failed&q=sku");
+  await expect(page.getByRole("heading", { level: 1, name: "Jobs" })).toBeVisible();
+});
+
+test("a wrong password is refused in words, and the page asked for is remembered", async ({ page }) => {
+  await open(page, "/sign-in?next=%2Fresyncs");
+  await signIn(page, { email: PEOPLE.operator.email, password: "not the password" });
+  await expect(page.getByRole("alert")).toHaveText("E-mail address and password do not belong together.");
+  await expectWellMade(page);
+  await hydrated(page);
+  await signIn(page, PEOPLE.operator);
+  await expect(page.getByRole("heading", { level: 1, name: "Re-syncs" })).toBeVisible();
+});
+
+test("nobody is led to another site after signing in", async ({ page }) => {
+  await open(page, "/sign-in?next=%2F%2Fevil.test%2Fjobs");
+  await signIn(page, PEOPLE.operator);
+  await expect(page).toHaveURL("/");
+  await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
+});
+
+test("signing out ends the session", async ({ page }) => {
+  await open(page, "/sign-in");
+  await expectWellMade(page);
+  await signIn(page, PEOPLE.support);
+  await expect(page.getByText("Sam Support")).toBeVisible();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/sign-in$/);
+  await page.goto("/jobs");
+  await expect(page).toHaveURL(/\/sign-in\?next=%2Fjobs$/);
+});
+
+test("a sign-in link that is no more says what to do", async ({ page }) => {
+  await page.goto("/sign-in/link/0123456789abcdef");
+  await expect(page.getByRole("alert")).toContainText("This link was used already or has expired");
+  await expect(page.getByRole("heading", { level: 1, name: "Sign in" })).toBeVisible();
+});
