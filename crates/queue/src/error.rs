@@ -86,7 +86,8 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| {
             // Connection failure; too many connections; shut down, crashed, starting up; disk full; read only after a failover.
-            code.starts_with("08") || matches!(&*code, "53300" | "57P01" | "57P02" | "57P03" | "53100" | "25006")
+            code.starts_with("08")
+                || matches!(&*code, "53300" | "57P01" | "57P02" | "57P03" | "53100" | "25006")
         }),
         _ => false,
     }

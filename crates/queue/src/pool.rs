@@ -54,8 +54,7 @@ pub async fn connect(settings: &PoolSettings) -> Result<PgPool, QueueError> {
 /// # Errors
 /// When the address cannot be read.
 pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
-    let options =
-        PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name);
+    let options = PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name);
     let statement_timeout = settings.statement_timeout;
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)

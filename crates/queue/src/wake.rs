@@ -36,7 +36,8 @@ impl Waker {
                 }
                 let sent_at = Instant::now();
                 // A wake-up that cannot be sent is no loss: every worker polls.
-                if let Err(error) = sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&pool).await {
+                if let Err(error) = sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&pool).await
+                {
                     tracing::debug!(%error, "no wake-up sent");
                 }
                 tokio::time::sleep_until(sent_at + GAP).await;

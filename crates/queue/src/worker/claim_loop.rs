@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{ClaimedJob, Claims, End, Ending, claim},
+    store::jobs::{ClaimedJob, Claims, End, Ending, claim, give_back_unknown},
     worker::{
         execute::execute,
         finisher::{Finished, Finisher},
@@ -12,9 +12,12 @@ use crate::{
 };
 use rand::Rng as _;
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// Due jobs moved in one go when a claim finds nothing.
 const PROMOTED: i32 = 500;
+/// How often claims without an answer are looked for although nothing failed.
+const RECONCILED_EVERY: Duration = Duration::from_secs(30);
 /// The wait when something should be claimable and is not (another process is at it, or a cap is full).
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -22,6 +25,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut registered = shared.is_registered.subscribe();
     let mut failures = 0;
+    let mut reconciled_at = Instant::now();
     while !shared.no_more_claims.is_cancelled() {
         tokio::select! {
             () = shared.no_more_claims.cancelled() => return,
@@ -32,12 +36,18 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             rest(&shared, shared.config.poll_interval).await;
             continue;
         }
-        match round(&shared, &finisher, wanted).await {
-            Ok(Some(wait)) => {
+        // After a failure, because it may have been a claim whose answer was lost, and now and then.
+        let is_unsure = failures > 0 || reconciled_at.elapsed() > RECONCILED_EVERY;
+        match round(&shared, &finisher, wanted, is_unsure).await {
+            Ok(wait) => {
                 failures = 0;
-                rest(&shared, wait).await;
+                if is_unsure {
+                    reconciled_at = Instant::now();
+                }
+                if let Some(wait) = wait {
+                    rest(&shared, wait).await;
+                }
             }
-            Ok(None) => failures = 0,
             Err(error) => {
                 failures += 1;
                 if failures == 1 || !error.is_unavailable() {
@@ -54,8 +64,19 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
 }
 
 /// One claim. Answers how long to wait before the next; none: there may be more at once.
-async fn round(shared: &Arc<Shared>, finisher: &Finisher, wanted: usize) -> Result<Option<Duration>, QueueError> {
+async fn round(
+    shared: &Arc<Shared>,
+    finisher: &Finisher,
+    wanted: usize,
+    is_unsure: bool,
+) -> Result<Option<Duration>, QueueError> {
     let lease = shared.lease();
+    if is_unsure {
+        let count = give_back_unknown(&shared.pool, lease.worker_id, &shared.known_batches()).await?;
+        if count > 0 {
+            tracing::warn!(count, "gave back jobs whose claim was never answered");
+        }
+    }
     let claims = Claims {
         worker_id: lease.worker_id,
         wanted,

@@ -3,7 +3,8 @@
 use crate::{
     EngineConfig,
     worker::{
-        Handlers, claim_loop::claim_loop, finisher::Finisher, heartbeat::heartbeat, listen::listen, shared::Shared,
+        Handlers, claim_loop::claim_loop, finisher::Finisher, heartbeat::heartbeat, listen::listen,
+        shared::Shared,
     },
 };
 use model::id::WorkerId;
@@ -107,7 +108,10 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken) {
     }
     drop(finisher);
     if tokio::time::timeout(FLUSH_PATIENCE, recorded).await.is_err() {
-        tracing::error!(unrecorded = shared.unrecorded(), "results could not be recorded: their jobs will run again");
+        tracing::error!(
+            unrecorded = shared.unrecorded(),
+            "results could not be recorded: their jobs will run again"
+        );
     }
     beating.cancel();
     join("heartbeats", beats).await;

@@ -32,7 +32,11 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
     let ticket = job.clone();
     job.payload = payload;
     let started_at = Instant::now();
-    let ran = if job.is_expired { Ran::Ended(Ending::Cancelled { why: "expired" }, None) } else { run(&shared, job, &lease).await };
+    let ran = if job.is_expired {
+        Ran::Ended(Ending::Cancelled { why: "expired" }, None)
+    } else {
+        run(&shared, job, &lease).await
+    };
     match ran {
         Ran::Ended(ending, done) => {
             let duration = match &ending {
@@ -40,11 +44,7 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
                 _ => started_at.elapsed(),
             };
             hold_if_asked(&shared, &ticket, &ending).await;
-            finisher.record(Finished {
-                end: End::of(&ticket, duration, ending),
-                done,
-                job: ticket.clone(),
-            });
+            finisher.record(Finished { end: End::of(&ticket, duration, ending), done, job: ticket.clone() });
         }
         // Someone else's by now, or soon: nothing is written about it.
         Ran::Forgotten => shared.abandon(ticket.claim_batch_id),
@@ -109,7 +109,10 @@ fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
         Outcome::Released { until } => Ran::Ended(Ending::Released { until }, None),
         Outcome::Failed { error } => {
             let random = rand::rng().random::<f64>();
-            Ran::Ended(ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random), None)
+            Ran::Ended(
+                ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random),
+                None,
+            )
         }
     }
 }
@@ -135,7 +138,11 @@ pub(super) fn ending_of_failure(
     random: f64,
 ) -> Ending {
     let Verdict::Retry { kind, at_least, .. } = failure.verdict else {
-        return Ending::Dead { failure, attempt_outcome: AttemptOutcome::Failed, kind: ErrorKind::NotRetryable };
+        return Ending::Dead {
+            failure,
+            attempt_outcome: AttemptOutcome::Failed,
+            kind: ErrorKind::NotRetryable,
+        };
     };
     let attempt_outcome =
         if kind == ErrorKind::Timeout { AttemptOutcome::TimedOut } else { AttemptOutcome::Failed };
@@ -155,7 +162,9 @@ pub(super) fn ending_of_failure(
 /// A 429 is about the whole integration: nothing more is sent to it until then, by no process.
 async fn hold_if_asked(shared: &Shared, job: &ClaimedJob, ending: &Ending) {
     let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return };
-    let Verdict::Retry { at_least: Some(quiet), holds_integration: true, .. } = failure.verdict else { return };
+    let Verdict::Retry { at_least: Some(quiet), holds_integration: true, .. } = failure.verdict else {
+        return;
+    };
     shared.limiter.hold(job.integration_id, quiet);
     let hold = async {
         let mut transaction = shared.pool.begin().await?;

@@ -145,7 +145,8 @@ fn make_plain(shared: &Shared, finished: &mut Finished) {
         sent_body: None,
     };
     let (attempt, max_attempts) = (finished.job.attempt, finished.job.max_attempts);
-    finished.end.ending = ending_of_failure(&shared.config.backoff, attempt, max_attempts, failure, rand::random());
+    finished.end.ending =
+        ending_of_failure(&shared.config.backoff, attempt, max_attempts, failure, rand::random());
 }
 
 /// One transaction, repeated while the database is away.

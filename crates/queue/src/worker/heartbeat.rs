@@ -32,7 +32,8 @@ pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
             () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
         }
         let asked_at = Instant::now();
-        match tokio::time::timeout(interval.max(Duration::from_secs(1)), beat(&shared, &mut connection)).await {
+        match tokio::time::timeout(interval.max(Duration::from_secs(1)), beat(&shared, &mut connection)).await
+        {
             Ok(Ok(true)) => beaten_at = asked_at,
             Ok(Ok(false)) => {
                 // The row was gone or its lease over: swept, or about to be.

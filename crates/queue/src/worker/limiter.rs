@@ -237,7 +237,10 @@ impl Limiter {
             .iter()
             .map(|slot_us| {
                 let ahead = Duration::from_micros(u64::try_from(slot_us - row.now_us).unwrap_or(0));
-                Grant::At { due: answered_at + ahead, latest: lateness.map(|lateness| asked_at + ahead + lateness) }
+                Grant::At {
+                    due: answered_at + ahead,
+                    latest: lateness.map(|lateness| asked_at + ahead + lateness),
+                }
             })
             .collect();
         grants.resize_with(wanted, || Grant::Later(later));

@@ -141,6 +141,12 @@ impl Shared {
         lock(&self.batches).open.remove(&claim_batch_id);
     }
 
+    /// Batches this process knows of.
+    pub(super) fn known_batches(&self) -> Vec<ClaimBatchId> {
+        let batches = lock(&self.batches);
+        batches.open.keys().chain(&batches.done).copied().collect()
+    }
+
     /// Batches whose jobs have all been recorded.
     pub(super) fn done_batches(&self) -> Vec<ClaimBatchId> {
         lock(&self.batches).done.clone()

@@ -1,6 +1,9 @@
 //! Reading dead letters.
 
-use crate::{error::QueueError, store::jobs::filter::{self, Part}};
+use crate::{
+    error::QueueError,
+    store::jobs::filter::{self, Part},
+};
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,

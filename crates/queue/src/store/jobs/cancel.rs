@@ -110,30 +110,25 @@ pub async fn cancel_of_batch(
     Ok(ended.into_iter().map(|one| one.id).collect())
 }
 
-struct Ended {
-    id: JobId,
-    integration_id: IntegrationId,
-    serialize_key: Option<String>,
+pub(super) struct Ended {
+    pub(super) id: JobId,
+    pub(super) integration_id: IntegrationId,
+    pub(super) serialize_key: Option<String>,
 }
 
 /// The statements in the order that keeps a claim and a cancel from both winning: `waiting`, `ready`, then the row. What a promotion
 /// or a claim did in between is seen, because each is a statement of its own.
-async fn call_off(
+pub(super) async fn call_off(
     connection: &mut PgConnection,
     ids: &[JobId],
     why: &str,
     with_successors: bool,
 ) -> Result<Vec<Ended>, QueueError> {
     leave_queue(connection, ids).await?;
-    let ended = sqlx::query_file_as!(
-        Ended,
-        "src/store/jobs/cancel.sql",
-        ids as &[JobId],
-        why,
-        with_successors
-    )
-    .fetch_all(connection)
-    .await?;
+    let ended =
+        sqlx::query_file_as!(Ended, "src/store/jobs/cancel.sql", ids as &[JobId], why, with_successors)
+            .fetch_all(connection)
+            .await?;
     Ok(ended)
 }
 
@@ -156,7 +151,10 @@ pub(crate) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) ->
 }
 
 /// Calls off a job that stands behind a row that is being processed.
-async fn drop_successor(connection: &mut PgConnection, id: JobId) -> Result<Vec<Ended>, QueueError> {
+pub(super) async fn drop_successor(
+    connection: &mut PgConnection,
+    id: JobId,
+) -> Result<Vec<Ended>, QueueError> {
     let ended = sqlx::query_as!(
         Ended,
         r#"
@@ -198,7 +196,7 @@ async fn drop_successor(connection: &mut PgConnection, id: JobId) -> Result<Vec<
     Ok(ended)
 }
 
-async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) -> Result<(), QueueError> {
+pub(super) async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) -> Result<(), QueueError> {
     let keyed: Vec<&Ended> = ended.iter().filter(|one| one.serialize_key.is_some()).collect();
     if keyed.is_empty() {
         return Ok(());

@@ -109,7 +109,11 @@ async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> Result<Vec<
     // A planner that repeats a limited sub-query once claimed 300 rows for a limit of 5 (RELIABILITY 0.3). The statement is built
     // so that it cannot; if it ever did, the surplus is still held by us and still run, only not within our slots.
     if jobs.len() > claims.wanted {
-        tracing::error!(wanted = claims.wanted, claimed = jobs.len(), "a claim took more jobs than it asked for");
+        tracing::error!(
+            wanted = claims.wanted,
+            claimed = jobs.len(),
+            "a claim took more jobs than it asked for"
+        );
     }
     Ok(jobs)
 }

@@ -87,7 +87,10 @@ pub async fn enqueue(
             .iter()
             .filter_map(|row| {
                 let key = row.spec.serialize_key.as_deref()?;
-                Some((row.position, keys::Keyed { integration_id: row.spec.integration_id, key, job_id: row.id }))
+                Some((
+                    row.position,
+                    keys::Keyed { integration_id: row.spec.integration_id, key, job_id: row.id },
+                ))
             })
             .collect();
         keyed.sort_by_key(|(position, _)| *position);
@@ -122,10 +125,8 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
     let mut known: HashMap<(IntegrationId, &str), usize> = HashMap::new();
     for (position, spec) in specs.iter().enumerate() {
         let rank = rank(&spec.job_type, spec.priority);
-        let twin = spec
-            .deduplication_id
-            .as_deref()
-            .and_then(|id| known.get(&(spec.integration_id, id)).copied());
+        let twin =
+            spec.deduplication_id.as_deref().and_then(|id| known.get(&(spec.integration_id, id)).copied());
         if let Some(row) = twin.and_then(|index| rows.get_mut(index)) {
             if rank < row.rank {
                 row.rank = rank;
@@ -263,12 +264,7 @@ async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<
     Ok(())
 }
 
-fn answers(
-    specs: &[JobSpec],
-    rows: &[Row<'_>],
-    row_of: &[JobId],
-    stored: &[Stored],
-) -> Vec<EnqueuedJob> {
+fn answers(specs: &[JobSpec], rows: &[Row<'_>], row_of: &[JobId], stored: &[Stored]) -> Vec<EnqueuedJob> {
     let by_key: HashMap<(IntegrationId, &str), JobId> = stored
         .iter()
         .filter_map(|row| Some(((row.integration_id, row.deduplication_id.as_deref()?), row.id)))

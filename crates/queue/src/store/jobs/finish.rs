@@ -161,8 +161,7 @@ pub enum Applied {
 
 /// The settings a transaction of [`finish`] begins with: without them a plan made while `jobs` was almost empty reads the whole
 /// table for every batch once it has grown, until the next `analyze`.
-pub const BEGIN: &str =
-    "begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
+pub const BEGIN: &str = "begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
 
 /// Ends a batch of attempts; answers for each, in the order of the input, whether it was recorded.
 ///

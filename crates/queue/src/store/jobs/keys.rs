@@ -67,8 +67,12 @@ pub(crate) async fn take_places(
         .iter()
         .filter_map(|one| {
             let seq = next.get_mut(&(one.integration_id, one.key))?;
-            let place =
-                Place { integration_id: one.integration_id, key: one.key.to_owned(), seq: *seq, job_id: one.job_id };
+            let place = Place {
+                integration_id: one.integration_id,
+                key: one.key.to_owned(),
+                seq: *seq,
+                job_id: one.job_id,
+            };
             *seq += 1;
             Some(place)
         })

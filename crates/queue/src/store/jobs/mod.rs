@@ -1,6 +1,7 @@
 //! Jobs: accepted, claimed, finished, called off, asked about.
 
 mod cancel;
+mod cancel_many;
 mod claim;
 mod enqueue;
 mod explain;
@@ -10,17 +11,20 @@ mod get;
 mod keys;
 mod list;
 mod lose;
+mod orphans;
 mod requeue;
 mod rows;
 
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
+pub(crate) use cancel_many::cancel_many;
 pub use claim::{ClaimedJob, Claims, claim};
 pub use enqueue::{JobSpec, enqueue};
 pub use explain::explain;
 pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};
-pub use get::get;
 pub(crate) use get::find;
+pub use get::get;
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
+pub(crate) use orphans::give_back_unknown;
 pub use requeue::requeue;
 pub(crate) use requeue::{Which, bring_back_dead_letter};

@@ -18,10 +18,14 @@ fn keyed(world: &World, lane: model::id::IntegrationId, id: &str) -> JobSpec {
 async fn answers_come_in_the_order_of_the_input_and_duplicates_share_a_job(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
-    let specs = [keyed(&world, lane, "b"), world.spec(lane), keyed(&world, lane, "a"), keyed(&world, lane, "b")];
+    let specs =
+        [keyed(&world, lane, "b"), world.spec(lane), keyed(&world, lane, "a"), keyed(&world, lane, "b")];
     let jobs = world.accept(&specs).await;
     use EnqueueOutcome::{Coalesced, Created};
-    assert_eq!(jobs.iter().map(|job| job.outcome).collect::<Vec<_>>(), [Created, Created, Created, Coalesced]);
+    assert_eq!(
+        jobs.iter().map(|job| job.outcome).collect::<Vec<_>>(),
+        [Created, Created, Created, Coalesced]
+    );
     assert_eq!(jobs[0].id, jobs[3].id);
     assert_eq!(world.get(jobs[0].id).await.job.folded, 1);
     // The order of acceptance, not of the locks.
@@ -37,10 +41,9 @@ async fn a_change_folds_into_the_waiting_job_and_the_higher_urgency_wins(pool: P
     let first = world.accept(&[JobSpec { payload: Some(json!(1)), ..keyed(&world, lane, "a") }]).await[0];
     assert_eq!(world.ready().await, [plain, first.id]);
 
-    for (job_type, shown) in [
-        ("attribute.update", "attribute.update"),
-        ("record.updated", "attribute.update"),
-    ] {
+    for (job_type, shown) in
+        [("attribute.update", "attribute.update"), ("record.updated", "attribute.update")]
+    {
         let spec = JobSpec {
             job_type: job_type.into(),
             payload: Some(json!(job_type)),

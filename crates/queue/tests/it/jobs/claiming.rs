@@ -31,8 +31,10 @@ async fn urgent_jobs_go_first_then_priority_then_age(pool: PgPool) {
     let lane = world.lane().await;
     let old = world.accept_plain(lane, 1).await[0];
     let high = world.accept(&[JobSpec { priority: 50, ..world.spec(lane) }]).await[0].id;
-    let urgent =
-        world.accept(&[JobSpec { job_type: "attribute.update".into(), priority: -100, ..world.spec(lane) }]).await[0].id;
+    let urgent = world
+        .accept(&[JobSpec { job_type: "attribute.update".into(), priority: -100, ..world.spec(lane) }])
+        .await[0]
+        .id;
     let other = world.lane().await;
     world.accept_plain(other, 1).await;
     for expected in [urgent, high] {

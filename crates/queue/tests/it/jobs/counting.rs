@@ -22,10 +22,17 @@ async fn counters_equal_a_recount_after_a_random_mix(pool: PgPool) {
                 0..4 => {
                     let specs: Vec<JobSpec> = (0..random.random_range(1..8))
                         .map(|_| JobSpec {
-                            deduplication_id: random.random_bool(0.7).then(|| random.random_range(0..6).to_string()),
-                            serialize_key: random.random_bool(0.3).then(|| random.random_range(0..3).to_string()),
-                            job_type: (*["record.updated", "attribute.update"].choose(&mut random).unwrap()).into(),
-                            run_at: random.random_bool(0.2).then(|| chrono::Utc::now() + chrono::Duration::minutes(1)),
+                            deduplication_id: random
+                                .random_bool(0.7)
+                                .then(|| random.random_range(0..6).to_string()),
+                            serialize_key: random
+                                .random_bool(0.3)
+                                .then(|| random.random_range(0..3).to_string()),
+                            job_type: (*["record.updated", "attribute.update"].choose(&mut random).unwrap())
+                                .into(),
+                            run_at: random
+                                .random_bool(0.2)
+                                .then(|| chrono::Utc::now() + chrono::Duration::minutes(1)),
                             ..world.spec(*lanes.choose(&mut random).unwrap())
                         })
                         .collect();

@@ -80,7 +80,10 @@ async fn every_ending_leads_to_its_state(pool: PgPool) {
     .await
     .unwrap();
     assert_eq!(flow, (1, 1, 1, 1, 1, 1));
-    assert_eq!(world.number("select count(*) from headgate.integration_marks where error_status = 503").await, 1);
+    assert_eq!(
+        world.number("select count(*) from headgate.integration_marks where error_status = 503").await,
+        1
+    );
     world.must_be_sound().await;
 }
 
@@ -96,10 +99,13 @@ async fn a_dead_letter_has_the_whole_history(pool: PgPool) {
     }
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], given_up())]).await;
-    let page = dead_letters::list(&pool, Scope::App(world.app_id), &Default::default(), Default::default()).await.unwrap();
+    let page = dead_letters::list(&pool, Scope::App(world.app_id), &Default::default(), Default::default())
+        .await
+        .unwrap();
     let dead = &page.items[0];
     assert_eq!((dead.job_id, dead.error_kind), (id, ErrorKind::RetriesExceeded));
-    let attempts: Vec<_> = dead.attempts.iter().map(|attempt| (attempt.attempt, attempt.error_kind)).collect();
+    let attempts: Vec<_> =
+        dead.attempts.iter().map(|attempt| (attempt.attempt, attempt.error_kind)).collect();
     let retryable = Some(ErrorKind::Retryable);
     assert_eq!(attempts, [(1, retryable), (2, retryable), (3, retryable)]);
     assert_eq!(world.get(id).await.attempts, dead.attempts);

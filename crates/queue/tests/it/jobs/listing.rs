@@ -37,7 +37,13 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
     let held = world.claim(worker, 10).await;
     let endings = [sent(), given_up(), retried(Duration::from_secs(60)), retried(Duration::ZERO)];
     world
-        .finish(&made.iter().zip(endings).map(|(id, ending)| end(crate::support::by_id(&held, *id), ending)).collect::<Vec<_>>())
+        .finish(
+            &made
+                .iter()
+                .zip(endings)
+                .map(|(id, ending)| end(crate::support::by_id(&held, *id), ending))
+                .collect::<Vec<_>>(),
+        )
         .await;
     let successor = world.accept(&[spec("runs")]).await[0].id;
     let fresh = world.accept(&[JobSpec { job_type: "index".into(), ..spec("fresh") }]).await[0].id;
@@ -58,24 +64,43 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         (JobStatus::Failed, vec![made[1]]),
         (JobStatus::Cancelled, vec![off]),
     ] {
-        assert_eq!(ids(&pool, JobFilter { status: Some(status), ..Default::default() }).await, expected, "{status:?}");
+        assert_eq!(
+            ids(&pool, JobFilter { status: Some(status), ..Default::default() }).await,
+            expected,
+            "{status:?}"
+        );
     }
     let text = |text: &str| Some(text.to_owned());
     for (filter, expected) in [
         (JobFilter { job_type: text("index"), ..Default::default() }, vec![fresh]),
         (JobFilter { correlation_id: text("corr-dead"), ..Default::default() }, vec![made[1]]),
-        (JobFilter { record_id: text("due"), record_type: text("product"), ..Default::default() }, vec![made[3]]),
+        (
+            JobFilter { record_id: text("due"), record_type: text("product"), ..Default::default() },
+            vec![made[3]],
+        ),
         (JobFilter { error: text("SHELF 13"), ..Default::default() }, vec![made[1]]),
         (JobFilter { error: text("%"), ..Default::default() }, vec![]),
         (JobFilter { q: text(&successor.to_string()), ..Default::default() }, vec![successor]),
         (JobFilter { q: text("runs"), ..Default::default() }, vec![successor, made[4]]),
-        (JobFilter { created_after: Some(chrono::Utc::now() + chrono::Duration::hours(1)), ..Default::default() }, vec![]),
-        (JobFilter { integration_id: Some(model::id::IntegrationId::generate()), ..Default::default() }, vec![]),
+        (
+            JobFilter {
+                created_after: Some(chrono::Utc::now() + chrono::Duration::hours(1)),
+                ..Default::default()
+            },
+            vec![],
+        ),
+        (
+            JobFilter { integration_id: Some(model::id::IntegrationId::generate()), ..Default::default() },
+            vec![],
+        ),
     ] {
         assert_eq!(ids(&pool, filter.clone()).await, expected, "{filter:?}");
     }
     let foreign = Scope::App(AppId::generate());
-    assert_eq!(jobs::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items, []);
+    assert_eq!(
+        jobs::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items,
+        []
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

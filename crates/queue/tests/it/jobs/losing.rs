@@ -1,11 +1,7 @@
 //! Jobs of workers that vanished.
 
 use crate::support::{World, end, given_up, retried, sent};
-use model::{
-    attempt::AttemptOutcome,
-    job::JobStatus,
-    rules::verdict::ErrorKind,
-};
+use model::{attempt::AttemptOutcome, job::JobStatus, rules::verdict::ErrorKind};
 use queue::store::jobs::{self, Applied, Lost};
 use sqlx::PgPool;
 use std::time::Duration;
@@ -39,13 +35,20 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     assert_eq!(sweep(&pool).await, Lost { given_back: 1, dead: 0 });
     assert_eq!(sweep(&pool).await, Lost::default());
 
-    assert_eq!(world.finish(&[end(&of_dead[0], sent()), end(&of_alive[0], sent())]).await, [Applied::LeaseLost, Applied::Yes]);
+    assert_eq!(
+        world.finish(&[end(&of_dead[0], sent()), end(&of_alive[0], sent())]).await,
+        [Applied::LeaseLost, Applied::Yes]
+    );
     let job = world.get(of_dead[0].id).await;
     assert_eq!((job.job.status, job.job.attempt), (JobStatus::Pending, 0), "the attempt is not counted");
     assert_eq!(job.attempts[0].outcome, AttemptOutcome::Lost);
     let again = world.claim(alive, 1).await;
     assert_eq!((again[0].id, again[0].attempt), (ids[0], 1));
-    assert_eq!(world.finish(&[end(&of_dead[0], given_up())]).await, [Applied::LeaseLost], "the job of its successor");
+    assert_eq!(
+        world.finish(&[end(&of_dead[0], given_up())]).await,
+        [Applied::LeaseLost],
+        "the job of its successor"
+    );
     world.must_be_sound().await;
 }
 

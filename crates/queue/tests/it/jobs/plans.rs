@@ -1,7 +1,10 @@
 //! The hot statements keep to their indexes, also when the statistics were taken while the tables were empty.
 
 use crate::support::{World, end, sent};
-use sqlx::{PgPool, Row as _};
+use sqlx::{
+    PgPool, Row as _,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 /// Tuples read one after the other from a table without an index, so far.
 async fn read_in_sequence(pool: &PgPool, table: &str) -> i64 {
@@ -15,7 +18,12 @@ async fn read_in_sequence(pool: &PgPool, table: &str) -> i64 {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn claim_and_finish_read_no_whole_table_on_stale_statistics(pool: PgPool) {
+async fn claim_and_finish_read_no_whole_table_on_stale_statistics(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
+    // One session: it keeps its plans, and tells its statistics when it is asked.
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let world = World::new(&pool).await;
     let lane = world.lane_with(10_000, None).await;
     let worker = world.worker().await;
@@ -35,7 +43,6 @@ async fn claim_and_finish_read_no_whole_table_on_stale_statistics(pool: PgPool) 
     for _ in 0..10 {
         world.accept_plain(lane, 500).await;
     }
-    // A plan that reads a table shows in the statistics of the table: both are kept per session, so all of it runs on one.
     let before = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "ready").await);
     for _ in 0..4 {
         let held = world.claim(worker, 50).await;

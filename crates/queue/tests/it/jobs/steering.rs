@@ -35,7 +35,10 @@ async fn a_job_is_called_off_wherever_it_stands(pool: PgPool) {
     for id in [ids[1], pending, scheduled, successor, ids[0]] {
         let job = world.cancel(id).await.unwrap();
         assert_eq!((job.id, job.status), (id, JobStatus::Cancelled));
-        assert!(matches!(world.cancel(id).await, Err(QueueError::WrongState { status: JobStatus::Cancelled, .. })));
+        assert!(matches!(
+            world.cancel(id).await,
+            Err(QueueError::WrongState { status: JobStatus::Cancelled, .. })
+        ));
         world.must_be_sound().await;
     }
     assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::AlreadyDone]);
@@ -122,7 +125,10 @@ async fn foreign_jobs_and_dead_letters_are_not_found(pool: PgPool) {
     let ids = world.accept_plain(lane, 2).await;
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], given_up())]).await;
-    let dead = dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default()).await.unwrap().items;
+    let dead = dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default())
+        .await
+        .unwrap()
+        .items;
     let foreign = Scope::App(AppId::generate());
     let mut connection = pool.acquire().await.unwrap();
     let refused = [

@@ -37,11 +37,15 @@ pub(crate) fn sent() -> Ending {
     }
 }
 
-pub(crate) fn failure(message: &str) -> Failure {
+fn failure(message: &str) -> Failure {
     Failure {
         verdict: Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false },
         message: message.into(),
-        response: Some(Response { status: 503, excerpt: "no\0 way".into(), duration: Duration::from_millis(5) }),
+        response: Some(Response {
+            status: 503,
+            excerpt: "no\0 way".into(),
+            duration: Duration::from_millis(5),
+        }),
         sent_body: None,
     }
 }
@@ -61,4 +65,14 @@ pub(crate) fn given_up() -> Ending {
         attempt_outcome: model::attempt::AttemptOutcome::Failed,
         kind: ErrorKind::RetriesExceeded,
     }
+}
+
+/// What a handler answers when all went well.
+pub(crate) fn ok() -> Outcome {
+    Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+}
+
+/// What a handler answers with this verdict.
+pub(crate) fn failed(verdict: Verdict) -> Outcome {
+    Outcome::Failed { error: Failure { verdict, ..failure("no") } }
 }

@@ -1,7 +1,9 @@
 //! Builders and questions the tests of jobs and workers share.
 
+mod engine;
 mod handlers;
 mod world;
 
-pub(crate) use handlers::{Script, failure, given_up, retried, sent};
-pub(crate) use world::{World, by_id, end, spec};
+pub(crate) use engine::{config, start, until, until_recorded};
+pub(crate) use handlers::{Script, failed, given_up, ok, retried, sent};
+pub(crate) use world::{World, by_id, end};

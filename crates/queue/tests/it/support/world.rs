@@ -154,10 +154,12 @@ impl World {
 
     /// The jobs of `ready`, in the order a lane is served.
     pub(crate) async fn ready(&self) -> Vec<JobId> {
-        sqlx::query_scalar("select job_id from headgate.ready order by integration_id, rank, created_at, job_id")
-            .fetch_all(&self.pool)
-            .await
-            .unwrap()
+        sqlx::query_scalar(
+            "select job_id from headgate.ready order by integration_id, rank, created_at, job_id",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap()
     }
 
     /// The counters equal a recount, every job that can run stands where it is found, and nothing else does.

@@ -1,0 +1,115 @@
+//! Rate limits over processes, and quiet that was asked for.
+
+use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
+use model::{
+    job::JobStatus,
+    rate_limit::RateLimit,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use queue::worker::{HeldJob, Outcome, Slot};
+use sqlx::PgPool;
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// Sends at its slot, and writes down when.
+fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {
+    let sent = Arc::clone(sent);
+    Script::new(move |job: &HeldJob| {
+        let sent = Arc::clone(&sent);
+        Box::pin(async move {
+            match job.slot().await {
+                Slot::Go => {
+                    sent.lock().unwrap().push(Instant::now());
+                    ok()
+                }
+                Slot::Later(until) => Outcome::Released { until },
+            }
+        })
+    })
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_engines_keep_to_a_limit_in_every_sliding_window_and_use_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let limit = RateLimit { requests: 10, per_seconds: 1 };
+    let lane = world.lane_with(50, Some(limit)).await;
+    world.accept_plain(lane, 40).await;
+    let sent = Arc::default();
+    let engines = [start(&pool, config(), sender(&sent)), start(&pool, config(), sender(&sent))];
+    until(&pool, "select count(*) = 40 from headgate.finished_jobs").await;
+    for engine in engines {
+        engine.shutdown().await;
+    }
+    let mut times = sent.lock().unwrap().clone();
+    times.sort();
+    assert_eq!(times.len(), 40);
+    for (index, window) in times.windows(11).enumerate() {
+        let span = window[10] - window[0];
+        assert!(span >= Duration::from_secs(1), "requests {index} to {} within {span:?}", index + 10);
+    }
+    // Slots that were given, in the time from the first to the last: what was late is lost, and not much is.
+    let took = times[39] - times[0];
+    let used = 39.0 / took.as_secs_f64() / 10.0;
+    assert!(used >= 0.9, "{used} of the limit used");
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_without_a_slot_goes_back_uncounted(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(50, Some(RateLimit { requests: 1, per_seconds: 3600 })).await;
+    let ids = world.accept_plain(lane, 2).await;
+    let sent = Arc::default();
+    let engine = start(&pool, config(), sender(&sent));
+    // The other one is not claimed, or given back until its slot, in an hour.
+    until(
+        &pool,
+        "select (select count(*) from headgate.ready) + (select count(*) from headgate.waiting) = 1
+            and (select count(*) from headgate.finished_jobs) = 1",
+    )
+    .await;
+    engine.shutdown().await;
+    let job = world.get(ids[1]).await.job;
+    assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
+    assert_eq!(sent.lock().unwrap().len(), 1);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_429_holds_the_whole_integration(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (busy, other) = (world.lane_with(1, None).await, world.lane().await);
+    world.accept_plain(busy, 3).await;
+    let quiet = Duration::from_secs(1);
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ran);
+    let handler = Script::new(move |job: &HeldJob| {
+        let mut ran = seen.lock().unwrap();
+        ran.push((job.integration_id, Instant::now()));
+        let is_first = ran.len() == 1;
+        Box::pin(async move {
+            if !is_first {
+                return ok();
+            }
+            failed(Verdict::Retry {
+                kind: ErrorKind::Retryable,
+                at_least: Some(quiet),
+                holds_integration: true,
+            })
+        })
+    });
+    let engine = start(&pool, config(), handler);
+    until_recorded(&engine, 1).await;
+    world.accept_plain(other, 1).await;
+    engine.wake();
+    until_recorded(&engine, 5).await;
+    engine.shutdown().await;
+    let ran = ran.lock().unwrap().clone();
+    let of = |lane| ran.iter().filter(move |(of, _)| *of == lane).map(|(_, at)| *at).collect::<Vec<_>>();
+    let (times, elsewhere) = (of(busy), of(other));
+    assert!(times[1] - times[0] >= quiet, "{:?}", times[1] - times[0]);
+    assert!(elsewhere[0] < times[1], "others go on");
+    world.must_be_sound().await;
+}

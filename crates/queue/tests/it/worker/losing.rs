@@ -1,0 +1,108 @@
+//! A process that loses its lease, or the database.
+
+use crate::support::{Script, World, config, ok, start, until};
+use model::job::JobStatus;
+use queue::{EngineConfig, store::jobs::lose_of_dead_workers, worker::HeldJob};
+use sqlx::PgPool;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Tells when it is dropped.
+struct Dropped(Arc<Notify>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
+    let handler = Script::new(move |_: &HeldJob| {
+        let (tell, drops) = (Arc::clone(&tell), Arc::clone(&drops));
+        let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        Box::pin(async move {
+            if is_first {
+                let _watch = Dropped(drops);
+                tell.notify_one();
+                std::future::pending::<()>().await;
+            }
+            ok()
+        })
+    });
+    let engine =
+        start(&pool, EngineConfig { heartbeat_interval: Duration::from_millis(200), ..config() }, handler);
+    begun.notified().await;
+    let first = engine.worker_id();
+    sqlx::query("delete from headgate.workers").execute(&pool).await.unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    assert_eq!(lose_of_dead_workers(&mut transaction, 10).await.unwrap().given_back, 1);
+    transaction.commit().await.unwrap();
+    dropped.notified().await;
+    until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
+    assert_ne!(engine.worker_id(), first, "another worker, as far as the sweep is concerned");
+    engine.shutdown().await;
+    let found = world.get(id).await;
+    assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 2));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(1_000, None).await;
+    world.accept_plain(lane, 300).await;
+    let engine = start(
+        &pool,
+        config(),
+        Script::new(|_| {
+            Box::pin(async {
+                tokio::task::yield_now().await;
+                ok()
+            })
+        }),
+    );
+    let mut killer = sqlx::postgres::PgPoolOptions::new()
+        .max_connections(1)
+        .connect_with((*pool.connect_options()).clone())
+        .await
+        .unwrap()
+        .acquire()
+        .await
+        .unwrap()
+        .detach();
+    for round in 0..6_i64 {
+        // While there is something under way.
+        let enough: i64 = round * 30;
+        while sqlx::query_scalar::<_, i64>("select count(*) from headgate.finished_jobs")
+            .fetch_one(&mut killer)
+            .await
+            .unwrap()
+            < enough
+        {
+            tokio::task::yield_now().await;
+        }
+        sqlx::query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+        )
+        .execute(&mut killer)
+        .await
+        .unwrap();
+    }
+    until(&pool, "select count(*) = 300 from headgate.finished_jobs").await;
+    engine.shutdown().await;
+    world.must_be_sound().await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+}

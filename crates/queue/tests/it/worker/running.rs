@@ -1,0 +1,183 @@
+//! What comes of jobs.
+
+use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
+use async_trait::async_trait;
+use model::{
+    attempt::AttemptOutcome,
+    job::JobStatus,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use queue::{
+    EngineConfig, Waker,
+    store::jobs::{How, JobSpec},
+    worker::{CompletedJob, HeldJob, JobHandler, Outcome},
+};
+use sqlx::{PgConnection, PgPool};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+fn typed(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSpec {
+    JobSpec { job_type: job_type.into(), max_attempts: 3, ..world.spec(lane) }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let types = ["good", "bad once", "always bad", "wrong", "panics", "slow"];
+    let mut specs: Vec<JobSpec> = types.iter().map(|kind| typed(&world, lane, kind)).collect();
+    specs[5].timeout_ms = Some(100);
+    specs[5].max_attempts = 1;
+    let past = chrono::Utc::now() - chrono::Duration::hours(1);
+    specs.push(JobSpec { expires_at: Some(past), ..typed(&world, lane, "expired") });
+    let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
+    let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+    let handler = Script::new(move |job: &HeldJob| {
+        Box::pin(async move {
+            match (job.job_type.as_str(), job.attempt) {
+                ("bad once", 1) | ("always bad", _) => failed(retry),
+                ("wrong", _) => failed(Verdict::GiveUp { pauses_integration: false }),
+                ("panics", _) => panic!("out of {}", "paper"),
+                ("slow", _) => std::future::pending().await,
+                ("expired", _) => unreachable!("it is called off"),
+                _ => ok(),
+            }
+        })
+    });
+    let engine = start(&pool, config(), handler);
+    until_recorded(&engine, 1 + 2 + 3 + 1 + 3 + 1 + 1).await;
+    engine.shutdown().await;
+
+    use JobStatus::{Cancelled, Completed, Failed};
+    for (id, (status, attempts, kind, outcome)) in ids.iter().zip([
+        (Completed, 1, None, Some("done")),
+        (Completed, 2, None, Some("done")),
+        (Failed, 3, Some(ErrorKind::RetriesExceeded), None),
+        (Failed, 1, Some(ErrorKind::NotRetryable), None),
+        (Failed, 3, Some(ErrorKind::RetriesExceeded), None),
+        (Failed, 1, Some(ErrorKind::RetriesExceeded), None),
+        (Cancelled, 0, None, Some("expired")),
+    ]) {
+        let found = world.get(*id).await;
+        let job = &found.job;
+        assert_eq!(
+            (job.status, job.error_kind, job.outcome.as_deref()),
+            (status, kind, outcome),
+            "{}",
+            job.job_type
+        );
+        assert_eq!(found.attempts.len(), attempts, "{}", job.job_type);
+    }
+    let panicked = world.get(ids[4]).await;
+    assert_eq!(panicked.job.error_message.as_deref(), Some("The handler panicked: out of paper"));
+    let slow = &world.get(ids[5]).await.attempts[0];
+    assert_eq!((slow.outcome, slow.error_kind), (AttemptOutcome::TimedOut, Some(ErrorKind::Timeout)));
+    world.must_be_sound().await;
+    for table in ["workers", "claim_batches"] {
+        let sql = format!("select count(*) from headgate.{table}");
+        let rows: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&pool).await.unwrap();
+        assert_eq!(rows, 0, "{table}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_wake_up_is_enough(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let hour = Duration::from_secs(3600);
+    let engine = start(
+        &pool,
+        EngineConfig { poll_interval: hour, ..config() },
+        Script::new(|_| Box::pin(async { ok() })),
+    );
+    until(&pool, "select count(*) > 0 from pg_stat_activity where datname = current_database() and query like 'LISTEN%'")
+        .await;
+    let waker = Waker::new(pool.clone());
+    for round in 1..=3 {
+        world.accept_plain(lane, 10).await;
+        waker.jobs_added();
+        until_recorded(&engine, round * 10).await;
+    }
+    // A scheduled job needs none.
+    let soon = chrono::Utc::now() + chrono::Duration::milliseconds(300);
+    world.accept(&[JobSpec { run_at: Some(soon), ..world.spec(lane) }]).await;
+    waker.jobs_added();
+    until_recorded(&engine, 31).await;
+    engine.shutdown().await;
+}
+
+/// Tells what it was shown inside the finishing transaction; refuses one kind of job there.
+#[derive(Default)]
+struct Recorder {
+    shown: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl JobHandler for Recorder {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        let receipt: Option<Box<dyn std::any::Any + Send + Sync>> = Some(Box::new(job.job_type.clone()));
+        Outcome::Completed { how: How::Sent, response: None, result: None, receipt }
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        for job in done {
+            assert_eq!(job.receipt.as_ref().unwrap().downcast_ref::<String>(), Some(&job.job_type));
+            let sql = if job.job_type == "poison" { "select 1 / 0" } else { "select 1" };
+            sqlx::query(sql).execute(&mut *connection).await?;
+        }
+        self.shown.lock().unwrap().extend(done.iter().map(|job| job.job_type.clone()));
+        Ok(())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_result_that_cannot_be_stored_fails_alone(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let recorder = Arc::new(Recorder::default());
+    let kinds = ["good", "poison", "good", "good"];
+    let specs: Vec<_> =
+        kinds.iter().map(|kind| JobSpec { max_attempts: 1, ..typed(&world, lane, kind) }).collect();
+    let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
+    let engine = start(&pool, config(), recorder.clone());
+    until_recorded(&engine, 4).await;
+    engine.shutdown().await;
+    for (id, kind) in ids.iter().zip(kinds) {
+        let job = world.get(*id).await.job;
+        let expected = if kind == "good" { JobStatus::Completed } else { JobStatus::Failed };
+        assert_eq!(job.status, expected);
+    }
+    assert_eq!(world.get(ids[1]).await.job.error_message.as_deref(), Some("The result could not be stored."));
+    assert!(recorder.shown.lock().unwrap().iter().all(|kind| kind == "good"));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_engines_share_the_work_and_run_nothing_twice(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(1_000, None).await;
+    let ids = world.accept_plain(lane, 500).await;
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let handler = || {
+        let ran = Arc::clone(&ran);
+        Script::new(move |job: &HeldJob| {
+            ran.lock().unwrap().push(job.id);
+            Box::pin(async { ok() })
+        })
+    };
+    let engines = [start(&pool, config(), handler()), start(&pool, config(), handler())];
+    until(&pool, "select count(*) = 500 from headgate.finished_jobs").await;
+    for engine in engines {
+        engine.shutdown().await;
+    }
+    let mut ran = ran.lock().unwrap().clone();
+    ran.sort();
+    assert_eq!(ran, ids);
+    world.must_be_sound().await;
+}
