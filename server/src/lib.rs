@@ -1,9 +1,20 @@
 //! The program: puts the parts together. Routes, views and commands; no SQL and no rules.
+#![recursion_limit = "512"]
 
+pub mod api;
+pub mod cli;
+pub mod commands;
 pub mod config;
+pub mod console;
 pub mod console_files;
 pub mod demo;
 pub mod embedded_postgres;
+pub mod health;
 pub mod import;
+pub mod metrics;
+pub mod middleware;
+mod program;
+pub mod router;
 pub mod shutdown;
+pub mod state;
 pub mod telemetry;

@@ -19,6 +19,8 @@ pub struct Sources {
     environment: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
     file_path: PathBuf,
+    /// Instead of the keys' own.
+    defaults: BTreeMap<&'static str, &'static str>,
 }
 
 impl Sources {
@@ -39,6 +41,13 @@ impl Sources {
             sources.read_file(path, known)?;
         }
         Ok(sources)
+    }
+
+    /// The same with other defaults for some variables: a command may want livelier ones.
+    #[must_use]
+    pub fn with_defaults(mut self, defaults: &[(&'static str, &'static str)]) -> Self {
+        self.defaults.extend(defaults.iter().copied());
+        self
     }
 
     /// The first value given, with its origin; none when there is not even a default.
@@ -63,7 +72,7 @@ impl Sources {
             Origin::Flag => self.flags.get(key.name)?.as_str(),
             Origin::Environment(name) => self.environment.get(*name)?.as_str(),
             Origin::File(_) => self.file.get(&key.toml_name())?.as_str(),
-            Origin::Default => key.default?,
+            Origin::Default => self.defaults.get(key.name).copied().or(key.default)?,
         };
         Some((text.trim(), origin))
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The eight systems, one of each kind a platform meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum System {
+pub(super) enum System {
     /// Answers at once.
     Fast,
     /// Takes its time.
@@ -25,7 +25,7 @@ pub enum System {
 
 impl System {
     /// All.
-    pub const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Fast,
         Self::Slow,
         Self::Flaky,
@@ -37,7 +37,7 @@ impl System {
     ];
 
     /// Its path below the demo's own listener.
-    pub fn path(self) -> &'static str {
+    pub(super) fn path(self) -> &'static str {
         match self {
             Self::Fast => "fast",
             Self::Slow => "slow",
@@ -51,27 +51,27 @@ impl System {
     }
 
     /// The system of a path.
-    pub fn of_path(path: &str) -> Option<Self> {
+    pub(super) fn of_path(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|system| system.path() == path)
     }
 }
 
 /// What a system answers, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub(super) struct Answer {
     /// HTTP status.
-    pub status: u16,
+    pub(super) status: u16,
     /// How long it takes.
-    pub after: Duration,
+    pub(super) after: Duration,
     /// Seconds of `Retry-After`.
-    pub retry_after: Option<u64>,
+    pub(super) retry_after: Option<u64>,
     /// For the reader of a dead letter.
-    pub body: String,
+    pub(super) body: String,
 }
 
 /// What a system remembers between two requests.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Memory {
+pub(super) struct Memory {
     /// Requests since it was last opened.
     requests: u32,
     /// Requests of the current quota window.
@@ -91,18 +91,18 @@ const GONE_AFTER: u32 = 150;
 
 impl Memory {
     /// The gone system is open again.
-    pub fn reopen(&mut self) {
+    pub(super) fn reopen(&mut self) {
         self.requests = 0;
     }
 
     /// Whether the gone system has closed.
-    pub fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         self.requests > GONE_AFTER
     }
 }
 
 /// Decides one answer. `since_start` is the demo's clock, `dice` lies in [0, 1), `record_id` is what the request is about.
-pub fn decide(
+pub(super) fn decide(
     system: System,
     memory: &mut Memory,
     since_start: Duration,

@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 /// What an app sells.
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
+pub(super) struct Range {
     /// Begins each record id.
-    pub prefix: &'static str,
+    pub(super) prefix: &'static str,
     /// First words of titles.
-    pub qualities: &'static [&'static str],
+    pub(super) qualities: &'static [&'static str],
     /// Last words: English, German, French.
-    pub things: &'static [[&'static str; 3]],
+    pub(super) things: &'static [[&'static str; 3]],
     /// Names of variants.
-    pub variants: &'static [&'static str],
+    pub(super) variants: &'static [&'static str],
     /// How many products.
-    pub size: u32,
+    pub(super) size: u32,
 }
 
 /// Tents, boots and lamps for the dark.
-pub const OUTDOOR: Range = Range {
+pub(super) const OUTDOOR: Range = Range {
     prefix: "nw",
     qualities: &["Alpine", "Fjord", "Granite", "Larch", "Meltwater", "North Ridge", "Storm", "Tundra"],
     things: &[
@@ -36,7 +36,7 @@ pub const OUTDOOR: Range = Range {
     size: 320,
 };
 /// Lamps.
-pub const LIGHTING: Range = Range {
+pub(super) const LIGHTING: Range = Range {
     prefix: "lamp",
     qualities: &["Arc", "Brass", "Dune", "Halo", "Linen", "Opal", "Paper", "Smoke"],
     things: &[
@@ -50,7 +50,7 @@ pub const LIGHTING: Range = Range {
     size: 260,
 };
 /// Books.
-pub const BOOKS: Range = Range {
+pub(super) const BOOKS: Range = Range {
     prefix: "book",
     qualities: &["A Short History of", "The Silence of", "Notes on", "Beyond", "The Last", "Letters from"],
     things: &[
@@ -65,12 +65,12 @@ pub const BOOKS: Range = Range {
 };
 
 /// The id of the n-th product.
-pub fn record_id(range: &Range, n: u32) -> String {
+pub(super) fn record_id(range: &Range, n: u32) -> String {
     format!("{}-{n:04}", range.prefix)
 }
 
 /// The n-th product as it is first listed.
-pub fn product(range: &Range, n: u32) -> Attributes {
+pub(super) fn product(range: &Range, n: u32) -> Attributes {
     let pick = |step: u32, of: usize| (n / step) as usize % of.max(1);
     let quality = range.qualities[pick(1, range.qualities.len())];
     let thing = range.things[pick(3, range.things.len())];
@@ -109,7 +109,7 @@ pub fn product(range: &Range, n: u32) -> Attributes {
 }
 
 /// One change of a product: which attributes are new, and whether it is urgent (a price or a stock that runs out).
-pub fn change(range: &Range, n: u32, rng: &mut impl Rng) -> (Attributes, bool) {
+pub(super) fn change(range: &Range, n: u32, rng: &mut impl Rng) -> (Attributes, bool) {
     let known = product(range, n);
     let (value, is_urgent) = match rng.random_range(0..100) {
         0..45 => (json!({"stock": rng.random_range(0..120)}), false),

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Eight systems behind one address.
 #[derive(Clone, Debug)]
-pub struct ExternalSystems {
+pub(super) struct ExternalSystems {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -37,7 +37,7 @@ impl ExternalSystems {
     ///
     /// # Errors
     /// When no port is free.
-    pub async fn start(stop: CancellationToken) -> std::io::Result<Self> {
+    pub(super) async fn start(stop: CancellationToken) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let shared =
@@ -54,17 +54,17 @@ impl ExternalSystems {
     }
 
     /// Where an integration sends to.
-    pub fn url(&self, system: System) -> String {
+    pub(super) fn url(&self, system: System) -> String {
         format!("http://{}/{}", self.address, system.path())
     }
 
     /// Whether the gone system has closed.
-    pub fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         self.shared.with(System::Gone, |memory| memory.is_gone())
     }
 
     /// Opens the gone system again.
-    pub fn reopen(&self) {
+    pub(super) fn reopen(&self) {
         self.shared.with(System::Gone, Memory::reopen);
     }
 }

@@ -13,32 +13,32 @@ use std::collections::BTreeMap;
 
 /// A sample app.
 #[derive(Debug)]
-pub struct Tenant {
+pub(super) struct Tenant {
     /// For people.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// By which a restart finds it again.
-    pub slug: &'static str,
+    pub(super) slug: &'static str,
     /// What it sells.
-    pub range: Range,
+    pub(super) range: Range,
     /// Its connections.
-    pub integrations: &'static [Connection],
+    pub(super) integrations: &'static [Connection],
 }
 
 /// A sample integration.
 #[derive(Debug)]
-pub struct Connection {
+pub(super) struct Connection {
     /// For people; by which a restart finds it again.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// Whom it speaks to.
-    pub system: System,
+    pub(super) system: System,
     /// Requests and seconds.
-    pub rate_limit: Option<(i32, i32)>,
+    pub(super) rate_limit: Option<(i32, i32)>,
     /// Jobs at once.
-    pub max_concurrency: i32,
+    pub(super) max_concurrency: i32,
     /// For one attempt.
-    pub timeout_ms: i32,
+    pub(super) timeout_ms: i32,
     /// None: the deployment's.
-    pub max_attempts: Option<i16>,
+    pub(super) max_attempts: Option<i16>,
 }
 
 const PLAIN: Connection = Connection {
@@ -51,7 +51,7 @@ const PLAIN: Connection = Connection {
 };
 
 /// Three apps, eight integrations.
-pub const TENANTS: [Tenant; 3] = [
+pub(super) const TENANTS: [Tenant; 3] = [
     Tenant {
         name: "Nordwind Outdoor",
         slug: "nordwind",
@@ -98,7 +98,7 @@ pub const TENANTS: [Tenant; 3] = [
 
 impl Connection {
     /// As `POST /integrations` takes it.
-    pub fn to_new(&self, app_id: AppId, endpoint_url: String) -> NewIntegration {
+    pub(super) fn to_new(&self, app_id: AppId, endpoint_url: String) -> NewIntegration {
         let limit = |(requests, per_seconds)| RateLimits::One(RateLimit { requests, per_seconds });
         NewIntegration {
             app_id,

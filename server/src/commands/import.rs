@@ -1,0 +1,296 @@
+//! `headgate import records`: reads a catalog into an app, as `record.replaced` events through the same door as the API.
+//!
+//! Running it again costs nothing for what did not change; `--skip` goes on where an earlier run ended, without reading records in
+//! twice. Records that cannot be taken in are listed by line on standard error, and the exit code is 3.
+
+use crate::{
+    cli::{DatabaseConcerns, Flags, complain},
+    commands::app_name::app,
+    config::{DatabaseSettings, Secret, TelemetrySettings},
+    import::{Format, RecordSource, Reject, Row},
+    program::{Database, Mode, block_on, close, connect},
+    telemetry,
+};
+use anyhow::{Context as _, anyhow};
+use clap::{Args, Subcommand};
+use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
+use model::{
+    actor::Scope,
+    id::AppId,
+    record::{Accepted, Event},
+};
+use queue::Waker;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::sync::mpsc;
+
+/// Some records were left out.
+const LEFT_OUT: u8 = 3;
+/// Records of one transaction.
+const BATCH: usize = 500;
+/// A batch ends early when its records are large: the engine takes a request of 16 MB.
+const BATCH_BYTES: usize = 8 << 20;
+/// Rejects listed one by one; the rest is counted.
+const MOST_LISTED: u64 = 1_000;
+
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// Records of one type into one app
+    Records(Records),
+}
+
+#[derive(Debug, Args)]
+pub struct Records {
+    /// Slug or id of an app that exists
+    #[arg(long)]
+    app: String,
+    /// Type of the records, 1 to 255 characters
+    #[arg(long)]
+    record_type: String,
+    /// jsonl, csv or deb822 [default: by the end of the file's name]
+    #[arg(long)]
+    format: Option<Format>,
+    /// Field that holds the id, or several with commas between them [default: id; Package for deb822]
+    #[arg(long)]
+    id_field: Option<String>,
+    /// Pass over the first N records: those an earlier run has taken in
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: u64,
+    /// The file; - or none: standard input
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Flags<DatabaseConcerns>,
+}
+
+/// # Errors
+/// A setting, an app that is not there, the file's, the database's.
+pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
+    let Import::Records(records) = what;
+    let Records { app, record_type, format, id_field, skip, file, settings } = records;
+    let sources = settings.sources(config)?;
+    telemetry::start(&TelemetrySettings::read(&sources)?);
+    let database = DatabaseSettings::read(&sources)?;
+    let file = file.filter(|path| path != Path::new("-"));
+    let format = format.or_else(|| file.as_deref().and_then(Format::of));
+    let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not say)")?;
+    if !model::integration::is_key(&record_type) {
+        return Err(anyhow!("--record-type must be 1 to 255 characters without control characters"));
+    }
+    let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
+    // The file first: a name that is wrong is said before a database is started.
+    let reader = open(file.as_deref())?;
+    block_on(async move {
+        let database = Database::open(&database, Mode::Either).await?;
+        let source = async |app_id| RecordSource::new(reader, format, app_id, &record_type, &id_field);
+        let result = import(&database.url, &app, skip, source).await;
+        database.close().await;
+        result
+    })
+}
+
+fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn BufRead + Send>> {
+    let Some(path) = file else { return Ok(Box::new(BufReader::with_capacity(1 << 16, io::stdin()))) };
+    let opened = File::open(path).with_context(|| path.display().to_string())?;
+    Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
+}
+
+async fn import(
+    url: &Secret,
+    app_name: &str,
+    skip: u64,
+    source: impl AsyncFnOnce(AppId) -> RecordSource,
+) -> anyhow::Result<ExitCode> {
+    let pool = connect(url, "headgate import", 3).await?;
+    queue::migrate::run(&pool).await?;
+    queue::store::partitions::make_ahead(&pool).await?;
+    let delivery = without_secrets(&pool)?;
+    let app_id = app(&delivery, app_name).await?.id;
+    let mut progress = Progress::new(skip);
+    let result = take_in(&delivery, app_id, source(app_id).await, &mut progress).await;
+    drop(delivery);
+    close(&pool).await;
+    progress.finish();
+    if let Err(error) = result {
+        let go_on = progress.taken_in_order;
+        return Err(error.context(format!("stopped; --skip {go_on} goes on behind what is stored")));
+    }
+    Ok(if progress.rejected > 0 { ExitCode::from(LEFT_OUT) } else { ExitCode::SUCCESS })
+}
+
+/// An import opens no secret and sends nothing, so it needs no key: any will do.
+fn without_secrets(pool: &sqlx::PgPool) -> Result<Delivery, DeliveryError> {
+    let guard = TargetGuard::new(Vec::new(), false);
+    Delivery::new(pool.clone(), MasterKey::generate(), guard, DeliveryConfig::default(), Waker::new(pool.clone()))
+}
+
+/// What the reading thread hands over: rows in the order of the file, all of them counted.
+struct Batch {
+    rows: Vec<Row>,
+}
+
+async fn take_in(
+    delivery: &Delivery,
+    app_id: AppId,
+    source: RecordSource,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let (sender, mut batches) = mpsc::channel(2);
+    let skip = progress.skip;
+    // A file may block (a pipe): it is read on a thread of its own, two batches ahead.
+    thread::Builder::new().name("import-reader".into()).spawn(move || read(source, skip, &sender))?;
+    while let Some(batch) = batches.recv().await {
+        let batch: Batch = batch.context("the file cannot be read further")?;
+        let count = batch.rows.len();
+        let mut events = Vec::with_capacity(count);
+        let mut lines = Vec::with_capacity(count);
+        for row in batch.rows {
+            match row {
+                Ok((line, event)) => {
+                    lines.push(line);
+                    events.push(event);
+                }
+                Err(reject) => progress.reject(&reject),
+            }
+        }
+        let accepted = accept(delivery, app_id, events, &lines, progress).await?;
+        progress.add(count, &accepted);
+    }
+    Ok(())
+}
+
+/// The parser has checked each record; whatever the engine still refuses is found by taking the batch apart.
+async fn accept(
+    delivery: &Delivery,
+    app_id: AppId,
+    events: Vec<Event>,
+    lines: &[u64],
+    progress: &mut Progress,
+) -> Result<Accepted, DeliveryError> {
+    if events.is_empty() {
+        return Ok(Accepted::default());
+    }
+    match delivery.accept_events(Scope::App(app_id), events.clone()).await {
+        Err(DeliveryError::Invalid(_) | DeliveryError::TooLarge(_)) => {}
+        answer => return answer,
+    }
+    let mut sum = Accepted::default();
+    for (event, line) in events.into_iter().zip(lines) {
+        match delivery.accept_event(Scope::App(app_id), event).await {
+            Ok(one) => add(&mut sum, &one),
+            Err(DeliveryError::Invalid(faults) | DeliveryError::TooLarge(faults)) => {
+                progress.reject(&Reject::new(*line, faults.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(sum)
+}
+
+fn read(source: RecordSource, skip: u64, sender: &mpsc::Sender<io::Result<Batch>>) {
+    let mut rows = Vec::with_capacity(BATCH);
+    let mut bytes = 0;
+    for row in source.skip(usize::try_from(skip).unwrap_or(usize::MAX)) {
+        match row {
+            Err(error) => {
+                let _ = sender.blocking_send(Ok(Batch { rows })).and_then(|()| sender.blocking_send(Err(error)));
+                return;
+            }
+            Ok(row) => {
+                bytes += row.as_ref().map_or(0, |(_, event)| size(event));
+                rows.push(row);
+            }
+        }
+        if rows.len() == BATCH || bytes > BATCH_BYTES {
+            let batch = Batch { rows: std::mem::replace(&mut rows, Vec::with_capacity(BATCH)) };
+            bytes = 0;
+            if sender.blocking_send(Ok(batch)).is_err() {
+                return;
+            }
+        }
+    }
+    // A receiver that is gone has said why.
+    let _ = sender.blocking_send(Ok(Batch { rows }));
+}
+
+fn size(event: &Event) -> usize {
+    serde_json::to_vec(&event.attributes).map_or(0, |json| json.len())
+}
+
+fn add(sum: &mut Accepted, part: &Accepted) {
+    sum.accepted += part.accepted;
+    sum.records_changed += part.records_changed;
+    sum.jobs_created += part.jobs_created;
+    sum.jobs_coalesced += part.jobs_coalesced;
+    sum.unchanged += part.unchanged;
+}
+
+/// What is said on standard error while it runs, and at the end.
+struct Progress {
+    skip: u64,
+    /// Records of the file that are behind us, those skipped included.
+    taken_in_order: u64,
+    rejected: u64,
+    sum: Accepted,
+    started: Instant,
+    said: Instant,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(skip: u64) -> Self {
+        let now = Instant::now();
+        let is_terminal = io::stderr().is_terminal();
+        Self { skip, taken_in_order: skip, rejected: 0, sum: Accepted::default(), started: now, said: now, is_terminal }
+    }
+
+    fn reject(&mut self, reject: &Reject) {
+        self.rejected += 1;
+        if self.rejected <= MOST_LISTED {
+            self.clear_line();
+            complain(&format!("line {}: {}", reject.line, model::text::sanitise(&reject.reason, 300)));
+        } else if self.rejected == MOST_LISTED + 1 {
+            complain("more records are left out; they are counted");
+        }
+    }
+
+    fn add(&mut self, records: usize, accepted: &Accepted) {
+        self.taken_in_order += records as u64;
+        add(&mut self.sum, accepted);
+        let pause = if self.is_terminal { Duration::from_millis(250) } else { Duration::from_secs(5) };
+        if self.said.elapsed() >= pause {
+            self.said = Instant::now();
+            let end = if self.is_terminal { "" } else { "\n" };
+            self.clear_line();
+            let _ = write!(io::stderr(), "{}{end}", self.line());
+        }
+    }
+
+    fn finish(&self) {
+        self.clear_line();
+        let _ = writeln!(io::stderr(), "{}", self.line());
+    }
+
+    fn clear_line(&self) {
+        if self.is_terminal {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    fn line(&self) -> String {
+        let read = self.taken_in_order - self.skip;
+        let seconds = self.started.elapsed().as_secs_f64();
+        let Accepted { accepted, records_changed, jobs_created, jobs_coalesced, unchanged } = self.sum;
+        format!(
+            "{read} records read in {seconds:.1} s ({:.0}/s): {accepted} accepted, {records_changed} changed, {unchanged} unchanged, \
+             {} left out; {jobs_created} jobs made, {jobs_coalesced} coalesced",
+            read as f64 / seconds.max(0.001),
+            self.rejected,
+        )
+    }
+}

@@ -1,0 +1,165 @@
+//! `headgate serve`: migrations, API, console and workers in one process.
+
+use crate::{
+    config::{OperatorSettings, ServeSettings, Sources, TelemetrySettings},
+    demo::Demo,
+    program::{Database, Engine, Mode, Pools, block_on, delivery, master_key},
+    router, shutdown,
+    state::{AppSettings, AppState, leptos_options},
+    telemetry,
+};
+use access::{Access, AdminKey};
+use anyhow::{Context as _, anyhow};
+use queue::live::LiveHub;
+use std::{
+    io::{ErrorKind, Write as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// Beyond the grace for jobs: open requests, flushing, the embedded database's last checkpoint.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Requests that are still being answered when everything else has ended.
+const LAST_REQUESTS: Duration = Duration::from_secs(10);
+
+/// Whether sample data come along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// `serve`
+    None,
+    /// `demo`
+    Demo,
+}
+
+/// # Errors
+/// A setting, the address, the database's.
+pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
+    telemetry::start(&TelemetrySettings::read(sources)?);
+    let settings = ServeSettings::read(sources)?;
+    block_on(serve(settings, Sample::None))
+}
+
+/// Serves until a signal comes.
+pub(super) async fn serve(settings: ServeSettings, sample: Sample) -> anyhow::Result<ExitCode> {
+    // The address first: a port that is taken is said at once, and not after a database was started.
+    let listener = bind(settings.listen.address).await?;
+    let stop = CancellationToken::new();
+    shutdown::watch(stop.clone(), settings.engine.workers.shutdown_grace + PATIENCE)?;
+    let database = Database::open(&settings.database, Mode::Own).await?;
+    let result = with_database(&settings, sample, listener, &database, stop).await;
+    database.close().await;
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn with_database(
+    settings: &ServeSettings,
+    sample: Sample,
+    listener: TcpListener,
+    database: &Database,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let key = master_key(settings.engine.delivery.master_key.as_ref(), database.data_dir.as_deref())?;
+    let pools = Pools::open(database, &settings.database).await?;
+    if database.data_dir.is_none() {
+        queue::pool::refuse_transaction_pooler(&pools.engine).await?;
+    }
+    queue::migrate::run(&pools.engine).await?;
+    queue::store::partitions::make_ahead(&pools.engine).await?;
+    if settings.engine.workers.amqp_url.is_some() {
+        tracing::warn!("HEADGATE_AMQP_URL is set, but this build has no RabbitMQ fan-out: workers poll");
+    }
+
+    let admin_key = settings.operator.admin_api_key.as_ref().and_then(|key| AdminKey::new(key.expose()));
+    let access = Access::new(pools.engine.clone(), admin_key);
+    let link = first_operator(&access, &settings.operator).await?;
+    let delivery = delivery(&pools.engine, &settings.engine, key.clone())?;
+    let engine = Engine::start(&pools.engine, &settings.engine, &delivery, &stop);
+    let live = LiveHub::start(pools.engine.clone(), stop.clone());
+    let demo = match sample {
+        Sample::None => None,
+        Sample::Demo => Some(Demo::start(&delivery, &stop).await.context("the demo's data could not be made")?),
+    };
+
+    let state = AppState {
+        delivery,
+        access,
+        pool: pools.engine.clone(),
+        console_pool: pools.console.clone(),
+        live,
+        maintenance: engine.health(),
+        master_key: key,
+        leptos: leptos_options(),
+        settings: Arc::new(AppSettings { base_path: settings.listen.base_path.clone() }),
+        stop: stop.clone(),
+    };
+    let address = reachable(listener.local_addr()?);
+    let close_door = CancellationToken::new();
+    let door = open_door(listener, state, close_door.clone());
+    announce(address, &settings.listen.base_path, link.as_deref());
+
+    stop.cancelled().await;
+    // `/readyz` is red already; while jobs finish, requests are still answered.
+    if let Some(demo) = demo {
+        demo.ended().await;
+    }
+    engine.shutdown().await;
+    close_door.cancel();
+    match tokio::time::timeout(LAST_REQUESTS, door).await {
+        Ok(served) => served.context("the server's task ended")??,
+        Err(_) => tracing::warn!("some requests were still open after {} s", LAST_REQUESTS.as_secs()),
+    }
+    pools.close().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => {
+            anyhow!("HEADGATE_LISTEN={address}: another program listens there already; stop it or choose another port")
+        }
+        ErrorKind::PermissionDenied => anyhow!("HEADGATE_LISTEN={address}: this user may not listen there"),
+        ErrorKind::AddrNotAvailable => anyhow!("HEADGATE_LISTEN={address}: this machine has no such address"),
+        _ => anyhow!("HEADGATE_LISTEN={address}: {error}"),
+    })
+}
+
+/// Answers requests until told to end; then those that have begun are finished.
+fn open_door(listener: TcpListener, state: AppState, close: CancellationToken) -> JoinHandle<std::io::Result<()>> {
+    let service = router::build(state).into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, service).with_graceful_shutdown(close.cancelled_owned()).await })
+}
+
+/// The first operator of the settings, or a link for whoever reads the start's last lines.
+async fn first_operator(access: &Access, settings: &OperatorSettings) -> anyhow::Result<Option<String>> {
+    if let Some((email, password)) = &settings.first_operator {
+        let made = access.first_operator(email, password.expose().to_owned()).await;
+        made.context("HEADGATE_ADMIN_EMAIL, HEADGATE_ADMIN_PASSWORD")?;
+    }
+    Ok(access.one_time_link().await?)
+}
+
+/// The last lines of the start: people click them, scripts wait for them.
+fn announce(address: SocketAddr, base_path: &str, link: Option<&str>) {
+    let mut lines = format!("Headgate is ready: http://{address}{base_path}\n");
+    if let Some(token) = link {
+        lines.push_str(&format!("Sign in: http://{address}{base_path}/sign-in/link/{token}\n"));
+    }
+    // Nobody may be reading: that is no reason to end.
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+}
+
+/// An address that a browser on this machine can open.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

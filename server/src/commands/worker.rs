@@ -1,0 +1,51 @@
+//! `headgate worker`: runs jobs against a database that `serve` or `migrate` has prepared.
+
+use crate::{
+    config::{DatabaseSettings, EngineSettings, Sources, TelemetrySettings},
+    program::{Database, Engine, Mode, block_on, close, connect, delivery, master_key},
+    shutdown, telemetry,
+};
+use anyhow::bail;
+use std::{process::ExitCode, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+const CONNECTIONS: u32 = 20;
+/// Beyond the grace for jobs: flushing, closing.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// # Errors
+/// A setting, or the database's.
+pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
+    telemetry::start(&TelemetrySettings::read(sources)?);
+    let database = DatabaseSettings::read(sources)?;
+    let settings = EngineSettings::read(sources)?;
+    if settings.workers.workers == 0 {
+        bail!("HEADGATE_WORKERS=0: a worker without workers has nothing to do");
+    }
+    block_on(async {
+        let stop = CancellationToken::new();
+        shutdown::watch(stop.clone(), settings.workers.shutdown_grace + PATIENCE)?;
+        let database = Database::open(&database, Mode::Join).await?;
+        let result = work(&database, &settings, stop).await;
+        database.close().await;
+        result.map(|()| ExitCode::SUCCESS)
+    })
+}
+
+async fn work(database: &Database, settings: &EngineSettings, stop: CancellationToken) -> anyhow::Result<()> {
+    let key = master_key(settings.delivery.master_key.as_ref(), database.data_dir.as_deref())?;
+    let pool = connect(&database.url, "headgate worker", CONNECTIONS).await?;
+    if database.data_dir.is_none() {
+        queue::pool::refuse_transaction_pooler(&pool).await?;
+    }
+    // Any process may come first after an upgrade.
+    queue::migrate::run(&pool).await?;
+    let delivery = delivery(&pool, settings, key)?;
+    let engine = Engine::start(&pool, settings, &delivery, &stop);
+    tracing::info!(workers = settings.workers.workers, "working");
+    stop.cancelled().await;
+    engine.shutdown().await;
+    close(&pool).await;
+    tracing::info!("stopped");
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Mounting the console: its pages, its server functions, and who may open which page.
+//!
+//! The pages authorise themselves again; what is here answers before anything is rendered: no session leads to the sign-in, the wrong
+//! role gets a 403.
+
+use crate::{
+    middleware::session::{self, SessionUnknown},
+    state::{AppState, leptos_options},
+};
+use app::{
+    server::context::ConsoleContext,
+    shell::shell,
+    state::base_path::BasePath,
+};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, on},
+};
+use leptos::{prelude::provide_context, server_fn};
+use leptos_axum::{LeptosRoutes as _, generate_route_list_with_exclusions_and_ssg_and_context};
+use model::{
+    actor::Actor,
+    rules::permission::{Permission, is_allowed},
+};
+
+/// Answered by the API without a script: the console's own route of that path is for the browser's router alone.
+const SIGN_IN_LINK: &str = "/sign-in/link/{token}";
+
+/// Every page of the console, with the mount prefix in its path.
+pub fn pages(state: &AppState) -> Router {
+    let base = BasePath::new(&state.settings.base_path);
+    let mut left_out: Vec<String> = server_fn::axum::server_fn_paths().map(|(path, _)| path.to_owned()).collect();
+    left_out.push(base.join(SIGN_IN_LINK));
+    let context = context(state);
+    let for_the_list = base.clone();
+    let (routes, _) = generate_route_list_with_exclusions_and_ssg_and_context(
+        || shell(leptos_options()),
+        Some(left_out),
+        move || provide_context(for_the_list.clone()),
+    );
+    let options = state.leptos.clone();
+    Router::new()
+        .leptos_routes_with_context(state, routes, move || context.provide(), move || shell(options.clone()))
+        .layer(from_fn_with_state(state.clone(), guard))
+        .with_state(state.clone())
+}
+
+/// The console's server functions, each at its own path below `/console`.
+pub fn calls(state: &AppState) -> Router {
+    let mut router = Router::new();
+    for (path, method) in server_fn::axum::server_fn_paths() {
+        let context = context(state);
+        let handle = async move |request: Request<Body>| {
+            let context = context.clone();
+            leptos_axum::handle_server_fns_with_context(move || context.provide(), request).await
+        };
+        let Ok(method) = MethodFilter::try_from(method) else { continue };
+        router = router.route(path, on(method, handle));
+    }
+    router
+}
+
+/// What no route answers: the console's own page for that, or a problem document for programs.
+pub fn not_found(state: &AppState) -> Router {
+    let context = context(state);
+    let options = state.leptos.clone();
+    let page = leptos_axum::render_app_async_with_context(move || context.provide(), move || shell(options.clone()));
+    Router::new().fallback(async move |request: Request| {
+        let is_page = request.method() == Method::GET && accepts_html(&request) && !request.uri().path().contains("/api/");
+        if !is_page {
+            return crate::api::problem::Problem::not_found().into_response();
+        }
+        let mut response = page(request).await.into_response();
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
+    })
+}
+
+fn context(state: &AppState) -> ConsoleContext {
+    ConsoleContext {
+        delivery: state.delivery.clone(),
+        access: state.access.clone(),
+        pool: state.console_pool.clone(),
+        live: state.live.clone(),
+        session_token: session::token_of,
+        base_path: BasePath::new(&state.settings.base_path),
+    }
+}
+
+/// Who may open the page.
+async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let base = &state.settings.base_path;
+    let path = request.uri().path();
+    let page = path.strip_prefix(base.as_str()).unwrap_or(path);
+    let Some(needed) = needed_for(page) else { return next.run(request).await };
+    match request.extensions().get::<Actor>() {
+        Some(actor) if actor.app_id.is_none() && is_allowed(actor.role, needed) => next.run(request).await,
+        Some(_) => forbidden(base),
+        // The database is away: the page says so and recovers by itself.
+        None if request.extensions().get::<SessionUnknown>().is_some() => next.run(request).await,
+        None => to_sign_in(base, page, request.uri().query()),
+    }
+}
+
+/// What a page asks of its reader; none: anybody may open it.
+fn needed_for(page: &str) -> Option<Permission> {
+    let first = page.trim_start_matches('/').split('/').next().unwrap_or_default();
+    match first {
+        "sign-in" | "portal" => None,
+        "rate-limits" | "workers" | "audit-log" | "settings" => Some(Permission::ReadDeployment),
+        _ => Some(Permission::OpenConsole),
+    }
+}
+
+fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
+    let wanted = query.map_or_else(|| page.to_owned(), |query| format!("{page}?{query}"));
+    let next = if wanted == "/" || wanted.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", url::form_urlencoded::Serializer::new(String::new()).append_pair("next", &wanted).finish())
+    };
+    let location = HeaderValue::try_from(format!("{base}/sign-in{next}"));
+    let location = location.unwrap_or_else(|_| HeaderValue::from_static("/sign-in"));
+    let headers = [(header::LOCATION, location), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+/// Without a script and without the console: whoever may not open it gets nothing of it.
+fn forbidden(base: &str) -> Response {
+    let page = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Forbidden · Headgate</title>\
+         <link rel=\"stylesheet\" href=\"{base}/pkg/headgate.css\"></head><body><main><h1>Forbidden</h1>\
+         <p>Your role does not open this page.</p><p><a href=\"{base}/\">To the overview</a></p></main></body></html>\n"
+    );
+    let policy = "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (StatusCode::FORBIDDEN, headers, page).into_response()
+}
+
+fn accepts_html(request: &Request) -> bool {
+    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_the_deployment_are_not_for_everybody() {
+        for (page, needed) in [
+            ("/", Some(Permission::OpenConsole)),
+            ("", Some(Permission::OpenConsole)),
+            ("/jobs/018f", Some(Permission::OpenConsole)),
+            ("/workers", Some(Permission::ReadDeployment)),
+            ("/settings/users", Some(Permission::ReadDeployment)),
+            ("/sign-in", None),
+        ] {
+            assert_eq!(needed_for(page), needed, "{page}");
+        }
+    }
+
+    #[test]
+    fn the_sign_in_remembers_where_somebody_wanted_to_go() {
+        let location = |base, page, query| to_sign_in(base, page, query).headers()[header::LOCATION].clone();
+        assert_eq!(location("", "/", None), "/sign-in");
+        assert_eq!(location("/gate", "/jobs", Some("status=failed")), "/gate/sign-in?next=%2Fjobs%3Fstatus%3Dfailed");
+    }
+}

@@ -1,0 +1,114 @@
+//! Makes what is missing of a sample app, and finds again what an earlier run made.
+
+use super::{
+    behaviour::System,
+    catalog::{Range, product, record_id},
+    external_systems::ExternalSystems,
+    tenants::{Connection, Tenant},
+};
+use delivery::{Delivery, DeliveryError, IntegrationFilter};
+use model::{
+    actor::Scope,
+    app::NewApp,
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationChanges},
+    page::{MAX_LIMIT, PageRequest},
+    record::{Event, EventType},
+};
+
+/// Whatever the products of the demo are.
+pub(super) const RECORD_TYPE: &str = "product";
+
+/// A sample app as it stands in the database.
+#[derive(Clone, Debug)]
+pub(super) struct SeededTenant {
+    pub(super) app_id: AppId,
+    pub(super) integrations: Vec<(IntegrationId, System)>,
+}
+
+/// Makes app, integrations and catalog, as far as they are not there.
+pub(super) async fn tenant(
+    delivery: &Delivery,
+    systems: &ExternalSystems,
+    tenant: &Tenant,
+) -> Result<SeededTenant, DeliveryError> {
+    let app_id = app(delivery, tenant).await?;
+    let filter = IntegrationFilter { app_id: Some(app_id), state: None };
+    let page = PageRequest { limit: MAX_LIMIT, after: None };
+    let known = delivery.integrations(Scope::AllApps, filter, page).await?.items;
+    let mut integrations = Vec::new();
+    for connection in tenant.integrations {
+        let url = systems.url(connection.system);
+        let id = match known.iter().find(|integration| integration.name == connection.name) {
+            Some(integration) => point_at(delivery, integration, url).await?,
+            None => create(delivery, app_id, connection, url).await?,
+        };
+        integrations.push((id, connection.system));
+    }
+    // Known records that did not change cost nothing, so that an interrupted first start is made up for.
+    catalog(delivery, app_id, &tenant.range).await?;
+    Ok(SeededTenant { app_id, integrations })
+}
+
+async fn app(delivery: &Delivery, tenant: &Tenant) -> Result<AppId, DeliveryError> {
+    if let Some(app) = crate::commands::find_app(delivery, tenant.slug).await? {
+        return Ok(app.id);
+    }
+    let mut tx = delivery.pool.begin().await?;
+    let new = NewApp { name: tenant.name.to_owned(), slug: Some(tenant.slug.to_owned()) };
+    let app = delivery.create_app(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(app.id)
+}
+
+async fn create(
+    delivery: &Delivery,
+    app_id: AppId,
+    connection: &Connection,
+    url: String,
+) -> Result<IntegrationId, DeliveryError> {
+    let mut tx = delivery.pool.begin().await?;
+    let made = delivery.create_integration(&mut tx, Scope::AllApps, connection.to_new(app_id, url)).await?;
+    tx.commit().await?;
+    Ok(made.integration.id)
+}
+
+/// The external systems listen on another port at each start.
+async fn point_at(
+    delivery: &Delivery,
+    integration: &Integration,
+    url: String,
+) -> Result<IntegrationId, DeliveryError> {
+    if integration.endpoint_url.as_deref() != Some(url.as_str()) {
+        let changes = IntegrationChanges { endpoint_url: Some(url), ..IntegrationChanges::default() };
+        let mut tx = delivery.pool.begin().await?;
+        delivery.update_integration(&mut tx, Scope::AllApps, integration.id, changes).await?;
+        tx.commit().await?;
+        delivery.wake();
+    }
+    Ok(integration.id)
+}
+
+/// Lists the products that are not listed yet. What the stream changed since is left alone.
+async fn catalog(delivery: &Delivery, app_id: AppId, range: &Range) -> Result<(), DeliveryError> {
+    let last = record_id(range, range.size - 1);
+    match delivery.record(Scope::AllApps, app_id, RECORD_TYPE, &last).await {
+        Ok(_) => return Ok(()),
+        Err(DeliveryError::NotFound { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let events: Vec<Event> = (0..range.size)
+        .map(|n| Event {
+            app_id,
+            event_type: EventType::Created,
+            record_type: RECORD_TYPE.to_owned(),
+            record_id: record_id(range, n),
+            attributes: product(range, n),
+            occurred_at: None,
+            correlation_id: Some(format!("first-listing-{}", range.prefix)),
+            id: None,
+        })
+        .collect();
+    delivery.accept_events(Scope::App(app_id), events).await?;
+    Ok(())
+}

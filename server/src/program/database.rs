@@ -1,0 +1,169 @@
+//! Which database a command works on, and who keeps it running.
+//!
+//! Without an address there is the embedded cluster. One process owns it (`serve`, `demo`); it leaves the cluster's address in the data
+//! directory, where `worker`, `import` and their like find it and join.
+
+use crate::{
+    config::{DatabaseSettings, Secret},
+    embedded_postgres::{EmbeddedError, EmbeddedPostgres, choose_data_dir},
+};
+use anyhow::Context as _;
+use sqlx::{ConnectOptions as _, Connection as _, postgres::PgConnectOptions};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    str::FromStr as _,
+    time::Duration,
+};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// The address of the running embedded cluster, for other commands on this machine.
+const URL_FILE: &str = "database.url";
+/// How long a database of one's own may take to answer at the start: it may be starting too.
+const PATIENCE: Duration = Duration::from_secs(15);
+const OLDEST_VERSION: u32 = 150_000;
+
+/// What a command does when there is an embedded cluster to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It must be ours: `serve`, `demo`.
+    Own,
+    /// Somebody else must run it: `worker`.
+    Join,
+    /// Ours for a moment when nobody runs it: `migrate`, `import`, `admin`, `export`.
+    Either,
+}
+
+/// A database that answers.
+pub(crate) struct Database {
+    /// Its address; may hold a password.
+    pub(crate) url: Secret,
+    /// Of the embedded cluster; none: the database is somebody else's.
+    pub(crate) data_dir: Option<PathBuf>,
+    keeper: Option<Keeper>,
+}
+
+/// Restarts the cluster when it dies under us, stops it at the end.
+struct Keeper {
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), EmbeddedError>>,
+    url_file: PathBuf,
+}
+
+impl Database {
+    /// Finds or starts it.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub(crate) async fn open(settings: &DatabaseSettings, mode: Mode) -> anyhow::Result<Self> {
+        if let Some(url) = &settings.url {
+            wait_until_it_answers(url).await?;
+            return Ok(Self { url: url.clone(), data_dir: None, keeper: None });
+        }
+        let data_dir = choose_data_dir(settings.data_dir.as_deref())?;
+        if mode == Mode::Join {
+            return Self::join(data_dir).await;
+        }
+        match EmbeddedPostgres::start(&data_dir).await {
+            Ok(postgres) => Self::keep(postgres, data_dir),
+            Err(EmbeddedError::Owned { .. }) if mode == Mode::Either => Self::join(data_dir).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends what this process started. Pools must be closed before.
+    pub(crate) async fn close(self) {
+        let Some(keeper) = self.keeper else { return };
+        keeper.stop.cancel();
+        // Gone already, or never written: either way it is not there.
+        let _ = fs::remove_file(&keeper.url_file);
+        match keeper.task.await {
+            Ok(Ok(())) => tracing::info!("the embedded database stopped"),
+            Ok(Err(error)) => tracing::error!("{error}"),
+            Err(error) => tracing::error!("the keeper of the embedded database ended: {error}"),
+        }
+    }
+
+    fn keep(mut postgres: EmbeddedPostgres, data_dir: PathBuf) -> anyhow::Result<Self> {
+        let url = Secret::new(postgres.url());
+        let url_file = data_dir.join(URL_FILE);
+        write_url(&url_file, &url).with_context(|| format!("{} cannot be written", url_file.display()))?;
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                never = postgres.keep_running() => match never {},
+                () = stopped.cancelled() => {}
+            }
+            postgres.stop().await
+        });
+        Ok(Self { url, data_dir: Some(data_dir), keeper: Some(Keeper { stop, task, url_file }) })
+    }
+
+    async fn join(data_dir: PathBuf) -> anyhow::Result<Self> {
+        let absent = || {
+            format!(
+                "no headgate runs an embedded database in {}: start `headgate serve` there, or set HEADGATE_DATABASE_URL",
+                data_dir.display()
+            )
+        };
+        let text = fs::read_to_string(data_dir.join(URL_FILE)).with_context(absent)?;
+        let url = Secret::new(text.trim());
+        connect_once(&url).await.with_context(absent)?;
+        Ok(Self { url, data_dir: Some(data_dir), keeper: None })
+    }
+}
+
+fn write_url(path: &Path, url: &Secret) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    writeln!(file, "{}", url.expose())
+}
+
+/// Tries for a while, as long as nobody answers at all; a refusal with a reason is final.
+async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut is_first = true;
+    loop {
+        match connect_once(url).await {
+            Ok(()) => return Ok(()),
+            Err(error) if is_absent(&error) && Instant::now() < deadline => {
+                if std::mem::take(&mut is_first) {
+                    tracing::warn!("waiting for the database: {error}");
+                }
+                sleep(Duration::from_millis(500)).await;
+            }
+            Err(error) => return Err(anyhow::Error::new(error).context("the database of HEADGATE_DATABASE_URL")),
+        }
+    }
+}
+
+/// A connection outside every pool says why it fails; a pool only says that it timed out.
+async fn connect_once(url: &Secret) -> Result<(), sqlx::Error> {
+    let options = PgConnectOptions::from_str(url.expose())?.application_name("headgate start");
+    let connecting = timeout(Duration::from_secs(5), options.connect());
+    let slow = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer within 5 s"));
+    let connection = connecting.await.map_err(|_| slow())??;
+    let version = connection.server_version_num();
+    connection.close().await?;
+    match version {
+        Some(version) if version < OLDEST_VERSION => {
+            let words = format!("PostgreSQL {} is too old: 15 or newer is needed", version / 10_000);
+            Err(sqlx::Error::Configuration(words.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_absent(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| code == "57P03"),
+        _ => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! The engine of a process: deliveries, claiming, maintenance.
+
+use crate::config::EngineSettings;
+use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
+use queue::{
+    EngineConfig, Waker,
+    maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth},
+    worker::{self, EngineHandle, Handlers},
+};
+use sqlx::PgPool;
+use tokio_util::sync::CancellationToken;
+
+/// What runs jobs and keeps the deployment in order, until it is stopped.
+pub(crate) struct Engine {
+    /// None: this process runs no jobs.
+    worker: Option<EngineHandle>,
+    maintenance: MaintenanceHandle,
+    maintenance_stop: CancellationToken,
+}
+
+impl Engine {
+    /// Starts claiming (unless told to run no jobs) and maintenance. `stop` ends the claiming.
+    pub(crate) fn start(
+        pool: &PgPool,
+        settings: &EngineSettings,
+        delivery: &Delivery,
+        stop: &CancellationToken,
+    ) -> Self {
+        let config = config(settings);
+        let worker = (config.workers > 0).then(|| {
+            let handlers = Handlers::new(delivery.handler());
+            worker::Engine::start(pool.clone(), config.clone(), handlers, stop.child_token())
+        });
+        // Maintenance goes on while running jobs finish: their counters want folding to the end.
+        let maintenance_stop = CancellationToken::new();
+        let (pool, services, token) = (pool.clone(), delivery.services(), maintenance_stop.clone());
+        let maintenance = match &worker {
+            Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config, services, token),
+            None => Maintenance::start(pool, config, services, token),
+        };
+        Self { worker, maintenance, maintenance_stop }
+    }
+
+    /// How the services do.
+    pub(crate) fn health(&self) -> MaintenanceHealth {
+        self.maintenance.watch()
+    }
+
+    /// Ends in order: no more claims, running jobs get their time, results are written, then maintenance gives the lead away.
+    pub(crate) async fn shutdown(self) {
+        if let Some(worker) = self.worker {
+            worker.shutdown().await;
+        }
+        self.maintenance_stop.cancel();
+        self.maintenance.stopped().await;
+    }
+}
+
+/// The deliveries of this process.
+///
+/// # Errors
+/// When the HTTP client cannot be set up.
+pub(crate) fn delivery(
+    pool: &PgPool,
+    settings: &EngineSettings,
+    master_key: MasterKey,
+) -> Result<Delivery, DeliveryError> {
+    let guard = TargetGuard::new(settings.delivery.allowed_targets.clone(), settings.delivery.allow_http);
+    let config = DeliveryConfig {
+        timeout: settings.workers.job_timeout,
+        max_attempts: settings.retry.max_attempts,
+        ..DeliveryConfig::default()
+    };
+    Delivery::new(pool.clone(), master_key, guard, config, Waker::new(pool.clone()))
+}
+
+fn config(settings: &EngineSettings) -> EngineConfig {
+    let workers = &settings.workers;
+    EngineConfig {
+        workers: workers.workers,
+        fetch_limit: workers.fetch_limit,
+        poll_interval: workers.poll_interval,
+        job_timeout: workers.job_timeout,
+        max_attempts: settings.retry.max_attempts,
+        backoff: settings.retry.backoff.clone(),
+        heartbeat_interval: workers.heartbeat_interval,
+        recovery_interval: workers.recovery_interval,
+        shutdown_grace: workers.shutdown_grace,
+        retention: workers.retention,
+    }
+}

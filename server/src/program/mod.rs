@@ -1,0 +1,13 @@
+//! What the commands share: the database behind a command, its pools, the keys of the data directory, the engine of a process.
+
+mod database;
+mod engine;
+mod key_file;
+mod pools;
+mod runtime;
+
+pub(crate) use database::{Database, Mode};
+pub(crate) use engine::{Engine, delivery};
+pub(crate) use key_file::master_key;
+pub(crate) use pools::{Pools, close, connect};
+pub(crate) use runtime::block_on;

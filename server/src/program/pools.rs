@@ -1,0 +1,66 @@
+//! The connections of a process: some for the engine and everything that writes, some for pages, which must not hold it up.
+
+use super::Database;
+use crate::config::{DatabaseSettings, Secret};
+use queue::{QueueError, pool::PoolSettings};
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Reads of a job's record, flushes, API writes: each short.
+const ENGINE_CONNECTIONS: u32 = 20;
+/// Pages and lists.
+const CONSOLE_CONNECTIONS: u32 = 6;
+/// A search that takes longer needs a narrower filter.
+const CONSOLE_PATIENCE: Duration = Duration::from_secs(5);
+/// A dead server answers no farewell.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What `serve` connects with.
+#[derive(Clone)]
+pub(crate) struct Pools {
+    /// Decides and writes.
+    pub(crate) engine: PgPool,
+    /// Lists and searches; a replica may answer.
+    pub(crate) console: PgPool,
+}
+
+impl Pools {
+    /// # Errors
+    /// When nobody answers.
+    pub(crate) async fn open(database: &Database, settings: &DatabaseSettings) -> Result<Self, QueueError> {
+        let engine = connect(&database.url, "headgate", ENGINE_CONNECTIONS).await?;
+        let console = queue::pool::connect_lazy(&PoolSettings {
+            url: settings.read_url.as_ref().unwrap_or(&database.url).expose().to_owned(),
+            max_connections: CONSOLE_CONNECTIONS,
+            application_name: "headgate console".to_owned(),
+            statement_timeout: Some(CONSOLE_PATIENCE),
+        })?;
+        Ok(Self { engine, console })
+    }
+
+    /// Closes both.
+    pub(crate) async fn close(&self) {
+        tokio::join!(close(&self.console), close(&self.engine));
+    }
+}
+
+/// One pool without a limit on statements.
+///
+/// # Errors
+/// When nobody answers.
+pub(crate) async fn connect(url: &Secret, name: &str, most: u32) -> Result<PgPool, QueueError> {
+    queue::pool::connect(&PoolSettings {
+        url: url.expose().to_owned(),
+        max_connections: most,
+        application_name: name.to_owned(),
+        statement_timeout: None,
+    })
+    .await
+}
+
+/// Closes a pool, and does not wait for a server that is gone.
+pub(crate) async fn close(pool: &PgPool) {
+    if tokio::time::timeout(FAREWELL, pool.close()).await.is_err() {
+        tracing::warn!("connections to the database did not close in time");
+    }
+}

@@ -1,0 +1,15 @@
+//! The runtime a command runs in.
+
+use std::future::Future;
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// The command's own, and when no thread can be started.
+pub(crate) fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(command);
+    // What still runs has had its time; a blocking read of a terminal would otherwise keep the process.
+    runtime.shutdown_background();
+    result
+}

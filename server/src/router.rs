@@ -1,0 +1,41 @@
+//! The whole router, as `serve` runs it and tests use it.
+
+use crate::{api, console, console_files, health, metrics, middleware, state::AppState};
+use axum::{Router, http::Uri, response::Redirect, routing::get};
+use tower_http::compression::{
+    CompressionLayer, CompressionLevel,
+    predicate::{DefaultPredicate, NotForContentType, Predicate as _},
+};
+
+/// Everything below the mount prefix; health and metrics at the root as well, where a machine behind the proxy asks.
+pub fn build(state: AppState) -> Router {
+    let base = state.settings.base_path.clone();
+    let machines = Router::new().merge(health::routes()).merge(metrics::routes());
+    let below = Router::new()
+        .merge(machines.clone().with_state(state.clone()))
+        .merge(api::router(&state))
+        .merge(console_files::routes())
+        .merge(console::calls(&state));
+    // Pages carry the prefix in their paths already: the console's own router matches whole addresses.
+    let pages = console::pages(&state);
+    let router = if base.is_empty() {
+        below.merge(pages)
+    } else {
+        let to_console = format!("{base}/");
+        Router::new()
+            .nest(&base, below)
+            .merge(pages)
+            .merge(machines.with_state(state.clone()))
+            .route("/", get(async move |_: Uri| Redirect::temporary(&to_console)))
+    };
+    let router = router.fallback_service(console::not_found(&state));
+    middleware::around(router, &state).layer(compression())
+}
+
+/// Quick levels: answers are made once and read once. Events are a stream, wasm comes compressed.
+fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
+    let worth_it = DefaultPredicate::new()
+        .and(NotForContentType::new("application/wasm"))
+        .and(NotForContentType::new("text/event-stream"));
+    CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it)
+}

@@ -1,0 +1,66 @@
+//! What every route can reach.
+
+use crate::{health::Health, metrics::Metrics};
+use access::Access;
+use axum::extract::FromRef;
+use delivery::{Delivery, MasterKey};
+use leptos::config::LeptosOptions;
+use queue::{live::LiveHub, maintenance::MaintenanceHealth};
+use sqlx::PgPool;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The parts of the program, put together once and cloned per request.
+#[derive(Clone)]
+pub struct AppState {
+    /// Integrations, records, events.
+    pub delivery: Delivery,
+    /// Users, sessions, keys.
+    pub access: Access,
+    /// Decides and writes.
+    pub pool: PgPool,
+    /// Lists and searches: its statements are cut off after a few seconds, and a replica may answer.
+    pub console_pool: PgPool,
+    /// The newest gauges.
+    pub live: LiveHub,
+    /// The services of this process.
+    pub maintenance: MaintenanceHealth,
+    /// Seals what must not be read from the database alone.
+    pub master_key: MasterKey,
+    /// How pages name their files.
+    pub leptos: LeptosOptions,
+    /// What does not change while the program runs.
+    pub settings: Arc<AppSettings>,
+    /// Cancelled when the program is ending: streams end with it.
+    pub stop: CancellationToken,
+}
+
+/// What does not change while the program runs.
+#[derive(Clone, Debug, Default)]
+pub struct AppSettings {
+    /// `""` at the root, else `/prefix` without a slash at its end.
+    pub base_path: String,
+}
+
+/// Built here and not from the environment: the program needs no variable to find its own files.
+pub fn leptos_options() -> LeptosOptions {
+    LeptosOptions::builder().output_name("headgate").site_root("target/site").site_pkg_dir("pkg").build()
+}
+
+impl FromRef<AppState> for LeptosOptions {
+    fn from_ref(state: &AppState) -> Self {
+        state.leptos.clone()
+    }
+}
+
+impl FromRef<AppState> for Health {
+    fn from_ref(state: &AppState) -> Self {
+        Self { pool: state.pool.clone(), maintenance: state.maintenance.clone(), stop: state.stop.clone() }
+    }
+}
+
+impl FromRef<AppState> for Metrics {
+    fn from_ref(state: &AppState) -> Self {
+        Self { live: state.live.clone(), maintenance: state.maintenance.clone(), pool: state.pool.clone() }
+    }
+}

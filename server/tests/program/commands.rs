@@ -1,0 +1,84 @@
+//! Import, export and admin as people use them.
+
+use crate::support::{Api, Database, Program, run};
+use reqwest::{Method, StatusCode};
+
+#[tokio::test]
+async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    let api = program.api();
+    api.app("shop").await;
+    let environment = [("HEADGATE_DATABASE_URL", database.url())];
+    let import = |more: &'static [&'static str]| {
+        let base = ["import", "records", "--app", "shop", "--record-type", "product", "--format", "jsonl"];
+        [&base[..], more].concat()
+    };
+    let lines = "{\"id\":\"a\",\"n\":1}\nnonsense\n{\"id\":\"b\",\"n\":{\"deep\":[1,2]}}\n{\"name\":\"no id\"}\n";
+    let output = run(&import(&[]), &environment, lines).await;
+    assert_eq!(output.code, Some(3), "{}", output.err);
+    assert!(output.err.contains("headgate: line 2: is not JSON"), "{}", output.err);
+    assert!(output.err.contains("headgate: line 4: there is no field id"), "{}", output.err);
+    assert!(output.err.contains("4 records read") && output.err.contains("2 changed") && output.err.contains("2 left out"));
+
+    let again = run(&import(&["--skip", "2"]), &environment, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\",\"n\":1}\n").await;
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    let records = api.get("/records?record_type=product").await;
+    let ids: Vec<_> = records["items"].as_array().unwrap().iter().map(|record| record["record_id"].clone()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert_eq!(records["items"][0]["attributes"]["n"], 1, "what was passed over was not read in");
+
+    let unknown = run(&["import", "records", "--app", "nobody", "--record-type", "x", "--format", "csv"], &environment, "").await;
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.err.lines().last().unwrap().contains("--app nobody: there is no app"), "{}", unknown.err);
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn an_export_holds_no_formulas() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    program.api().app("shop").await;
+    let environment = [("HEADGATE_DATABASE_URL", database.url())];
+    let import = ["import", "records", "--app", "shop", "--record-type", "product", "--format", "jsonl"];
+    assert_eq!(run(&import, &environment, "{\"id\":\"=cmd()\"}\n{\"id\":\"plain\"}\n").await.code, Some(0));
+    let csv = run(&["export", "records", "--app", "shop", "--format", "csv"], &environment, "").await;
+    assert_eq!(csv.code, Some(0), "{}", csv.err);
+    assert!(csv.out.starts_with("\"app_id\",\"record_type\",\"record_id\""), "{}", csv.out);
+    assert!(csv.out.contains("\"'=cmd()\"") && csv.out.contains("\"plain\""), "{}", csv.out);
+    let jsonl = run(&["export", "records"], &environment, "").await;
+    assert!(jsonl.out.contains("\"record_id\":\"=cmd()\""), "{}", jsonl.out);
+    assert_eq!(run(&["export", "dead-letters"], &environment, "").await.out, "");
+    assert_eq!(run(&["export", "sent"], &environment, "").await.code, Some(1));
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_key_made_on_the_command_line_opens_the_api_and_is_shown_once() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    let environment = [("HEADGATE_DATABASE_URL", database.url())];
+    let made = run(&["admin", "create-api-key", "--name", "ci", "--role", "auditor"], &environment, "").await;
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let key = made.out.trim();
+    assert!(key.starts_with("hg_auditor_") && !made.err.contains(key), "{}", made.out);
+    let auditor = Api::new(&program.url, key);
+    auditor.get("/apps").await;
+    let refused = auditor.send(Method::POST, "/apps", Some(&serde_json::json!({"name": "x"}))).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    assert!(!program.log().contains(key));
+
+    let create = ["admin", "create-user", "--email", "ada@example.test", "--role", "support"];
+    let made = run(&create, &environment, "a long and uncommon phrase\n").await;
+    assert_eq!((made.code, made.out.trim()), (Some(0), "made support ada@example.test"), "{}", made.err);
+    let twice = run(&create, &environment, "a long and uncommon phrase\n").await;
+    assert_eq!(twice.code, Some(1));
+    assert_eq!(twice.err.lines().last().map(|line| line.starts_with("headgate: ")), Some(true), "{}", twice.err);
+    let reset = ["admin", "reset-password", "--email", "ada@example.test"];
+    assert_eq!(run(&reset, &environment, "another uncommon phrase\n").await.code, Some(0));
+    assert_eq!(run(&reset, &environment, "").await.code, Some(1), "no password was given");
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}

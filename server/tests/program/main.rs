@@ -1,0 +1,10 @@
+//! The built program from outside: as people and scripts start it, over its own database, against real receivers.
+
+mod support;
+
+mod catalog;
+mod commands;
+mod console;
+mod embedded;
+mod settings;
+mod start_and_stop;

@@ -1,0 +1,150 @@
+//! From the first line to the last: ready, healthy, measured, stopped; also while the database is away.
+
+use crate::support::{Api, Database, Manner, Output, Program, Receiver, eventually, run};
+use nix::sys::signal::Signal;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn get(url: &str) -> (StatusCode, String) {
+    let response = reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await.unwrap();
+    (response.status(), response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_program_becomes_ready_says_where_and_stops_in_order() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[]).await;
+    let link = program.sign_in.clone().expect("a link while nobody can sign in");
+    assert!(link.starts_with(&format!("{}/sign-in/link/", program.url)), "{link}");
+    assert_eq!(get(&format!("{}/healthz", program.url)).await, (StatusCode::OK, "ok\n".to_owned()));
+    let (status, body) = get(&format!("{}/readyz", program.url)).await;
+    let readiness: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &readiness["status"]), (StatusCode::OK, &json!("ready")), "{body}");
+    assert_eq!(readiness["checks"]["migrations"], "ok");
+    let (status, metrics) = get(&format!("{}/metrics", program.url)).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(metrics.contains("headgate_build_info{version="), "{metrics}");
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_one_clear_line() {
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let Output { code, err, .. } = run(&["serve", "--listen", &address], &[], "").await;
+    assert_eq!(code, Some(1));
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(err.contains(&format!("HEADGATE_LISTEN={address}: another program listens there already")), "{err}");
+}
+
+#[tokio::test]
+async fn an_external_database_wants_a_master_key() {
+    let database = Database::create().await;
+    let Output { code, err, .. } = run(&["serve", "--listen", "127.0.0.1:0"], &[("DATABASE_URL", database.url())], "").await;
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.lines().last().unwrap().contains("HEADGATE_MASTER_KEY is not set"), "{err}");
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn everything_lies_below_the_mount_prefix() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_BASE_PATH", "/gate/")]).await;
+    assert!(program.url.ends_with("/gate"), "{}", program.url);
+    let root = program.url.strip_suffix("/gate").unwrap();
+    assert_eq!(get(&format!("{}/healthz", program.url)).await.0, StatusCode::OK);
+    assert_eq!(get(&format!("{root}/healthz")).await.0, StatusCode::OK, "machines ask at the root");
+    assert_eq!(program.api().get("/apps").await["items"], json!([]));
+    assert_eq!(get(&format!("{root}/api/v1/apps")).await.0, StatusCode::NOT_FOUND);
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let page = client.get(format!("{}/jobs", program.url)).send().await.unwrap();
+    assert_eq!(page.headers()["location"], "/gate/sign-in?next=%2Fjobs");
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_at_once() {
+    let database = Database::create().await;
+    let receiver = hanging().await;
+    let mut program = Program::serve(&database, &[("HEADGATE_SHUTDOWN_GRACE", "1h")]).await;
+    let api = program.api();
+    let app = api.app("a").await;
+    let integration = api.webhook(&app, "hangs", &receiver, json!({"timeout_ms": 600_000})).await;
+    api.post("/jobs", &json!({"integration_id": integration, "job_type": "wait", "payload": {}})).await;
+    eventually("the job is being processed", PATIENCE, async || {
+        (api.get(&format!("/integrations/{integration}/status")).await["processing"] == 1).then_some(())
+    })
+    .await;
+    program.signal(Signal::SIGTERM);
+    let readyz = format!("{}/readyz", program.url);
+    eventually("readiness turns red", PATIENCE, async || {
+        (get(&readyz).await.0 == StatusCode::SERVICE_UNAVAILABLE).then_some(())
+    })
+    .await;
+    program.signal(Signal::SIGINT);
+    assert_eq!(program.ended().await, Some(130));
+    database.drop().await;
+}
+
+/// Takes connections and never answers.
+async fn hanging() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((connection, _)) = listener.accept().await {
+            open.push(connection);
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
+    let database = Database::create().await;
+    let receiver = Receiver::start(Manner::Obliging).await;
+    let program = Program::serve(&database, &[("HEADGATE_POLL_INTERVAL", "200ms")]).await;
+    let api = program.api();
+    let app = api.app("a").await;
+    let integration = api.webhook(&app, "shop", &receiver.url, json!({})).await;
+    let event = |id: &str| {
+        json!({"app_id": app, "type": "record.updated", "record_type": "product", "record_id": id, "attributes": {"n": 1}})
+    };
+    api.post("/events", &event("before")).await;
+    in_sync(&api, &integration).await;
+
+    database.set_away(true).await;
+    let refused = eventually("the API says so", PATIENCE, async || {
+        let response = api.send(Method::POST, "/events", Some(&event("during"))).await;
+        (response.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(response)
+    })
+    .await;
+    assert!(refused.headers().contains_key("retry-after"));
+    assert_eq!(get(&format!("{}/healthz", program.url)).await.0, StatusCode::OK);
+    assert_eq!(get(&format!("{}/readyz", program.url)).await.0, StatusCode::SERVICE_UNAVAILABLE);
+
+    database.set_away(false).await;
+    eventually("it is ready again", PATIENCE, async || {
+        (get(&format!("{}/readyz", program.url)).await.0 == StatusCode::OK).then_some(())
+    })
+    .await;
+    api.post("/events", &event("after")).await;
+    in_sync(&api, &integration).await;
+    let copy = receiver.copy();
+    assert!(copy.contains_key("before") && copy.contains_key("after"), "{:?}", copy.keys());
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+async fn in_sync(api: &Api, integration: &str) {
+    eventually("everything is delivered", PATIENCE, async || {
+        let status = api.get(&format!("/integrations/{integration}/status")).await;
+        (status["sync_state"] == "in_sync" && status["records_in_sync"] == status["records_total"]).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,51 @@
+//! A database of one test alone, on the server of `DATABASE_URL`.
+
+use sqlx::{Connection as _, Executor as _, PgConnection, postgres::PgConnectOptions};
+use std::str::FromStr as _;
+
+/// An empty database.
+pub(crate) struct Database {
+    server: PgConnectOptions,
+    name: String,
+    url: String,
+}
+
+impl Database {
+    pub(crate) async fn create() -> Self {
+        let given = std::env::var("DATABASE_URL").expect("DATABASE_URL names a server for tests");
+        let server = PgConnectOptions::from_str(&given).unwrap();
+        let name = format!("program_{}", uuid::Uuid::now_v7().simple());
+        let mut connection = PgConnection::connect_with(&server).await.unwrap();
+        connection.execute(sqlx::AssertSqlSafe(format!("create database {name}"))).await.unwrap();
+        let (address, query) = given.split_once('?').unwrap_or((&given, ""));
+        let (host, _) = address.rsplit_once('/').unwrap();
+        let url = format!("{host}/{name}?{query}");
+        Self { server, name, url }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends every session and refuses new ones, or takes them again: a database that is away.
+    pub(crate) async fn set_away(&self, is_away: bool) {
+        let mut connection = PgConnection::connect_with(&self.server).await.unwrap();
+        let (name, allowed) = (&self.name, !is_away);
+        connection
+            .execute(sqlx::AssertSqlSafe(format!("alter database {name} with allow_connections {allowed}")))
+            .await
+            .unwrap();
+        if is_away {
+            let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
+            connection.execute(sqlx::AssertSqlSafe(end)).await.unwrap();
+        }
+    }
+
+    pub(crate) async fn drop(self) {
+        let mut connection = PgConnection::connect_with(&self.server).await.unwrap();
+        connection
+            .execute(sqlx::AssertSqlSafe(format!("drop database if exists {} with (force)", self.name)))
+            .await
+            .unwrap();
+    }
+}
