@@ -1,9 +1,12 @@
-//! Doing it: row by row through the very functions the single buttons call, so that a bulk action can do nothing they could not.
+//! Doing it, through the statements the single buttons run, so that a bulk action can do nothing they could not.
 
 use super::selection::Selection;
 use crate::{
     error::QueueError,
-    store::{dead_letters, jobs},
+    store::{
+        dead_letters,
+        jobs::{self, Which},
+    },
 };
 use model::{
     id::{DeadLetterId, JobId},
@@ -22,41 +25,43 @@ pub(super) struct Tally {
     pub skipped: i64,
 }
 
-impl Tally {
-    fn add(&mut self, is_changed: bool) {
-        if is_changed {
-            self.changed += 1;
-        } else {
-            self.skipped += 1;
-        }
-    }
-}
-
 impl Selection {
     /// Applies the action to each; those not in a state that allows it any more are skipped.
     pub(super) async fn apply(&self, conn: &mut PgConnection, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let mut tally = Tally::default();
-        for id in ids {
-            tally.add(self.apply_one(conn, *id).await?);
-        }
-        Ok(tally)
+        let changed = if (self.subject, self.action) == (BulkSubject::Jobs, BulkAction::Cancel) {
+            let jobs: Vec<JobId> = ids.iter().copied().map(JobId).collect();
+            jobs::cancel_many(conn, self.scope, &jobs).await?.len()
+        } else {
+            let mut changed = 0;
+            for id in ids {
+                changed += usize::from(self.apply_one(conn, *id).await?);
+            }
+            changed
+        };
+        let count = |n| i64::try_from(n).unwrap_or(i64::MAX);
+        Ok(Tally { changed: count(changed), skipped: count(ids.len().saturating_sub(changed)) })
     }
 
     async fn apply_one(&self, conn: &mut PgConnection, id: Uuid) -> Result<bool, QueueError> {
         let scope = self.scope;
         let applied = match (self.subject, self.action) {
-            (BulkSubject::Jobs, BulkAction::Requeue) => jobs::requeue(conn, scope, JobId(id)).await.map(drop),
-            (BulkSubject::Jobs, BulkAction::Cancel) => jobs::cancel(conn, scope, JobId(id)).await.map(drop),
+            (BulkSubject::Jobs, BulkAction::Requeue) => {
+                // Most are dead letters, for which the job need not be looked up first.
+                if jobs::bring_back_dead_letter(conn, scope, Which::Job(JobId(id))).await?.is_some() {
+                    return Ok(true);
+                }
+                jobs::requeue(conn, scope, JobId(id)).await.map(drop)
+            }
             (BulkSubject::DeadLetters, BulkAction::Requeue) => {
-                dead_letters::requeue(conn, scope, DeadLetterId(id)).await.map(drop)
+                let which = Which::DeadLetter(DeadLetterId(id));
+                return Ok(jobs::bring_back_dead_letter(conn, scope, which).await?.is_some());
             }
             (BulkSubject::DeadLetters, BulkAction::Purge) => {
-                dead_letters::purge(conn, scope, DeadLetterId(id)).await.map(drop)
+                dead_letters::purge(conn, scope, DeadLetterId(id)).await
             }
-            // Refused when it was asked for; a CHECK of the table knows the pairs one by one.
-            (BulkSubject::Jobs, BulkAction::Purge) | (BulkSubject::DeadLetters, BulkAction::Cancel) => {
-                Err(QueueError::NotFound)
-            }
+            // The first is done for all together; the others are refused when they are asked for.
+            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge)
+            | (BulkSubject::DeadLetters, BulkAction::Cancel) => Err(QueueError::NotFound),
         };
         match applied {
             Ok(()) => Ok(true),

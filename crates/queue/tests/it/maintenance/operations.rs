@@ -13,7 +13,7 @@ use queue::{
     QueueError,
     maintenance::{RunOperations, Service as _},
     store::{
-        jobs,
+        jobs::{self, JobSpec},
         leader::Term,
         operations::{self, BulkStart},
         stats,
@@ -337,5 +337,44 @@ async fn called_off_jobs_come_back_only_when_they_are_asked_for(pool: PgPool) {
     assert_eq!(start(&pool, &an_operator(), requeue(None)).await, done(0));
     assert_eq!(start(&pool, &an_operator(), requeue(Some(JobStatus::Cancelled))).await, done(5));
     assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 5);
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_rest(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let spec = |deduplication_id: Option<&str>, serialize_key: Option<&str>| JobSpec {
+        app_id: world.app,
+        integration_id: world.lane,
+        job_type: "test".to_owned(),
+        correlation_id: "c".to_owned(),
+        payload: None,
+        record: None,
+        deduplication_id: deduplication_id.map(str::to_owned),
+        serialize_key: serialize_key.map(str::to_owned),
+        batch_id: None,
+        priority: 0,
+        run_at: None,
+        expires_at: None,
+        max_attempts: 3,
+        timeout_ms: None,
+        is_full: false,
+    };
+    let mut connection = pool.acquire().await.unwrap();
+    jobs::enqueue(&mut connection, &[spec(Some("d"), None)]).await.unwrap();
+    sqlx::query("select id from headgate.claim_jobs(gen_random_uuid(), 10, 10, '{}', '{}')")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];
+    jobs::enqueue(&mut connection, &more).await.unwrap();
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+
+    let done = start(&pool, &an_operator(), cancel(&world)).await;
+    assert_eq!(done, BulkStart::Outcome(BulkOutcome::Done { matched: 5, changed: 5, skipped: 0 }));
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.serialized_jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs where status = 4").await, 5);
     assert_eq!(stats::drift(&pool).await.unwrap(), []);
 }
