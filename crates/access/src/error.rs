@@ -4,9 +4,8 @@ use model::problem::Faults;
 use queue::error::QueueError;
 use std::time::Duration;
 
-/// Why a call of this crate did not do what was asked.
+/// Why a call of this crate did not do what was asked. Matched variant by variant where it is answered with.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum AccessError {
     /// No such user or key, or one that is not for the asker to see.
     #[error("not found")]

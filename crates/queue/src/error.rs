@@ -4,8 +4,9 @@
 use model::{job::JobStatus, operation::OperationState, problem::Faults};
 
 /// Why the engine could not do what it was asked.
+///
+/// Not `non_exhaustive`: the API and the console match every variant, so that a new one stops the build instead of answering 500.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum QueueError {
     /// No such thing, or it belongs to an app outside the caller's scope: nobody learns which.
     #[error("not found")]

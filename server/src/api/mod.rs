@@ -52,10 +52,10 @@ pub fn router(state: &AppState) -> Router {
     let v1 = v1
         .layer(from_fn_with_state(state.clone(), idempotent))
         .layer(from_fn_with_state(state.clone(), by_key))
-        .layer(from_fn(no_store))
         // After the layers: a path that does not exist says so without asking who wants to know.
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(no_store))
         .with_state(state.clone());
     Router::new().nest("/api/v1", v1).nest("/api", docs::router(&openapi)).merge(sign_in::router(state))
 }

@@ -236,6 +236,10 @@ impl From<QueueError> for Problem {
                 let detail = format!("A job that is {} cannot be {wanted}.", status.as_str());
                 Self::conflict("wrong-state", detail)
             }
+            QueueError::WrongOperationState { state, wanted } => {
+                let detail = format!("A bulk action that is {} cannot be {wanted}.", state.as_str());
+                Self::conflict("wrong-state", detail)
+            }
             QueueError::LeaseLost => Self::gone("The assignment was taken away; nothing was recorded."),
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Timeout => Self::took_too_long(),
@@ -243,7 +247,9 @@ impl From<QueueError> for Problem {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::unavailable()
             }
-            other => hidden(&other),
+            error @ (QueueError::TransactionPooler | QueueError::Migration(_) | QueueError::Database(_)) => {
+                hidden(&error)
+            }
         }
     }
 }
@@ -286,7 +292,7 @@ impl From<AccessError> for Problem {
                 Self::too_soon("Too many attempts to sign in: wait as long as retry-after says.", retry_after)
             }
             AccessError::Store(error) => error.into(),
-            other => hidden(&other),
+            error @ AccessError::Hashing => hidden(&error),
         }
     }
 }

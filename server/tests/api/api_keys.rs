@@ -1,0 +1,38 @@
+use crate::support::{Server, an_app};
+use serde_json::json;
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_key_is_shown_once_works_and_is_revoked(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let new = json!({"name": "ci", "role": "portal", "app_id": app, "expires_in_seconds": 3600});
+    let made = client.post("/api-keys", new).await.ok(201);
+    let key = made["key"].as_str().unwrap();
+    assert!(key.starts_with("hg_portal_") && made["expires_at"].is_string());
+    let holder = server.anonymous().with_key(key);
+    assert_eq!(holder.get("/apps").await.ok(200)["items"][0]["id"], json!(app));
+    let list = client.get("/api-keys").await;
+    assert!(!list.text.contains(key));
+    assert!(list.ok(200)["items"][0]["last_used_at"].is_string());
+    client.delete(&format!("/api-keys/{}", made["id"].as_str().unwrap())).await.ok(204);
+    let refused = holder.get("/apps").await;
+    refused.problem(401);
+    assert!(refused.header("www-authenticate").starts_with("Bearer"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_key_of_one_app_names_an_app_that_exists(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    for body in [
+        json!({"name": "k", "role": "producer"}),
+        json!({"name": "k", "role": "producer", "app_id": "01890a5d-ac96-774b-bcce-b302099a8057"}),
+        json!({"name": "k", "role": "operator", "app_id": "01890a5d-ac96-774b-bcce-b302099a8057"}),
+    ] {
+        assert_eq!(client.post("/api-keys", body).await.pointers(422), ["/app_id"]);
+    }
+    let body = json!({"name": "k", "role": "root"});
+    assert_eq!(client.post("/api-keys", body).await.pointers(422), ["/role"]);
+}

@@ -1,0 +1,235 @@
+//! Whatever is wrong with a request: a 4xx problem that points at the fault, and nothing stored.
+
+use crate::support::{Server, a_webhook, an_app, an_event};
+use model::actor::Role;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+const JSON: Option<&str> = Some("application/json");
+
+async fn rows(pool: &PgPool) -> i64 {
+    sqlx::query_scalar(
+        "select (select count(*) from headgate.records) + (select count(*) from headgate.jobs)",
+    )
+    .fetch_one(pool)
+    .await
+    .unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn bodies_that_are_no_json_say_where_they_break(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    for (body, part) in [
+        ("", "empty"),
+        ("{", "line 1"),
+        ("{\"app_id\": }", "column 12"),
+        ("{'app_id': 1}", "line 1"),
+        ("[1, 2,]", "line 1"),
+        ("{\"a\": \"\\ud800\"}", "line 1"),
+        ("{\"a\": 1e999}", "out of range"),
+        ("nonsense", "line 1"),
+    ] {
+        for path in ["/events", "/jobs", "/apps", "/jobs/bulk"] {
+            let problem = client.send(path, JSON, body).await.problem(400);
+            assert!(problem["detail"].as_str().unwrap().contains(part), "{body}: {problem}");
+        }
+    }
+    client.send("/events", JSON, &b"{\"a\": \"\xff\"}"[..]).await.problem(400);
+    assert_eq!(rows(&pool).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn other_content_types_are_refused_by_name(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let event = an_event(&app, "1").to_string();
+    for kind in [
+        None,
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+        Some("application/json; charset=latin1"),
+        Some("application/jsonx"),
+    ] {
+        for (path, body) in [("/events", event.as_str()), ("/apps", "{\"name\": \"x\"}")] {
+            let problem = client.send(path, kind, body.to_owned()).await.problem(415);
+            assert!(problem["detail"].as_str().unwrap().contains("application/json"), "{problem}");
+        }
+    }
+    assert_eq!(rows(&pool).await, 0);
+    client.send("/events", Some("Application/JSON; charset=\"UTF-8\""), event).await.ok(202);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn faults_of_events_are_named_by_item_and_field(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let deep = (0..65).fold(json!(1), |inner, _| json!([inner]));
+    for (field, value, pointer) in [
+        ("nonsense", json!(1), "/nonsense"),
+        ("app_id", json!("x"), "/app_id"),
+        ("app_id", json!(null), "/app_id"),
+        ("type", json!("order.paid"), "/type"),
+        ("type", json!(7), "/type"),
+        ("record_type", json!(""), "/record_type"),
+        ("record_id", json!("x".repeat(256)), "/record_id"),
+        ("record_id", json!("a\u{0}b"), "/record_id"),
+        ("record_id", json!(5), "/record_id"),
+        ("attributes", json!([1]), "/attributes"),
+        ("attributes", json!({"a": {"b": "x\u{0}"}}), "/attributes/a/b"),
+        ("attributes", json!({"a": deep}), ""),
+        ("occurred_at", json!("yesterday"), "/occurred_at"),
+        ("correlation_id", json!(""), "/correlation_id"),
+    ] {
+        let mut event = an_event(&app, "1");
+        event[field] = value;
+        let one = client.post("/events", event.clone()).await.pointers(422);
+        assert!(one[0].starts_with(pointer), "{one:?} for {pointer}");
+        let many = client.post("/events", json!([an_event(&app, "2"), event])).await.pointers(422);
+        assert!(many[0].starts_with(&format!("/1{pointer}")), "{many:?} for {pointer}");
+    }
+    let mut missing = an_event(&app, "1");
+    missing.as_object_mut().unwrap().remove("record_type");
+    assert_eq!(client.post("/events", missing).await.pointers(422), ["/record_type"]);
+    for body in [json!("x"), json!(5), json!(null), json!([1]), json!([])] {
+        client.post("/events", body).await.problem(422);
+    }
+    assert_eq!(rows(&pool).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn sizes_have_limits(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let event = |id: &str, bytes: usize| {
+        let mut event = an_event(&app, id);
+        event["attributes"] = json!({"text": "x".repeat(bytes)});
+        event
+    };
+    // Too many: 422. Too large a record, payload or request: 413.
+    let many: Vec<Value> = (0..1_001).map(|n| an_event(&app, &n.to_string())).collect();
+    client.post("/events", json!(many)).await.problem(422);
+    let jobs = vec![json!({"app_id": app, "job_type": "x"}); 1_001];
+    client.post("/jobs", json!(jobs)).await.problem(422);
+    let large = client.post("/events", json!([event("1", 10), event("2", 1_000_001)])).await.pointers(413);
+    assert_eq!(large, ["/1/attributes"]);
+    let job = json!({"app_id": app, "job_type": "x", "payload": "x".repeat(1_000_001)});
+    assert_eq!(client.post("/jobs", job).await.pointers(413), ["/payload"]);
+    let huge = " ".repeat(16_000_001);
+    client.send("/events", JSON, huge.clone()).await.problem(413);
+    // Without an announced length too.
+    let chunks = futures::stream::iter(vec![Ok::<_, std::io::Error>(huge)]);
+    client.send("/events", JSON, reqwest::Body::wrap_stream(chunks)).await.problem(413);
+    // Nesting that would overflow a stack.
+    client.send("/events", JSON, "[".repeat(1_000_000)).await.problem(422);
+    assert_eq!(rows(&pool).await, 0);
+    client.post("/events", event("1", 900_000)).await.ok(202);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn impossible_limits_and_addresses_are_named(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    for (field, value, pointer) in [
+        ("name", json!(" "), "/name"),
+        ("name", json!("a\u{0}"), "/name"),
+        ("integration_type", json!("fax"), "/integration_type"),
+        ("rate_limit", json!({"requests": 0, "per_seconds": 1}), "/rate_limit/requests"),
+        ("rate_limit", json!({"requests": 1_000_001, "per_seconds": 1}), "/rate_limit/requests"),
+        ("rate_limit", json!([{"requests": 1, "per_seconds": 0}]), "/rate_limit/0/per_seconds"),
+        ("rate_limit", json!("fast"), "/rate_limit"),
+        ("max_concurrency", json!(0), "/max_concurrency"),
+        ("max_concurrency", json!(2_147_483_648_i64), "/max_concurrency"),
+        ("timeout_ms", json!(99), "/timeout_ms"),
+        ("max_attempts", json!(101), "/max_attempts"),
+        ("record_types", json!(["ok", ""]), "/record_types/1"),
+        ("headers", json!({"webhook-id": "x"}), "/headers/webhook-id"),
+        ("headers", json!({"x": "a\nb"}), "/headers/x"),
+        ("endpoint_url", json!("ftp://example.com/"), "/endpoint_url"),
+        ("endpoint_url", json!("https://user:pass@example.com/"), "/endpoint_url"),
+        ("endpoint_url", json!("javascript:alert(1)"), "/endpoint_url"),
+        ("endpoint_url", json!("nonsense"), "/endpoint_url"),
+        ("endpoint_url", json!("https://10.0.0.1/"), "/endpoint_url"),
+        ("endpoint_url", json!("https://169.254.169.254/"), "/endpoint_url"),
+        ("endpoint_url", json!("https://[::1]/"), "/endpoint_url"),
+        ("endpoint_url", json!("http://8.8.8.8/"), "/endpoint_url"),
+        ("endpoint_url", json!(null), "/endpoint_url"),
+    ] {
+        let mut body = json!({
+            "app_id": app, "name": "ERP", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/",
+        });
+        body[field] = value.clone();
+        assert_eq!(client.post("/integrations", body).await.pointers(422), [pointer], "{field}: {value}");
+    }
+    assert_eq!(
+        client.get("/integrations").await.ok(200)["items"].as_array().unwrap().len(),
+        1,
+        "the built-in one"
+    );
+    let id = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let refused =
+        client.patch(&format!("/integrations/{id}"), json!({"endpoint_url": "https://192.168.0.1/"})).await;
+    assert_eq!(refused.pointers(422), ["/endpoint_url"]);
+    let refused = client.patch(&format!("/integrations/{id}"), json!({"signing_secret": "whsec_x"})).await;
+    assert_eq!(refused.pointers(422), ["/signing_secret"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn faults_of_jobs_are_named(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    for (field, value, pointer) in [
+        ("priority", json!(101), "/priority"),
+        ("priority", json!("high"), "/priority"),
+        ("max_attempts", json!(0), "/max_attempts"),
+        ("timeout_ms", json!(3_600_001), "/timeout_ms"),
+        ("deduplication_id", json!(""), "/deduplication_id"),
+        ("serialize_key", json!("k".repeat(256)), "/serialize_key"),
+        ("payload", json!({"a": ["\u{0}"]}), "/payload/a/0"),
+        ("run_at", json!("soon"), "/run_at"),
+        ("job_type", json!(""), "/job_type"),
+        ("app_id", Value::Null, "/integration_id"),
+        ("nonsense", json!(1), "/nonsense"),
+    ] {
+        let mut job = json!({"app_id": app, "job_type": "export"});
+        job[field] = value;
+        assert_eq!(client.post("/jobs", job).await.pointers(422), [pointer], "{field}");
+    }
+    assert_eq!(rows(&pool).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn ids_that_name_nothing_and_ids_of_others_answer_alike(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let theirs = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
+    let unknown = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let portal = server.key(Role::Portal, Some(&own)).await;
+    let mut bodies = Vec::new();
+    for id in [theirs.as_str(), unknown, "nonsense", "%00", "..%2F..%2Fetc"] {
+        bodies.push(portal.get(&format!("/integrations/{id}")).await.problem(404));
+    }
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    let producer = server.key(Role::Producer, Some(&own)).await;
+    let mut bodies = Vec::new();
+    for id in [theirs.as_str(), unknown] {
+        let job = json!({"integration_id": id, "job_type": "export"});
+        let answer = producer.post("/jobs", job).await;
+        assert_eq!(answer.pointers(404), ["/integration_id"]);
+        bodies.push(answer.json());
+    }
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    for id in [foreign.as_str(), unknown] {
+        assert_eq!(producer.post("/events", an_event(id, "1")).await.pointers(404), ["/app_id"]);
+    }
+    assert_eq!(rows(&pool).await, 0);
+}

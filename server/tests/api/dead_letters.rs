@@ -1,0 +1,74 @@
+use crate::support::{Client, Receiver, Server, a_webhook, an_app, an_event};
+use model::actor::Role;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+/// That many records the receiver rejected, and the integration.
+async fn rejected(server: &Server, client: &Client, records: u64) -> String {
+    let app = an_app(client, "Shop").await;
+    let receiver = Receiver::answering(400).await;
+    let integration = a_webhook(client, &app, &receiver.url()).await;
+    let events: Vec<Value> = (0..records).map(|n| an_event(&app, &n.to_string())).collect();
+    client.post("/events", json!(events)).await.ok(202);
+    server.recorded(records).await;
+    integration
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_rejected_change_is_a_dead_letter_with_its_history(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let integration = rejected(&server, &client, 2).await;
+    let list = client.get("/dead-letters").await.ok(200);
+    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    let letter = &list["items"][0];
+    assert_eq!(
+        (&letter["integration_id"], &letter["attempts"][0]["response_status"]),
+        (&json!(integration), &json!(400))
+    );
+    let path = format!("/dead-letters/{}", letter["id"].as_str().unwrap());
+    assert_eq!(&client.get(&path).await.ok(200), letter);
+    let job = client.get(&format!("/jobs/{}", letter["job_id"].as_str().unwrap())).await.ok(200);
+    assert_eq!(job["status"], "failed");
+    let groups = client.get("/dead-letters/groups").await.ok(200);
+    assert_eq!((groups["items"].as_array().unwrap().len(), &groups["items"][0]["count"]), (1, &json!(2)));
+    let fingerprint = groups["items"][0]["fingerprint"].as_str().unwrap();
+    let same = client.get(&format!("/dead-letters?fingerprint={fingerprint}&limit=1")).await.ok(200);
+    assert_eq!(same["items"].as_array().unwrap().len(), 1);
+    let status = client.get(&format!("/integrations/{integration}/status")).await.ok(200);
+    assert_eq!(status["dead_letters"], 2);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_is_requeued_one_is_purged(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let integration = rejected(&server, &client, 2).await;
+    // What comes back waits.
+    client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
+    let list = client.get("/dead-letters").await.ok(200);
+    let path = |n: usize| format!("/dead-letters/{}", list["items"][n]["id"].as_str().unwrap());
+    let support = server.key(Role::Support, None).await;
+    support.delete(&path(0)).await.problem(403);
+    let job = support.act(&format!("{}/requeue", path(0))).await.ok(200);
+    assert_eq!(
+        (&job["id"], &job["status"], &job["attempt"]),
+        (&list["items"][0]["job_id"], &json!("pending"), &json!(0))
+    );
+    client.act(&format!("{}/requeue", path(0))).await.problem(404);
+    client.delete(&path(1)).await.ok(204);
+    client.delete(&path(1)).await.problem(404);
+    assert_eq!(client.get("/dead-letters").await.ok(200)["items"], json!([]));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn all_that_match_are_purged_by_an_operator_alone(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let integration = rejected(&server, &client, 3).await;
+    let body = json!({"action": "purge", "filter": {"integration_id": integration}});
+    server.key(Role::Support, None).await.post("/dead-letters/bulk", body.clone()).await.problem(403);
+    assert_eq!(client.post("/dead-letters/bulk", body).await.ok(200)["changed"], 3);
+    let status = client.get(&format!("/integrations/{integration}/status")).await.ok(200);
+    assert_eq!(status["dead_letters"], 0);
+}

@@ -1,0 +1,80 @@
+use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
+use model::actor::Role;
+use serde_json::json;
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_becomes_a_signed_request(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    a_webhook(&client, &app, &receiver.url()).await;
+    let mut event = an_event(&app, "sku-1");
+    event["correlation_id"] = json!("order-7");
+    let accepted = client.post("/events", event.clone()).await.ok(202);
+    assert_eq!(
+        accepted,
+        json!({"accepted": 1, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 0})
+    );
+    let (headers, body) = receiver.next().await;
+    assert!(headers["webhook-signature"].to_str().unwrap().starts_with("v1,"));
+    assert_eq!(headers["x-correlation-id"], "order-7");
+    assert_eq!((&body["full"], &body["changes"]["set"]), (&json!(true), &event["attributes"]));
+    server.recorded(1).await;
+    let again = client.post("/events", event).await.ok(202);
+    assert_eq!((&again["unchanged"], &again["jobs_created"]), (&json!(1), &json!(0)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn changes_of_a_record_that_waits_are_folded(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    client.post("/events", an_event(&app, "1")).await.ok(202);
+    let mut second = an_event(&app, "1");
+    second["attributes"] = json!({"price": 6});
+    let accepted = client.post("/events", json!([second, an_event(&app, "2")])).await.ok(202);
+    assert_eq!((&accepted["jobs_coalesced"], &accepted["jobs_created"]), (&json!(1), &json!(1)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let event = |id: &str, appid: &str| {
+        json!({
+            "specversion": "1.0", "id": id, "source": "/shop", "type": "record.created", "subject": format!("product/{id}/x"),
+            "time": "2026-11-20T10:00:00Z", "data": {"title": "Lamp"}, "appid": appid, "correlationid": "c-1",
+            "partitionkey": "ignored",
+        })
+    };
+    let single = "application/cloudevents+json; charset=UTF-8";
+    let batch = "application/cloudevents-batch+json";
+    client.send("/events", Some(single), event("1", &app).to_string()).await.ok(202);
+    let two = json!([event("2", &app), event("3", &app)]);
+    assert_eq!(client.send("/events", Some(batch), two.to_string()).await.ok(202)["accepted"], 2);
+    let record = client.get(&format!("/records/{app}/product/2%2Fx")).await.ok(200);
+    assert_eq!(record["attributes"], json!({"title": "Lamp"}));
+    // The forms are not mixed up.
+    client.send("/events", Some(single), two.to_string()).await.problem(422);
+    client.send("/events", Some(batch), event("4", &app).to_string()).await.problem(422);
+    let wrong = json!([event("5", &app), {"specversion": "1.0"}]);
+    assert_eq!(client.send("/events", Some(batch), wrong.to_string()).await.pointers(422), ["/1/id"]);
+    client.get(&format!("/records/{app}/product/5%2Fx")).await.problem(404);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_producer_sends_for_its_own_app_alone(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let producer = server.key(Role::Producer, Some(&own)).await;
+    producer.post("/events", an_event(&own, "1")).await.ok(202);
+    let refused = producer.post("/events", json!([an_event(&own, "2"), an_event(&foreign, "2")])).await;
+    assert_eq!(refused.pointers(404), ["/1/app_id"]);
+    client.get(&format!("/records/{own}/product/2")).await.problem(404);
+    client.get(&format!("/records/{foreign}/product/2")).await.problem(404);
+}

@@ -1,0 +1,113 @@
+use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_integration_shows_its_secret_once(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let made = client
+        .post(
+            "/integrations",
+            json!({
+                "app_id": app, "name": "ERP", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/erp",
+                "rate_limit": {"requests": 10, "per_seconds": 1}, "record_types": ["product"],
+                "headers": {"x-tenant": "7"}, "credentials": {"authorization": "Bearer s3cret"}, "metadata": {"k": [1]},
+            }),
+        )
+        .await
+        .ok(201);
+    assert!(made["signing_secret"].as_str().unwrap().starts_with("whsec_"));
+    assert_eq!(made["max_concurrency"], 50);
+    let path = format!("/integrations/{}", made["id"].as_str().unwrap());
+    let read = client.get(&path).await;
+    assert!(!read.text.contains("whsec_") && !read.text.contains("s3cret"), "{}", read.text);
+    let read = read.ok(200);
+    assert_eq!(read["rate_limit"], json!({"requests": 10, "per_seconds": 1}));
+    assert_eq!((&read["state"], &read["has_credentials"]), (&json!("active"), &json!(true)));
+    let rotated = client.act(&format!("{path}/rotate-secret")).await.ok(200);
+    assert_ne!(rotated["signing_secret"], made["signing_secret"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let path = format!("/integrations/{}", a_webhook(&client, &app, "http://127.0.0.1:9/").await);
+    let limits = json!([{"requests": 1, "per_seconds": 1}, {"requests": 30, "per_seconds": 60}]);
+    let changed = client.patch(&path, json!({"rate_limit": limits, "timeout_ms": 500})).await.ok(200);
+    assert_eq!((&changed["rate_limit"], &changed["timeout_ms"]), (&limits, &json!(500)));
+    let changed = client.patch(&path, json!({"timeout_ms": null})).await.ok(200);
+    assert_eq!((&changed["rate_limit"], &changed["timeout_ms"]), (&limits, &Value::Null));
+    let changed = client.patch(&path, json!({"state": "disabled"})).await.ok(200);
+    assert_eq!(changed["state"], "disabled");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_paused_integration_collects_and_says_why(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let path = format!("/integrations/{}", a_webhook(&client, &app, "http://127.0.0.1:9/").await);
+    let paused = client.post(&format!("{path}/pause"), json!({"reason": "stocktaking"})).await.ok(200);
+    assert_eq!((&paused["state"], &paused["state_reason"]), (&json!("paused"), &json!("stocktaking")));
+    client.post("/events", an_event(&app, "1")).await.ok(202);
+    let status = client.get(&format!("{path}/status")).await.ok(200);
+    assert_eq!((&status["sync_state"], &status["backlog"]), (&json!("paused"), &json!(1)));
+    assert_eq!((&status["records_total"], &status["records_in_sync"]), (&json!(1), &json!(0)));
+    let list = client.get("/integrations?state=paused").await.ok(200);
+    assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    assert_eq!(client.act(&format!("{path}/resume")).await.ok(200)["state"], "active");
+    assert_eq!(client.act(&format!("{path}/pause")).await.ok(200)["state"], "paused");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_test_answers_with_what_came_back(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(202).await;
+    let id = a_webhook(&client, &app, &receiver.url()).await;
+    let report = client.act(&format!("/integrations/{id}/test")).await.ok(200);
+    assert_eq!(
+        (&report["id"], &report["is_success"], &report["response_status"]),
+        (&json!(id), &json!(true), &json!(202))
+    );
+    assert_eq!(report["response_excerpt"], "thank you");
+    let (headers, _) = receiver.next().await;
+    assert_eq!(headers["webhook-signature"].to_str().unwrap(), report["webhook_signature"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_was_sent_is_listed_record_by_record(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    let id = a_webhook(&client, &app, &receiver.url()).await;
+    client
+        .post("/events", json!([an_event(&app, "1"), an_event(&app, "2"), an_event(&app, "3")]))
+        .await
+        .ok(202);
+    server.recorded(3).await;
+    let first = client.get(&format!("/integrations/{id}/sent?limit=2")).await.ok(200);
+    let ids = |list: &Value| -> Vec<String> {
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|sent| sent["record_id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&first), ["1", "2"]);
+    assert_eq!(first["items"][0]["attributes"], json!({"title": "Lamp", "price": 5}));
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second = client.get(&format!("/integrations/{id}/sent?limit=2&cursor={cursor}")).await.ok(200);
+    assert_eq!((ids(&second), &second["next_cursor"]), (vec!["3".to_owned()], &Value::Null));
+    let one = client.get(&format!("/integrations/{id}/sent?record_type=product&record_id=2")).await.ok(200);
+    assert_eq!(ids(&one), ["2"]);
+    let status = client.get(&format!("/integrations/{id}/status")).await.ok(200);
+    assert_eq!((&status["sync_state"], &status["records_in_sync"]), (&json!("in_sync"), &json!(3)));
+}

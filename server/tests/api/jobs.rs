@@ -1,0 +1,105 @@
+use crate::support::{Server, a_job, a_webhook, an_app, an_external};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_is_made_found_explained_and_cancelled(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let body = json!({
+        "integration_id": integration, "job_type": "export", "payload": {"n": 1}, "priority": 5,
+        "serialize_key": "k", "correlation_id": "c-1", "max_attempts": 3, "timeout_ms": 1000,
+    });
+    let made = client.post("/jobs", body).await.ok(201);
+    assert_eq!(made["items"][0]["outcome"], "created");
+    let id = made["items"][0]["id"].as_str().unwrap();
+    let job = client.get(&format!("/jobs/{id}")).await.ok(200);
+    assert_eq!(
+        (&job["status"], &job["priority"], &job["max_attempts"]),
+        (&json!("pending"), &json!(5), &json!(3))
+    );
+    assert_eq!((&job["app_id"], &job["integration_type"]), (&json!(app), &json!("webhook")));
+    assert_eq!((&job["payload"], &job["attempts"]), (&json!({"n": 1}), &json!([])));
+    let why = client.get(&format!("/jobs/{id}/explain")).await.ok(200);
+    assert_eq!(why["state"], "pending");
+    let codes: Vec<&str> =
+        why["reasons"].as_array().unwrap().iter().filter_map(|r| r["code"].as_str()).collect();
+    assert!(codes.contains(&"no_worker"), "{why}");
+    assert_eq!(client.act(&format!("/jobs/{id}/cancel")).await.ok(200)["status"], "cancelled");
+    client.act(&format!("/jobs/{id}/cancel")).await.problem(409);
+    let back = client.act(&format!("/jobs/{id}/requeue")).await.ok(200);
+    assert_eq!((&back["id"], &back["status"], &back["attempt"]), (&json!(id), &json!("pending"), &json!(0)));
+    client.act(&format!("/jobs/{id}/requeue")).await.problem(409);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn several_jobs_are_answered_in_order_and_twins_are_folded(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let job = |dedup: &str| json!({"app_id": app, "job_type": "export", "deduplication_id": dedup});
+    let made = client.post("/jobs", json!([job("a"), job("b"), job("a")])).await.ok(201);
+    let items = made["items"].as_array().unwrap();
+    let outcomes: Vec<&Value> = items.iter().map(|item| &item["outcome"]).collect();
+    assert_eq!(outcomes, ["created", "created", "coalesced"]);
+    assert_eq!(items[0]["id"], items[2]["id"]);
+    let again = client.post("/jobs", job("b")).await.ok(201);
+    assert_eq!(
+        (&again["items"][0]["outcome"], &again["items"][0]["id"]),
+        (&json!("coalesced"), &items[1]["id"])
+    );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn filters_narrow_the_list(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = an_external(&client, &app).await;
+    let one = a_job(&client, &integration).await;
+    let two = a_job(&client, &integration).await;
+    client.act(&format!("/jobs/{two}/cancel")).await.ok(200);
+    for (filter, ids) in [
+        ("".to_owned(), vec![&two, &one]),
+        ("status=pending".to_owned(), vec![&one]),
+        ("status=cancelled".to_owned(), vec![&two]),
+        ("status=retrying".to_owned(), vec![]),
+        (format!("integration_id={integration}&job_type=export.nightly"), vec![&two, &one]),
+        ("job_type=other".to_owned(), vec![]),
+        (format!("q={one}"), vec![&one]),
+        ("created_after=2100-01-01T00:00:00Z".to_owned(), vec![]),
+    ] {
+        let list = client.get(&format!("/jobs?{filter}")).await.ok(200);
+        let found: Vec<&str> =
+            list["items"].as_array().unwrap().iter().map(|j| j["id"].as_str().unwrap()).collect();
+        assert_eq!(found, ids, "{filter}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = an_external(&client, &app).await;
+    for _ in 0..3 {
+        a_job(&client, &integration).await;
+    }
+    let mut body = json!({"action": "cancel", "filter": {"integration_id": integration}, "dry_run": true});
+    let dry_run = client.post("/jobs/bulk", body.clone()).await.ok(200);
+    assert_eq!((&dry_run["matched"], dry_run["sample"].as_array().unwrap().len()), (&json!(3), 3));
+    body["dry_run"] = json!(false);
+    let done = client.post("/jobs/bulk", body).await.ok(200);
+    assert_eq!(done, json!({"matched": 3, "changed": 3, "skipped": 0}));
+    for (body, pointer) in [
+        (json!({"action": "cancel", "filter": {}}), "/filter"),
+        (json!({"action": "purge", "filter": {"status": "failed"}}), "/action"),
+        (json!({"action": "cancel"}), "/ids"),
+        (json!({"action": "cancel", "ids": ["x"]}), "/ids/0"),
+        (json!({"action": "cancel", "filter": {"nonsense": 1}}), "/filter/nonsense"),
+    ] {
+        assert_eq!(client.post("/jobs/bulk", body).await.pointers(422), [pointer]);
+    }
+}

@@ -1,0 +1,54 @@
+use crate::support::{Client, Server, a_webhook, an_app};
+use futures::StreamExt;
+use model::actor::Role;
+use reqwest::Method;
+use serde_json::Value;
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// The first snapshot of a stream.
+async fn first(client: &Client, query: &str) -> Value {
+    let response = client.request(Method::GET, &format!("/api/v1/live{query}")).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let mut stream = response.bytes_stream();
+    let mut text = String::new();
+    while !text.contains("\n\n") || !text.contains("data:") {
+        let chunk =
+            tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("a snapshot in time");
+        text.push_str(&String::from_utf8(chunk.unwrap().unwrap().to_vec()).unwrap());
+    }
+    assert!(text.contains("event: snapshot") && text.contains("id: "), "{text}");
+    let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_stream_begins_with_what_is_and_is_narrowed_to_the_scope(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
+    let other = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
+    // The sampler has seen all four integrations.
+    let mut live = server.state.live.subscribe();
+    let seen = live.wait_for(|state| state.snapshot.as_ref().is_some_and(|s| s.integrations.len() == 4));
+    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
+    assert_eq!(first(&client, "").await["integrations"].as_array().unwrap().len(), 4);
+    let one = first(&client, &format!("?integration_id={integration}")).await;
+    assert_eq!(one["integrations"].as_array().unwrap().len(), 1);
+    let portal = server.key(Role::Portal, Some(&own)).await;
+    assert_eq!(first(&portal, "").await["integrations"].as_array().unwrap().len(), 2);
+    portal.get(&format!("/live?integration_id={other}")).await.problem(404);
+    server.anonymous().get("/live").await.problem(401);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn shutdown_ends_the_stream(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let response = server.operator().request(Method::GET, "/api/v1/live").send().await.unwrap();
+    server.state.stop.cancel();
+    let rest = tokio::time::timeout(Duration::from_secs(20), response.bytes()).await;
+    rest.expect("the end of the stream in time").unwrap();
+}

@@ -1,0 +1,27 @@
+//! The REST API over real HTTP: the whole router on a port, a database per test. Files mirror the URLs; what is true of every URL has
+//! files of its own.
+
+mod support;
+
+mod api_keys;
+mod apps;
+mod audit_log;
+mod bad_input;
+mod dead_letters;
+mod events;
+mod idempotency;
+mod integrations;
+mod jobs;
+mod live;
+mod openapi;
+mod operations;
+mod outage;
+mod pages;
+mod records;
+mod resyncs;
+mod roles;
+mod security;
+mod sign_in;
+mod stats;
+mod users;
+mod workers;

@@ -1,0 +1,176 @@
+use crate::support::{Answer, Server};
+use reqwest::Method;
+use serde_json::Value;
+use sqlx::PgPool;
+
+/// Every call of the contract that exists so far.
+const CONTRACT: &[(&str, &str)] = &[
+    ("get", "/apps"),
+    ("post", "/apps"),
+    ("get", "/apps/{id}"),
+    ("patch", "/apps/{id}"),
+    ("delete", "/apps/{id}"),
+    ("get", "/integrations"),
+    ("post", "/integrations"),
+    ("get", "/integrations/{id}"),
+    ("patch", "/integrations/{id}"),
+    ("delete", "/integrations/{id}"),
+    ("post", "/integrations/{id}/pause"),
+    ("post", "/integrations/{id}/resume"),
+    ("post", "/integrations/{id}/rotate-secret"),
+    ("post", "/integrations/{id}/test"),
+    ("get", "/integrations/{id}/status"),
+    ("get", "/integrations/{id}/sent"),
+    ("post", "/integrations/{id}/resync"),
+    ("get", "/resyncs"),
+    ("get", "/resyncs/{id}"),
+    ("post", "/resyncs/{id}/pause"),
+    ("post", "/resyncs/{id}/resume"),
+    ("post", "/resyncs/{id}/cancel"),
+    ("post", "/events"),
+    ("get", "/records"),
+    ("get", "/records/{app_id}/{record_type}/{record_id}"),
+    ("get", "/jobs"),
+    ("post", "/jobs"),
+    ("post", "/jobs/bulk"),
+    ("get", "/jobs/{id}"),
+    ("get", "/jobs/{id}/explain"),
+    ("post", "/jobs/{id}/requeue"),
+    ("post", "/jobs/{id}/cancel"),
+    ("get", "/dead-letters"),
+    ("get", "/dead-letters/groups"),
+    ("post", "/dead-letters/bulk"),
+    ("get", "/dead-letters/{id}"),
+    ("delete", "/dead-letters/{id}"),
+    ("post", "/dead-letters/{id}/requeue"),
+    ("get", "/operations"),
+    ("get", "/operations/{id}"),
+    ("post", "/operations/{id}/pause"),
+    ("post", "/operations/{id}/resume"),
+    ("post", "/operations/{id}/abort"),
+    ("post", "/operations/{id}/undo"),
+    ("get", "/stats/overview"),
+    ("get", "/stats/integrations"),
+    ("get", "/stats/throughput"),
+    ("get", "/live"),
+    ("get", "/workers"),
+    ("post", "/workers/{id}/drain"),
+    ("get", "/rate-limits"),
+    ("get", "/audit-log"),
+    ("get", "/api-keys"),
+    ("post", "/api-keys"),
+    ("delete", "/api-keys/{id}"),
+    ("get", "/users"),
+    ("post", "/users"),
+    ("get", "/users/{id}"),
+    ("patch", "/users/{id}"),
+    ("delete", "/users/{id}"),
+];
+
+fn document() -> Value {
+    serde_json::to_value(server::api::document()).unwrap()
+}
+
+#[test]
+fn the_document_holds_the_contract_and_nothing_beside_it() {
+    let document = document();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            found.push((method.clone(), path.clone()));
+        }
+    }
+    found.sort();
+    let mut wanted: Vec<(String, String)> =
+        CONTRACT.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
+    wanted.sort();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn every_operation_says_what_a_reader_needs() {
+    let document = document();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let tags: Vec<&str> =
+        document["tags"].as_array().unwrap().iter().filter_map(|t| t["name"].as_str()).collect();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            assert!(operation["summary"].is_string(), "{at} has no summary");
+            assert!(tags.contains(&operation["tags"][0].as_str().unwrap()), "{at} has no known tag");
+            let responses = operation["responses"].as_object().unwrap();
+            assert!(responses.keys().any(|status| status.starts_with('2')), "{at} never succeeds");
+            for status in ["401", "403", "503"] {
+                let schema = &responses[status]["content"]["application/problem+json"]["schema"]["$ref"];
+                assert_eq!(schema, "#/components/schemas/Problem", "{at} {status}");
+            }
+            let named = path.matches('{').count();
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let declared = parameters.iter().filter(|p| p["in"] == "path").count();
+            assert_eq!(declared, named, "{at}");
+            let schema =
+                |ok: &Value| ok["content"]["application/json"]["schema"]["$ref"].as_str().map(str::to_owned);
+            let is_list =
+                responses.get("200").and_then(schema).is_some_and(|schema| schema.contains("/Page_"));
+            let is_paged = parameters.iter().any(|p| p["name"] == "cursor");
+            let one_page = ["/workers", "/rate-limits", "/dead-letters/groups", "/stats/integrations"];
+            assert_eq!(is_list && !one_page.contains(&path.as_str()), is_paged, "{at}");
+        }
+    }
+    let schemes = document["components"]["securitySchemes"].as_object().unwrap();
+    assert_eq!((&schemes["key"]["scheme"], &schemes["session"]["in"]), (&"bearer".into(), &"cookie".into()));
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn walk(value: &Value, schemas: &serde_json::Map<String, Value>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(name) =
+                    fields.get("$ref").and_then(|r| r.as_str()?.strip_prefix("#/components/schemas/"))
+                {
+                    assert!(schemas.contains_key(name), "{name} is missing");
+                }
+                fields.values().for_each(|field| walk(field, schemas));
+            }
+            Value::Array(items) => items.iter().for_each(|item| walk(item, schemas)),
+            _ => {}
+        }
+    }
+    let document = document();
+    walk(&document, document["components"]["schemas"].as_object().unwrap());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn document_and_page_are_served_from_the_binary(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.anonymous();
+    let get = async |path: &str| Answer::of(client.request(Method::GET, path)).await;
+    let served = get("/api/openapi.json").await;
+    assert_eq!(served.header("content-type"), "application/json");
+    assert_eq!(served.ok(200), document());
+    let page = get("/api/docs").await;
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+    assert!(!page.text.contains("http://") && !page.text.contains("https://"), "loads from elsewhere");
+    for (file, kind) in [
+        ("swagger-ui.css", "text/css"),
+        ("index.css", "text/css"),
+        ("swagger-ui-bundle.js", "text/javascript"),
+        ("start.js", "text/javascript"),
+        ("favicon-32x32.png", "image/png"),
+    ] {
+        assert!(page.text.contains(&format!("docs/{file}")), "{file}");
+        let answer = Answer { text: String::new(), ..get_bytes(&client, &format!("/api/docs/{file}")).await };
+        assert_eq!(answer.status, 200, "{file}");
+        assert!(answer.header("content-type").starts_with(kind), "{file}: {}", answer.header("content-type"));
+    }
+    get("/api/docs/nonsense.js").await.problem(404);
+}
+
+/// Without reading the body as text.
+async fn get_bytes(client: &crate::support::Client, path: &str) -> Answer {
+    let response = client.request(Method::GET, path).send().await.unwrap();
+    Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::new() }
+}

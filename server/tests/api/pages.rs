@@ -1,0 +1,88 @@
+use crate::support::{Server, an_app, an_external};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use std::collections::HashSet;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn every_item_comes_once_also_when_all_are_of_one_moment(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = an_external(&client, &app).await;
+    let job = json!({"integration_id": integration, "job_type": "export"});
+    client.post("/jobs", Value::Array(vec![job; 25])).await.ok(201);
+    sqlx::query("update headgate.jobs set created_at = '2026-01-01T00:00:00Z'").execute(&pool).await.unwrap();
+    sqlx::query("update headgate.ready set created_at = '2026-01-01T00:00:00Z'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let mut seen = Vec::new();
+    let mut path = "/jobs?limit=10".to_owned();
+    let mut pages = 0;
+    loop {
+        let page = client.get(&path).await.ok(200);
+        seen.extend(
+            page["items"].as_array().unwrap().iter().map(|job| job["id"].as_str().unwrap().to_owned()),
+        );
+        pages += 1;
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/jobs?limit=10&cursor={cursor}");
+    }
+    assert_eq!((pages, seen.len()), (3, 25));
+    assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 25);
+    assert!(seen.is_sorted_by(|newer, older| newer > older), "not newest first");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_made_meanwhile_disturbs_no_page(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    for n in 0..4 {
+        an_app(&client, &format!("App {n}")).await;
+    }
+    let first = client.get("/apps?limit=2").await.ok(200);
+    an_app(&client, "Newer").await;
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second = client.get(&format!("/apps?limit=2&cursor={cursor}")).await.ok(200);
+    let names = |page: &Value| -> Vec<String> {
+        page["items"].as_array().unwrap().iter().map(|app| app["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        (names(&first), names(&second)),
+        (vec!["App 3".into(), "App 2".into()], vec!["App 1".into(), "App 0".into()])
+    );
+    assert_eq!(second["next_cursor"], Value::Null);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    for list in [
+        "/apps",
+        "/integrations",
+        "/jobs",
+        "/dead-letters",
+        "/operations",
+        "/resyncs",
+        "/records",
+        "/audit-log",
+        "/api-keys",
+        "/users",
+    ] {
+        for (query, name) in [
+            ("cursor=nonsense", "cursor"),
+            ("cursor=c1", "cursor"),
+            ("cursor=r1", "cursor"),
+            ("cursor=%27%3B%20drop", "cursor"),
+            ("cursor=%00", "cursor"),
+            ("limit=0", "limit"),
+            ("limit=501", "limit"),
+            ("limit=many", "limit"),
+            ("nonsense=1", "nonsense"),
+        ] {
+            assert_eq!(client.get(&format!("{list}?{query}")).await.pointers(422), [name], "{list}?{query}");
+        }
+        client.get(&format!("{list}?limit=500")).await.ok(200);
+    }
+}

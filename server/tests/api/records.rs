@@ -1,0 +1,41 @@
+use crate::support::{Server, a_webhook, an_app, an_event};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_record_knows_what_each_integration_has_of_it(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    client.post("/events", an_event(&app, "a/b c")).await.ok(202);
+    let record = client.get(&format!("/records/{app}/product/a%2Fb%20c")).await.ok(200);
+    assert_eq!((&record["record_id"], &record["version"]), (&json!("a/b c"), &json!(1)));
+    let sync = &record["integrations"][0];
+    assert_eq!(
+        (&sync["integration_id"], &sync["version"], &sync["in_sync"]),
+        (&json!(integration), &Value::Null, &json!(false))
+    );
+    assert_eq!(sync["job_status"], "pending");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_catalog_is_paged_in_the_order_of_its_keys(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let events: Vec<Value> = ["c", "a", "e", "b", "d"].iter().map(|id| an_event(&app, id)).collect();
+    client.post("/events", json!(events)).await.ok(202);
+    let mut seen = Vec::new();
+    let mut path = format!("/records?app_id={app}&record_type=product&limit=2");
+    loop {
+        let page = client.get(&path).await.ok(200);
+        seen.extend(
+            page["items"].as_array().unwrap().iter().map(|r| r["record_id"].as_str().unwrap().to_owned()),
+        );
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/records?app_id={app}&record_type=product&limit=2&cursor={cursor}");
+    }
+    assert_eq!(seen, ["a", "b", "c", "d", "e"]);
+    assert_eq!(client.get("/records?cursor=c1zz").await.pointers(422), ["cursor"]);
+}

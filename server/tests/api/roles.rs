@@ -1,0 +1,199 @@
+//! Every route × every role × own, foreign and unknown things; the routes come from the OpenAPI document, so that none is left out.
+
+use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
+use model::actor::Role::{self, Auditor, Operator, Portal, Producer, Support, Worker};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+/// Who may call what: the contract's roles, written out once more so that a change of the rules is noticed here.
+fn allowed(method: &str, path: &str) -> &'static [Role] {
+    const READERS: &[Role] = &[Operator, Support, Auditor, Portal];
+    const STEERERS: &[Role] = &[Operator, Support];
+    match (method, path) {
+        ("get", "/workers" | "/rate-limits" | "/audit-log" | "/api-keys" | "/users" | "/users/{id}") => {
+            &[Operator, Auditor]
+        }
+        ("get", _) => READERS,
+        ("post", "/events" | "/jobs") => &[Operator, Producer],
+        (
+            "post",
+            "/integrations/{id}/resync"
+            | "/resyncs/{id}/pause"
+            | "/resyncs/{id}/resume"
+            | "/resyncs/{id}/cancel",
+        ) => &[Operator, Portal],
+        (
+            "post",
+            "/jobs/bulk"
+            | "/dead-letters/bulk"
+            | "/jobs/{id}/requeue"
+            | "/jobs/{id}/cancel"
+            | "/dead-letters/{id}/requeue",
+        ) => STEERERS,
+        ("post", _) if path.starts_with("/operations/") => STEERERS,
+        _ => &[Operator],
+    }
+}
+
+fn operations() -> Vec<(String, String)> {
+    let document = serde_json::to_value(server::api::document()).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    paths
+        .iter()
+        .flat_map(|(path, item)| {
+            item.as_object().unwrap().keys().map(|method| (method.clone(), path.clone()))
+        })
+        .collect()
+}
+
+/// The status alone: a stream has no end.
+async fn status(client: &Client, method: &str, path: &str) -> u16 {
+    let method: Method = method.to_uppercase().parse().unwrap();
+    let mut request = client.request(method.clone(), &format!("/api/v1{path}"));
+    if method != Method::GET {
+        request = request.header("content-type", "application/json").body("{}");
+    }
+    request.send().await.unwrap().status().as_u16()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn each_role_may_call_what_is_its_own_and_nothing_else(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let app = an_app(&server.operator(), "Own").await;
+    let mut clients = vec![(None, server.anonymous())];
+    for role in Role::ALL {
+        let app = matches!(role, Producer | Portal | Worker).then_some(app.as_str());
+        clients.push((Some(role), server.key(role, app).await));
+    }
+    clients.push((Some(Worker), server.key(Worker, None).await));
+    for (method, path) in operations() {
+        let concrete = path
+            .replace("{id}", UNKNOWN)
+            .replace("{app_id}", UNKNOWN)
+            .replace("{record_type}", "product")
+            .replace("{record_id}", "1");
+        for (role, client) in &clients {
+            let status = status(client, &method, &concrete).await;
+            let at = format!("{method} {path} as {role:?}: {status}");
+            match role {
+                None => assert_eq!(status, 401, "{at}"),
+                Some(role) if allowed(&method, &path).contains(role) => {
+                    assert!(!matches!(status, 401 | 403 | 405) && status < 500, "{at}");
+                    if path.contains("{id}") {
+                        assert!(matches!(status, 404 | 422), "{at}");
+                    }
+                }
+                Some(_) => assert_eq!(status, 403, "{at}"),
+            }
+        }
+    }
+}
+
+/// One thing of each kind an app has.
+struct Things {
+    app: String,
+    integration: String,
+    job: String,
+    dead_letter: String,
+    resync: String,
+}
+
+async fn things(server: &Server, name: &str, rejected_before: u64) -> Things {
+    let client = server.operator();
+    let app = an_app(&client, name).await;
+    let receiver = Receiver::answering(400).await;
+    let integration = a_webhook(&client, &app, &receiver.url()).await;
+    client.post("/events", an_event(&app, "1")).await.ok(202);
+    server.recorded(rejected_before + 1).await;
+    client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
+    let letters = client.get(&format!("/dead-letters?app_id={app}")).await.ok(200);
+    let resync = client.act(&format!("/integrations/{integration}/resync")).await.ok(202);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    Things {
+        job: a_job(&client, &integration).await,
+        dead_letter: text(&letters["items"][0]["id"]),
+        resync: text(&resync["resync_id"]),
+        app,
+        integration,
+    }
+}
+
+impl Things {
+    fn path(&self, path: &str) -> Option<String> {
+        let id = match path.trim_start_matches('/').split('/').next().unwrap() {
+            "apps" => &self.app,
+            "integrations" => &self.integration,
+            "jobs" => &self.job,
+            "dead-letters" => &self.dead_letter,
+            "resyncs" => &self.resync,
+            "records" => &self.app,
+            _ => return None,
+        };
+        let path = path.replace("{id}", id).replace("{app_id}", id);
+        Some(path.replace("{record_type}", "product").replace("{record_id}", "1"))
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let own = things(&server, "Own", 0).await;
+    let foreign = things(&server, "Foreign", 1).await;
+    let portal = server.key(Portal, Some(&own.app)).await;
+    let mut looked_at = 0;
+    for (method, path) in operations() {
+        if method != "get" || path == "/live" || !allowed(&method, &path).contains(&Portal) {
+            continue;
+        }
+        if !path.contains('{') {
+            let answer = portal.get(&format!("{path}?")).await;
+            answer.ok(200);
+            for id in
+                [&foreign.app, &foreign.integration, &foreign.job, &foreign.dead_letter, &foreign.resync]
+            {
+                assert!(!answer.text.contains(id.as_str()), "{path} shows {id}");
+            }
+            continue;
+        }
+        let (Some(own), Some(foreign)) = (own.path(&path), foreign.path(&path)) else { continue };
+        portal.get(&own).await.ok(200);
+        let unknown = path
+            .replace("{id}", UNKNOWN)
+            .replace("{app_id}", UNKNOWN)
+            .replace("{record_type}", "product")
+            .replace("{record_id}", "1");
+        let (foreign, unknown) = (portal.get(&foreign).await, portal.get(&unknown).await);
+        assert_eq!(foreign.problem(404), unknown.problem(404), "{path}");
+        looked_at += 1;
+    }
+    assert!(looked_at >= 8, "only {looked_at} routes with an id");
+    // Filters and cursors lead nowhere else.
+    for filter in [
+        format!("app_id={}", foreign.app),
+        format!("integration_id={}", foreign.integration),
+        format!("q={}", foreign.job),
+    ] {
+        for list in ["/jobs", "/dead-letters"] {
+            let found = portal.get(&format!("{list}?{filter}")).await.ok(200);
+            assert_eq!(found["items"], json!([]), "{list}?{filter}");
+        }
+    }
+    let cursor = format!("c1{}", foreign.job.replace('-', ""));
+    assert!(!portal.get(&format!("/jobs?cursor={cursor}")).await.text.contains(&foreign.app));
+    for step in ["pause", "resume", "cancel"] {
+        portal.act(&format!("/resyncs/{}/{step}", foreign.resync)).await.problem(404);
+    }
+    portal.act(&format!("/resyncs/{}/pause", own.resync)).await.ok(200);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn bulk_actions_of_a_role_without_purge_do_not_purge(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let support = server.key(Support, None).await;
+    let purge = json!({"action": "purge", "filter": {"status": "failed"}});
+    support.post("/dead-letters/bulk", purge.clone()).await.problem(403);
+    server.operator().post("/dead-letters/bulk", purge).await.ok(200);
+}

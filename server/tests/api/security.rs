@@ -1,0 +1,141 @@
+use crate::support::{Answer, Server, an_app};
+use reqwest::Method;
+use serde_json::json;
+use sqlx::PgPool;
+
+const PASSWORD: &str = "correct horse";
+
+/// A cookie of a new operator's session.
+async fn a_session(server: &Server) -> String {
+    let new = json!({"email": "ada@example.test", "role": "operator", "password": PASSWORD});
+    server.operator().post("/users", new).await.ok(201);
+    let address = "203.0.113.7".parse().unwrap();
+    let token = server.state.access.sign_in("ada@example.test", PASSWORD, address).await.unwrap();
+    format!("headgate={}", token.expose())
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn every_answer_has_safe_headers_and_an_id(pool: PgPool) {
+    let server = Server::start(pool).await;
+    for (answer, status) in [
+        (server.operator().get("/apps").await, 200),
+        (server.anonymous().get("/apps").await, 401),
+        (server.operator().get("/nonsense").await, 404),
+    ] {
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert!(answer.header("content-security-policy").contains("default-src 'none'"));
+        assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
+        assert!(!answer.header("x-request-id").is_empty());
+        assert_eq!(answer.header("strict-transport-security"), "");
+    }
+    let own =
+        server.operator().with("x-request-id", "mine").with("x-forwarded-proto", "https").get("/apps").await;
+    assert_eq!(own.header("x-request-id"), "mine");
+    assert!(own.header("strict-transport-security").starts_with("max-age="));
+    let insane = server.operator().with("x-request-id", &"x".repeat(500)).get("/apps").await;
+    assert_ne!(insane.header("x-request-id").len(), 500);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn unknown_paths_and_methods_are_problems_too(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    client.get("/nonsense").await.problem(404);
+    client.get("/jobs/").await.problem(404);
+    let wrong = client.call(Method::PUT, "/apps", None).await;
+    wrong.problem(405);
+    assert!(
+        wrong.header("allow").contains("GET") && wrong.header("allow").contains("POST"),
+        "{:?}",
+        wrong.headers
+    );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_a_cookie_writes_must_come_from_our_own_pages(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let cookie = a_session(&server).await;
+    let client = server.anonymous().with("cookie", &cookie);
+    let own = format!("http://{}", server.address);
+    client.get("/apps").await.ok(200);
+    let new = json!({"name": "Shop"});
+    for (name, value) in [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://evil.test"),
+        ("origin", "null"),
+        ("x-nothing", "no origin at all"),
+    ] {
+        client.clone().with(name, value).post("/apps", new.clone()).await.problem(403);
+        // The page that lies about its origin is not believed over what the browser says.
+        let both = client.clone().with("origin", &own).with("sec-fetch-site", "cross-site");
+        both.post("/apps", new.clone()).await.problem(403);
+    }
+    for (name, value) in
+        [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "none"), ("origin", own.as_str())]
+    {
+        client.clone().with(name, value).post("/apps", new.clone()).await.ok(201);
+    }
+    // A key is no cookie: no browser sends it by itself.
+    server.operator().with("origin", "https://evil.test").post("/apps", new).await.ok(201);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_request_speaks_with_one_credential(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let cookie = a_session(&server).await;
+    server.anonymous().with("cookie", &cookie).with_key("nonsense").get("/apps").await.problem(401);
+    server.anonymous().with("authorization", "Basic YTpi").get("/apps").await.problem(401);
+    server.anonymous().with("cookie", "headgate=nonsense").get("/apps").await.problem(401);
+    // Over https the cookie has another name, and this one is not read.
+    let https = server.anonymous().with("cookie", &cookie).with("x-forwarded-proto", "https");
+    https.get("/apps").await.problem(401);
+    let host = cookie.replacen("headgate=", "__Host-headgate=", 1);
+    server.anonymous().with("cookie", &host).with("x-forwarded-proto", "https").get("/apps").await.ok(200);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    // A lock holds the write until its client is gone.
+    let mut lock = pool.begin().await.unwrap();
+    sqlx::query("select id from headgate.apps for update").fetch_all(&mut *lock).await.unwrap();
+    let request = client
+        .request(Method::PATCH, &format!("/api/v1/apps/{app}"))
+        .header("content-type", "application/json")
+        .body(json!({"name": "Renamed"}).to_string());
+    let call = tokio::spawn(request.send());
+    loop {
+        let waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        let waiting: i64 = sqlx::query_scalar(waiting).fetch_one(&pool).await.unwrap();
+        if waiting > 0 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    lock.rollback().await.unwrap();
+    // The next write of the row comes after the one that was given up on.
+    let renamed = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        loop {
+            let name = client.get(&format!("/apps/{app}")).await.ok(200)["name"].clone();
+            if name == "Renamed" {
+                break;
+            }
+        }
+    });
+    renamed.await.expect("the write to have been done");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn below_a_prefix_the_api_answers_alike(pool: PgPool) {
+    let server = Server::below(pool, "").await;
+    let answer = Answer::of(server.operator().request(Method::GET, "/api/v1/apps")).await;
+    answer.ok(200);
+}

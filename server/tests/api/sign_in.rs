@@ -1,0 +1,120 @@
+use crate::support::{Answer, Client, Server};
+use reqwest::Method;
+use serde_json::json;
+use sqlx::PgPool;
+
+async fn form(client: &Client, path: &str, body: &str) -> Answer {
+    let request = client.request(Method::POST, path);
+    let request = request.header("content-type", "application/x-www-form-urlencoded").body(body.to_owned());
+    Answer::of(request).await
+}
+
+async fn open(client: &Client, path: &str) -> Answer {
+    Answer::of(client.request(Method::GET, path)).await
+}
+
+/// The cookie of an answer, ready to be sent.
+fn cookie(answer: &Answer) -> String {
+    answer.header("set-cookie").split(';').next().unwrap().to_owned()
+}
+
+async fn an_operator(server: &Server) {
+    let new = json!({"email": "ada@example.test", "role": "operator", "password": "correct horse"});
+    server.operator().post("/users", new).await.ok(201);
+}
+
+const CREDENTIALS: &str = "email=ada%40example.test&password=correct+horse";
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_form_opens_a_session_and_another_ends_it(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let signed_in =
+        form(&server.anonymous(), "/sign-in", &format!("{CREDENTIALS}&next=%2Fjobs%3Fq%3D1")).await;
+    assert_eq!((signed_in.status, signed_in.header("location")), (303, "./jobs?q=1"));
+    let set = signed_in.header("set-cookie");
+    for part in ["HttpOnly", "SameSite=Lax", "Path=/"] {
+        assert!(set.contains(part), "{set}");
+    }
+    assert!(!set.contains("Secure") && set.starts_with("headgate="), "{set}");
+    let own = format!("http://{}", server.address);
+    let session = server.anonymous().with("cookie", &cookie(&signed_in)).with("origin", &own);
+    session.get("/users").await.ok(200);
+    let signed_out = form(&session, "/sign-out", "").await;
+    assert_eq!((signed_out.status, signed_out.header("location")), (303, "sign-in"));
+    assert!(signed_out.header("set-cookie").contains("Max-Age=0"), "{}", signed_out.header("set-cookie"));
+    session.get("/users").await.problem(401);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn over_https_the_cookie_is_bound_to_the_host(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let client = server.anonymous().with("x-forwarded-proto", "https");
+    let signed_in = form(&client, "/sign-in", CREDENTIALS).await;
+    let set = signed_in.header("set-cookie");
+    assert!(
+        set.starts_with("__Host-headgate=") && set.contains("Secure") && !set.contains("Domain"),
+        "{set}"
+    );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn wrong_passwords_go_back_to_the_form_and_then_have_to_wait(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let client = server.anonymous();
+    for _ in 0..10 {
+        let refused = form(&client, "/sign-in", "email=ada%40example.test&password=wrong+horse").await;
+        assert_eq!(refused.status, 303);
+        assert!(refused.header("location").starts_with("sign-in?error=credentials"));
+        assert_eq!(refused.header("set-cookie"), "");
+    }
+    let refused = form(&client, "/sign-in", CREDENTIALS).await;
+    assert!(refused.header("location").contains("error=too-many"), "{}", refused.header("location"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn foreign_pages_sign_nobody_in(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let client = server.anonymous().with("origin", "https://evil.test");
+    form(&client, "/sign-in", CREDENTIALS).await.problem(403);
+    let signed_in =
+        form(&server.anonymous(), "/sign-in", &format!("{CREDENTIALS}&next=https%3A%2F%2Fevil.test")).await;
+    assert_eq!(signed_in.header("location"), "./");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let token = server.state.access.one_time_link().await.unwrap().unwrap();
+    let path = format!("/sign-in/link/{token}");
+    let preview = open(&server.anonymous().with("user-agent", "Slackbot-LinkExpanding 1.0"), &path).await;
+    assert_eq!((preview.status, preview.header("set-cookie")), (200, ""));
+    assert!(preview.text.contains("<form method=\"post\">"));
+    let head =
+        Answer::of(server.anonymous().request(Method::HEAD, &path).header("purpose", "prefetch")).await;
+    assert_eq!(head.header("set-cookie"), "");
+    let opened = open(&server.anonymous(), &path).await;
+    assert_eq!((opened.status, opened.header("location")), (303, "../.."));
+    assert_eq!(
+        (opened.header("cache-control"), opened.header("referrer-policy")),
+        ("no-store", "no-referrer")
+    );
+    let session = server.anonymous().with("cookie", &cookie(&opened));
+    session.get("/users").await.ok(200);
+    let again = open(&server.anonymous(), &path).await;
+    assert_eq!(again.header("location"), "../../sign-in?error=link");
+    // Whoever is in already is not thrown out.
+    assert_eq!(open(&session, &path).await.header("location"), "../..");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_button_signs_in_too(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let token = server.state.access.one_time_link().await.unwrap().unwrap();
+    let pressed = form(&server.anonymous(), &format!("/sign-in/link/{token}"), "").await;
+    assert_eq!(pressed.status, 303);
+    server.anonymous().with("cookie", &cookie(&pressed)).get("/apps").await.ok(200);
+}

@@ -1,0 +1,132 @@
+use reqwest::{
+    Method, RequestBuilder,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+
+/// Calls the API with a credential and headers of its own.
+#[derive(Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: String,
+    headers: HeaderMap,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Client {
+    pub(crate) fn new(base: String) -> Self {
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { http, base, headers: HeaderMap::new() }
+    }
+
+    pub(crate) fn with_key(self, key: &str) -> Self {
+        self.with(AUTHORIZATION.as_str(), &format!("Bearer {key}"))
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        self.headers.insert(name, HeaderValue::from_str(value).unwrap());
+        self
+    }
+
+    /// Below `/api/v1`.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.call(Method::POST, path, Some(body)).await
+    }
+
+    /// Without a body.
+    pub(crate) async fn act(&self, path: &str) -> Answer {
+        self.call(Method::POST, path, None).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.call(Method::PATCH, path, Some(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.call(Method::DELETE, path, None).await
+    }
+
+    /// A body as it is, with its content type.
+    pub(crate) async fn send(
+        &self,
+        path: &str,
+        content_type: Option<&str>,
+        body: impl Into<reqwest::Body>,
+    ) -> Answer {
+        let mut request = self.request(Method::POST, &format!("/api/v1{path}")).body(body);
+        if let Some(content_type) = content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        Answer::of(request).await
+    }
+
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let mut request = self.request(method, &format!("/api/v1{path}"));
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        Answer::of(request).await
+    }
+
+    /// Anything below the address itself.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
+    }
+}
+
+impl Answer {
+    pub(crate) async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        Self { status, headers, text: response.text().await.unwrap() }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The body, after the status was checked.
+    #[track_caller]
+    pub(crate) fn ok(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The problem document, after its form was checked.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let problem = self.json();
+        assert_eq!(problem["status"], status);
+        for field in ["type", "title", "detail"] {
+            assert!(problem[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {problem}");
+        }
+        problem
+    }
+
+    /// Where the faults are, after the status was checked.
+    #[track_caller]
+    pub(crate) fn pointers(&self, status: u16) -> Vec<String> {
+        let problem = self.problem(status);
+        let errors = problem["errors"].as_array().cloned().unwrap_or_default();
+        errors.iter().map(|error| error["pointer"].as_str().unwrap().to_owned()).collect()
+    }
+}

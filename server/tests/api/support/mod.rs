@@ -1,0 +1,11 @@
+//! A server on a port, a client with a verb per call, builders, a receiver.
+
+mod builders;
+mod client;
+mod receiver;
+mod server;
+
+pub(crate) use builders::{a_job, a_webhook, an_app, an_event, an_external};
+pub(crate) use client::{Answer, Client};
+pub(crate) use receiver::Receiver;
+pub(crate) use server::Server;

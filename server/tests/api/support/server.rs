@@ -1,0 +1,119 @@
+use super::Client;
+use access::{Access, AdminKey};
+use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
+use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff};
+use queue::{
+    EngineConfig, Waker,
+    live::LiveHub,
+    maintenance::Maintenance,
+    worker::{Engine, EngineHandle, Handlers},
+};
+use server::{
+    router,
+    state::{AppSettings, AppState, leptos_options},
+};
+use sqlx::PgPool;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// `HEADGATE_ADMIN_API_KEY`
+const ADMIN_KEY: &str = "admin-key-of-the-tests-0123456789abcdef";
+
+/// The whole router on a port, with maintenance and, if asked for, workers.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) state: AppState,
+    pub(crate) engine: Option<EngineHandle>,
+    _stop: DropGuard,
+}
+
+impl Server {
+    /// Without workers: jobs stay where they are put.
+    pub(crate) async fn start(pool: PgPool) -> Self {
+        Self::start_with(pool, false, "").await
+    }
+
+    /// With workers that deliver at once and try twice.
+    pub(crate) async fn with_workers(pool: PgPool) -> Self {
+        Self::start_with(pool, true, "").await
+    }
+
+    pub(crate) async fn below(pool: PgPool, base_path: &str) -> Self {
+        Self::start_with(pool, false, base_path).await
+    }
+
+    async fn start_with(pool: PgPool, has_workers: bool, base_path: &str) -> Self {
+        // A database that is away is part of some tests.
+        let _ = queue::store::partitions::make_ahead(&pool).await;
+        let stop = CancellationToken::new();
+        let master_key = MasterKey::generate();
+        let guard = TargetGuard::new(vec!["127.0.0.0/8".parse().unwrap()], false);
+        let config =
+            DeliveryConfig { max_attempts: 2, timeout: Duration::from_secs(5), ..DeliveryConfig::default() };
+        let delivery =
+            Delivery::new(pool.clone(), master_key.clone(), guard, config, Waker::new(pool.clone())).unwrap();
+        let engine_config = EngineConfig {
+            workers: 4,
+            max_attempts: 2,
+            backoff: Backoff { jitter: 0.0, ..Backoff::default() },
+            ..EngineConfig::default()
+        };
+        let engine = has_workers.then(|| {
+            let handlers = Handlers::new(delivery.handler());
+            Engine::start(pool.clone(), engine_config.clone(), handlers, stop.clone())
+        });
+        let services = delivery.services();
+        let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
+        let state = AppState {
+            delivery,
+            access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
+            pool: pool.clone(),
+            console_pool: pool.clone(),
+            live: LiveHub::start(pool, stop.clone()),
+            maintenance: maintenance.watch(),
+            master_key,
+            leptos: leptos_options(),
+            settings: Arc::new(AppSettings { base_path: base_path.to_owned() }),
+            stop: stop.clone(),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let service = router::build(state.clone()).into_make_service_with_connect_info::<SocketAddr>();
+        let end = stop.clone();
+        tokio::spawn(async move {
+            axum::serve(listener, service).with_graceful_shutdown(end.cancelled_owned()).await
+        });
+        Self { address, state, engine, _stop: stop.drop_guard() }
+    }
+
+    /// Without a credential.
+    pub(crate) fn anonymous(&self) -> Client {
+        Client::new(format!("http://{}", self.address))
+    }
+
+    /// With the admin key.
+    pub(crate) fn operator(&self) -> Client {
+        self.anonymous().with_key(ADMIN_KEY)
+    }
+
+    /// With a new key of the role.
+    pub(crate) async fn key(&self, role: Role, app: Option<&str>) -> Client {
+        let new = NewApiKey {
+            name: format!("{role}"),
+            role,
+            app_id: app.map(|id| id.parse::<AppId>().unwrap()),
+            expires_in_seconds: None,
+        };
+        let made = access::api_keys::create(&self.state.access, &Access::system(), &new).await.unwrap();
+        self.anonymous().with_key(&made.key)
+    }
+
+    /// Waits until the workers have recorded that many results.
+    pub(crate) async fn recorded(&self, results: u64) {
+        let mut recorded = self.engine.as_ref().expect("a server with workers").recorded();
+        let waited =
+            tokio::time::timeout(Duration::from_secs(20), recorded.wait_for(|n| *n >= results)).await;
+        waited.unwrap_or_else(|_| panic!("{results} results were not recorded in time")).unwrap();
+    }
+}
