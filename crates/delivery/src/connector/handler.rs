@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::{
     Draft, Seal,
     bundle::Bundle,
+    in_flight::InFlight,
     outcome::{Judged, judge_result, told_attributes},
     receipt::{self, Receipt},
     rest,
@@ -26,10 +27,7 @@ use crate::{
     Delivery,
     http::target_guard,
     integrations::{open_credentials, open_signing_secrets, pause_because},
-    store::{
-        material::{self, Material, Unsure},
-        sent,
-    },
+    store::material::{self, Material},
 };
 
 /// Does the jobs of integrations.
@@ -86,16 +84,32 @@ impl DeliveryHandler {
         }
         .apply(prepared.draft.clone());
 
+        let in_flight = self.in_flight(job, &material, &prepared);
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
         let result = self.delivery.client.send(request, within).await;
         let judged = judge_result(result, prepared.telling.as_ref(), material.now);
-        Ok(self.conclude(job, &material, prepared, judged).await)
+        if judged.may_have_arrived {
+            in_flight.unsettled().await
+        } else {
+            in_flight.settled()
+        }
+        Ok(self.conclude(job, prepared, judged).await)
+    }
+
+    fn in_flight(&self, job: &HeldJob, material: &Material, prepared: &Prepared) -> InFlight {
+        let (Some(telling), Some(record)) = (&prepared.telling, &job.record) else {
+            return InFlight::of_no_record();
+        };
+        let attributes = told_attributes(telling, prepared.draft.method == Method::PUT);
+        let pool = self.delivery.pool.clone();
+        InFlight::of_record(pool, job.integration_id, record, attributes, material.unsure.as_ref())
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Outcome> {
         let record = job.record.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str()));
-        let material =
-            material::read(&self.delivery.pool, job.integration_id, record).await.map_err(|error| {
+        let material = material::read(&self.delivery.pool, job.integration_id, job.id, record)
+            .await
+            .map_err(|error| {
                 tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
                 failed(RETRY, "could not be prepared: the database did not answer")
             })?;
@@ -107,93 +121,30 @@ impl DeliveryHandler {
         Ok(material)
     }
 
-    async fn conclude(
-        &self,
-        job: &HeldJob,
-        material: &Material,
-        prepared: Prepared,
-        judged: Judged,
-    ) -> Outcome {
+    /// A 429 is the engine's: it holds the whole integration, here and in the other processes.
+    async fn conclude(&self, job: &HeldJob, prepared: Prepared, judged: Judged) -> Outcome {
         if judged.verdict == Verdict::Completed {
             let receipt = prepared.receipt.map(|receipt| Box::new(receipt) as _);
             return Outcome::Completed { how: How::Sent, response: judged.response, result: None, receipt };
         }
-        if judged.may_have_arrived
-            && let (Some(telling), Some((kind, id))) = (&prepared.telling, &job.record)
-        {
-            let accepted = material.sent.as_ref().map(|sent| &sent.attributes);
-            let attributes = told_attributes(telling, prepared.draft.method == Method::PUT, accepted);
-            self.remember_unsure(job, material.unsure.as_ref(), (kind, id), attributes).await;
-        }
-        match judged.verdict {
-            Verdict::Retry { at_least: Some(quiet), holds_integration: true, .. } => {
-                self.hold(job, quiet).await
-            }
-            Verdict::GiveUp { pauses_integration: true } => self.pause(job).await,
-            _ => {}
+        if judged.verdict == (Verdict::GiveUp { pauses_integration: true }) {
+            self.pause(job).await;
         }
         Outcome::Failed { error: judged.into_failure(&prepared.draft.body) }
     }
 
-    async fn remember_unsure(
-        &self,
-        job: &HeldJob,
-        known: Option<&Unsure>,
-        record: (&str, &str),
-        attributes: Option<Vec<String>>,
-    ) {
-        let is_known = known.is_some_and(|known| match (&known.attributes, &attributes) {
-            (None, _) => true,
-            (Some(known), Some(told)) => told.iter().all(|name| known.contains(name)),
-            (Some(_), None) => false,
-        });
-        if is_known {
-            return;
-        }
-        let (pool, id) = (self.delivery.pool.clone(), job.integration_id);
-        let (kind, record_id) = (record.0.to_owned(), record.1.to_owned());
-        to_its_end(job, "what may have arrived could not be remembered", async move {
-            sent::remember_unsure(&pool, id, (&kind, &record_id), attributes.as_deref()).await
-        })
-        .await;
-    }
-
-    /// 429: nobody sends to this integration, nor to what shares its limit, until then.
-    async fn hold(&self, job: &HeldJob, quiet: Duration) {
-        let (pool, id) = (self.delivery.pool.clone(), job.integration_id);
-        to_its_end(job, "the integration could not be held back", async move {
-            let mut transaction = pool.begin().await?;
-            queue::store::lanes::hold_until(&mut transaction, id, quiet).await?;
-            transaction.commit().await?;
-            Ok::<_, crate::DeliveryError>(())
-        })
-        .await;
-    }
-
-    /// 410: the other side wants no more.
+    /// 410: the other side wants no more. Written in a task of its own: an attempt that is dropped at its time-out must not leave a
+    /// half-begun transaction to the pool (RELIABILITY 0.1).
     async fn pause(&self, job: &HeldJob) {
         let (delivery, id) = (self.delivery.clone(), job.integration_id);
-        to_its_end(job, "the integration could not be paused", async move {
-            pause_because(&delivery, id, "the external system answered 410 Gone: it wants no more requests")
-                .await
-        })
-        .await;
+        let paused = tokio::spawn(async move {
+            let reason = "the external system answered 410 Gone: it wants no more requests";
+            if let Err(error) = pause_because(&delivery, id, reason).await {
+                tracing::warn!(integration.id = %id, %error, "integration {id} could not be paused");
+            }
+        });
+        let _ = paused.await;
     }
-}
-
-/// Writes in a task of its own: an attempt that is dropped at its time-out must not leave a half-begun transaction to the pool
-/// (RELIABILITY 0.1).
-async fn to_its_end<E: std::fmt::Display + Send + 'static>(
-    job: &HeldJob,
-    otherwise: &'static str,
-    write: impl Future<Output = Result<(), E>> + Send + 'static,
-) {
-    let error = match tokio::spawn(write).await {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error.to_string(),
-        Err(error) => error.to_string(),
-    };
-    tracing::warn!(job.id = %job.id, integration.id = %job.integration_id, error, "{otherwise}");
 }
 
 /// The request of a job; none when there is nothing to tell.

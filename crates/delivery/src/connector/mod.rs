@@ -7,6 +7,7 @@
 mod bundle;
 mod draft;
 mod handler;
+mod in_flight;
 mod outcome;
 mod receipt;
 mod rest;

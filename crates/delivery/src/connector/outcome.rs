@@ -1,7 +1,6 @@
 //! What an answer, or the lack of one, means for the job.
 
 use model::{
-    record::Attributes,
     rules::verdict::{self, Verdict, judge},
     text::{EXCERPT_CHARS, sanitise},
 };
@@ -79,18 +78,12 @@ fn message(status: u16, excerpt: &str) -> String {
     }
 }
 
-/// The attributes an attempt told; none: all of them, or a deletion.
-pub(super) fn told_attributes(
-    telling: &Telling,
-    sends_whole: bool,
-    accepted: Option<&Attributes>,
-) -> Option<Vec<String>> {
+/// The attributes an attempt tells; none: all of them (what it had besides would be gone), or a deletion.
+pub(super) fn told_attributes(telling: &Telling, sends_whole: bool) -> Option<Vec<String>> {
     match telling {
-        // Sent whole, what it had besides is gone too.
-        Telling::Difference { .. } if sends_whole || accepted.is_none() => None,
-        Telling::Difference { changes, .. } => {
+        Telling::Difference { changes, .. } if !sends_whole => {
             Some(changes.set.keys().chain(&changes.unset).cloned().collect())
         }
-        Telling::Nothing | Telling::Whole | Telling::Deletion { .. } => None,
+        Telling::Difference { .. } | Telling::Nothing | Telling::Whole | Telling::Deletion { .. } => None,
     }
 }

@@ -4,7 +4,7 @@
 //! cookie is kept. Connections are kept alive and pinned to addresses that were judged when they were opened. One deadline covers
 //! resolving, connecting, TLS, headers and body, because a slow drip resets every idle time-out.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use model::text::{EXCERPT_CHARS, sanitise_bytes};
 use reqwest::{
@@ -143,7 +143,7 @@ impl Resolve for GuardedResolver {
         let (guard, transport) = (self.guard.clone(), self.transport);
         Box::pin(async move {
             // Port 0 is replaced by the URL's.
-            let resolved: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let resolved = target_guard::resolve(name.as_str(), 0).await?;
             let admitted = guard.admit(name.as_str(), resolved, transport)?;
             let addresses: Addrs = Box::new(admitted.into_iter());
             Ok(addresses)

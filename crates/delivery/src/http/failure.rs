@@ -61,7 +61,7 @@ impl SendFailure {
         let innermost = causes().last().map_or_else(String::new, ToString::to_string);
         let innermost = sanitise(&innermost, 300);
         let io_kind =
-            causes().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).last();
+            causes().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(innermost_kind).last();
         if !error.is_connect() {
             return Self::Broken(innermost);
         }
@@ -79,6 +79,14 @@ impl SendFailure {
             _ => format!("no connection: {innermost}"),
         })
     }
+}
+
+/// An I/O error that carries another one hides it from `source`; TLS failures come wrapped twice.
+fn innermost_kind(mut error: &io::Error) -> io::ErrorKind {
+    while let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>()) {
+        error = inner;
+    }
+    error.kind()
 }
 
 fn words(duration: Duration) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use model::{
-    id::IntegrationId,
+    id::{IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
 };
@@ -43,12 +43,15 @@ pub(crate) struct SentState {
 pub(crate) struct Unsure {
     /// None: all attributes, or a deletion.
     pub(crate) attributes: Option<Vec<String>>,
+    /// Whether a row says so, and not only that a worker vanished with the job.
+    pub(crate) is_stored: bool,
 }
 
 /// None: the integration is gone.
 pub(crate) async fn read(
     pool: &PgPool,
     integration_id: IntegrationId,
+    job_id: JobId,
     record: Option<(&str, &str)>,
 ) -> Result<Option<Material>, sqlx::Error> {
     let row = sqlx::query!(
@@ -59,16 +62,19 @@ pub(crate) async fn read(
             i.credentials_sealed as credentials,
             r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
             s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
-            u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?"
+            u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?",
+            coalesce(j.lost_leases, 0) > 0 as "was_lost!"
         from headgate.integrations i
         left join headgate.records r on r.app_id = i.app_id and r.record_type = $2 and r.record_id = $3
         left join headgate.sent_records s on s.integration_id = i.id and s.record_type = $2 and s.record_id = $3
         left join headgate.unsure_records u on u.integration_id = i.id and u.record_type = $2 and u.record_id = $3
+        left join headgate.jobs j on j.id = $4
         where i.id = $1
         "#,
         integration_id as IntegrationId,
         record.map(|record| record.0),
         record.map(|record| record.1),
+        job_id as JobId,
     )
     .fetch_optional(pool)
     .await?;
@@ -93,6 +99,11 @@ pub(crate) async fn read(
             .sent_version
             .zip(row.sent_attributes)
             .map(|(version, attributes)| SentState { version, attributes: attributes.0 }),
-        unsure: row.is_unsure.then_some(Unsure { attributes: row.unsure_attributes }),
+        unsure: match (row.was_lost, row.is_unsure) {
+            // A worker vanished with this job: nobody knows what it had sent by then.
+            (true, is_stored) => Some(Unsure { attributes: None, is_stored }),
+            (false, true) => Some(Unsure { attributes: row.unsure_attributes, is_stored: true }),
+            (false, false) => None,
+        },
     }))
 }

@@ -8,7 +8,7 @@
 mod ranges;
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
@@ -95,8 +95,7 @@ impl TargetGuard {
         mut resolved: Vec<SocketAddr>,
         transport: Transport,
     ) -> Result<Vec<SocketAddr>, Refused> {
-        let name = name.trim_end_matches('.').to_ascii_lowercase();
-        if name == "localhost" || name.ends_with(".localhost") {
+        if is_localhost(name) {
             resolved.retain(|address| self.judge_addresses(&[address.ip()], transport).is_ok());
         }
         let ips: Vec<IpAddr> = resolved.iter().map(SocketAddr::ip).collect();
@@ -114,14 +113,26 @@ impl TargetGuard {
         let transport = self.judge_url(&url)?;
         let Some(Host::Domain(name)) = url.host() else { return Ok(()) };
         let port = url.port_or_known_default().ok_or(Refused)?;
-        match tokio::time::timeout(RESOLVE_DEADLINE, tokio::net::lookup_host((name, port))).await {
-            Ok(Ok(resolved)) => {
-                let resolved: Vec<SocketAddr> = resolved.collect();
-                if resolved.is_empty() { Ok(()) } else { self.admit(name, resolved, transport).map(|_| ()) }
-            }
+        match tokio::time::timeout(RESOLVE_DEADLINE, resolve(name, port)).await {
+            Ok(Ok(resolved)) if resolved.is_empty() => Ok(()),
+            Ok(Ok(resolved)) => self.admit(name, resolved, transport).map(|_| ()),
             Ok(Err(_)) | Err(_) => Ok(()),
         }
     }
+}
+
+/// What a name stands for. `localhost` is not looked up: it is the loopback in any spelling, whatever a name server says.
+pub(super) async fn resolve(name: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+    if is_localhost(name) {
+        let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        return Ok(loopback.map(|ip| SocketAddr::new(ip, port)).to_vec());
+    }
+    Ok(tokio::net::lookup_host((name, port)).await?.collect())
+}
+
+fn is_localhost(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Reads a URL as every part of this crate reads it.

@@ -1,0 +1,198 @@
+//! Events become records, and records jobs.
+
+use delivery::DeliveryError;
+use model::{
+    actor::Scope,
+    id::AppId,
+    record::{Accepted, EventType},
+};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::support::{World, faults, object};
+
+const NOBODY: &str = "https://shop.invalid/hook";
+
+fn accepted(accepted: i64, records_changed: i64, jobs_created: i64, jobs_coalesced: i64) -> Accepted {
+    let unchanged = accepted - records_changed;
+    Accepted { accepted, records_changed, jobs_created, jobs_coalesced, unchanged }
+}
+
+async fn record(world: &World, id: &str) -> (i64, Option<Value>) {
+    let record = world.delivery.record(world.scope, world.app, "product", id).await.unwrap().record;
+    (record.version, record.deleted_at.is_none().then_some(Value::Object(record.attributes)))
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn events_change_records_and_make_one_job_each(pool: PgPool) {
+    let world = World::new(pool).await;
+    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let first = world.accept([
+        json!({"type": "record.created", "attributes": {"a": 1}}),
+        json!({"record_id": "2", "attributes": {"b": 1}}),
+        json!({"attributes": {"c": null}}),
+        json!({"attributes": {"c": null}}),
+    ]);
+    assert_eq!(first.await, accepted(4, 3, 2, 1));
+    assert_eq!(record(&world, "1").await, (2, Some(json!({"a": 1, "c": null}))));
+
+    assert_eq!(world.set(json!({"a": 1})).await, accepted(1, 0, 0, 0));
+    assert_eq!(world.set(json!({"a": {"x": [1, 2.5]}})).await, accepted(1, 1, 0, 1));
+    assert_eq!(world.set(json!({"a": {"x": [1, 2.5]}})).await, accepted(1, 0, 0, 0));
+    assert_eq!(
+        world.accept([json!({"type": "record.replaced", "attributes": {"z": 1}})]).await,
+        accepted(1, 1, 0, 1)
+    );
+    assert_eq!(record(&world, "1").await, (4, Some(json!({"z": 1}))));
+    assert_eq!(world.accept([json!({"type": "record.deleted"})]).await, accepted(1, 1, 0, 1));
+    assert_eq!(world.accept([json!({"type": "record.deleted"})]).await, accepted(1, 0, 0, 0));
+    assert_eq!(record(&world, "1").await, (5, None));
+    assert_eq!(world.set(json!({"again": true})).await, accepted(1, 1, 0, 1));
+    assert_eq!(record(&world, "1").await, (6, Some(json!({"again": true}))));
+    assert_eq!(
+        world.accept([json!({"type": "record.deleted", "record_id": "nobody"})]).await,
+        accepted(1, 0, 0, 0)
+    );
+
+    let jobs = world.jobs(shop).await;
+    assert_eq!(jobs.len(), 2);
+    let job = jobs.iter().find(|job| job.record_id.as_deref() == Some("1")).unwrap();
+    assert_eq!((job.folded, job.max_attempts), (5, 10));
+    assert!(!job.correlation_id.is_empty());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_most_urgent_event_names_the_job(pool: PgPool) {
+    let world = World::new(pool).await;
+    let shop =
+        world.integration(json!({"endpoint_url": NOBODY, "timeout_ms": 1234, "max_attempts": 3})).await;
+    world.accept([json!({"attributes": {"a": 1}, "correlation_id": "order-7"})]).await;
+    world.accept([json!({"type": "attribute.update", "attributes": {"a": 2}})]).await;
+    world.accept([json!({"attributes": {"a": 3}})]).await;
+    let job = world.jobs(shop).await.remove(0);
+    assert_eq!(job.job_type, EventType::AttributeUpdate.as_str());
+    assert_eq!((job.max_attempts, job.correlation_id.as_str()), (3, "order-7"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn jobs_go_to_interested_integrations_alone(pool: PgPool) {
+    let world = World::new(pool).await;
+    let all = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let orders = world.integration(json!({"endpoint_url": NOBODY, "record_types": ["order"]})).await;
+    let external = world.integration(json!({"integration_type": "external"})).await;
+    let disabled = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let paused = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let mut conn = world.pool.acquire().await.unwrap();
+    let off = serde_json::from_value(json!({"state": "disabled"})).unwrap();
+    world.delivery.update_integration(&mut conn, world.scope, disabled, off).await.unwrap();
+    world.delivery.pause_integration(&mut conn, world.scope, paused, Some("holiday")).await.unwrap();
+    drop(conn);
+    let both = world
+        .accept([json!({"attributes": {"a": 1}}), json!({"record_type": "order", "attributes": {"b": 1}})]);
+    assert_eq!(both.await, accepted(2, 2, 5, 0));
+    for (integration, jobs) in [(all, 2), (orders, 1), (external, 0), (disabled, 0), (paused, 2)] {
+        assert_eq!(world.jobs(integration).await.len(), jobs);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_request_is_stored_whole_or_not_at_all(pool: PgPool) {
+    let world = World::new(pool).await;
+    let events = |fields: Vec<Value>| fields.into_iter().map(|one| world.event(one)).collect::<Vec<_>>();
+    let good = json!({"attributes": {"a": 1}});
+    let accept = |fields| world.delivery.accept_events(world.scope, events(fields));
+    let bad = vec![
+        good.clone(),
+        json!({"record_id": ""}),
+        json!({"attributes": {"x/y": ["ok", "\u{0}"]}}),
+        json!({"type": "record.deleted", "attributes": {"a": 1}}),
+    ];
+    assert_eq!(faults(accept(bad).await), ["/1/record_id", "/2/attributes/x~1y/1", "/3/attributes"]);
+    let single = world.delivery.accept_event(world.scope, world.event(json!({"attributes": {"x": "\u{0}"}})));
+    assert_eq!(faults(single.await), ["/attributes/x"]);
+
+    let half = "x".repeat(500_000);
+    let large = vec![good.clone(), json!({"attributes": {"b": half}}), json!({"attributes": {"c": half}})];
+    let error = accept(large).await.unwrap_err();
+    assert!(
+        matches!(&error, DeliveryError::TooLarge(faults) if faults.0[0].pointer == "/2/attributes"),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("limit: record 1 MB"));
+    assert_eq!(faults(accept(vec![good.clone(); 1_001]).await), [""]);
+
+    let foreign = json!({"app_id": AppId::generate()});
+    for scope in [world.scope, Scope::AllApps] {
+        let error = world
+            .delivery
+            .accept_events(scope, events(vec![good.clone(), foreign.clone()]))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, DeliveryError::NotFound { what: "app", pointer: Some(at) } if at == "/1/app_id")
+        );
+    }
+    assert!(world.delivery.record(world.scope, world.app, "product", "1").await.is_err());
+    assert_eq!(accept(vec![good; 1_000]).await.unwrap(), accepted(1_000, 1, 0, 0));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn numbers_that_postgres_writes_another_way_are_no_change(pool: PgPool) {
+    let world = World::new(pool).await;
+    let numbers: Value = serde_json::from_str(
+        r#"{"a": 1e17, "b": 1.0, "c": 1e-9, "d": 12345678901234567890123, "e": -0.0, "f": 18446744073709551615, "g": 1.5e300}"#,
+    )
+    .unwrap();
+    assert_eq!(world.set(numbers.clone()).await.records_changed, 1);
+    assert_eq!(world.set(numbers.clone()).await.records_changed, 0);
+    assert_eq!(
+        world.accept([json!({"type": "record.replaced", "attributes": numbers})]).await.records_changed,
+        0
+    );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn requests_that_make_the_same_records_at_once_lose_nothing(pool: PgPool) {
+    let world = std::sync::Arc::new(World::new(pool).await);
+    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let mut requests = tokio::task::JoinSet::new();
+    for request in 0..8 {
+        let world = world.clone();
+        requests.spawn(async move {
+            let events = (0..20).map(|n| {
+                // Half of them in the opposite order.
+                let n = if request % 2 == 0 { n } else { 19 - n };
+                json!({"record_id": n.to_string(), "attributes": {format!("by_{request}"): n}})
+            });
+            world.accept(events).await
+        });
+    }
+    let mut sum = Accepted::default();
+    while let Some(one) = requests.join_next().await {
+        let one = one.unwrap();
+        sum.jobs_created += one.jobs_created;
+        sum.jobs_coalesced += one.jobs_coalesced;
+        sum.records_changed += one.records_changed;
+    }
+    assert_eq!((sum.records_changed, sum.jobs_created, sum.jobs_coalesced), (160, 20, 140));
+    assert_eq!(world.jobs(shop).await.len(), 20);
+    for id in ["0", "7", "19"] {
+        let (version, attributes) = record(&world, id).await;
+        assert_eq!((version, object(attributes.unwrap()).len()), (8, 8));
+    }
+    let total = world.delivery.status(world.scope, shop).await.unwrap().records_total;
+    assert_eq!(total, 20);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn many_large_records_are_changed_in_portions(pool: PgPool) {
+    let world = World::new(pool).await;
+    let large = "x".repeat(900_000);
+    for n in 0..24 {
+        world.accept([json!({"record_id": n.to_string(), "attributes": {"large": large}})]).await;
+    }
+    let small = (0..24).map(|n| json!({"record_id": n.to_string(), "attributes": {"small": n}}));
+    assert_eq!(world.accept(small).await, accepted(24, 24, 0, 0));
+    let (version, attributes) = record(&world, "23").await;
+    assert_eq!((version, attributes.unwrap()["small"].clone()), (2, json!(23)));
+}

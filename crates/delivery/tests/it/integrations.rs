@@ -1,0 +1,241 @@
+//! Apps and integrations, their lanes, limits and secrets.
+
+use delivery::{CancelJobs, DeliveryError, IntegrationFilter};
+use model::{
+    actor::Scope,
+    app::NewApp,
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationType},
+    page::PageRequest,
+};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::support::{Receiver, World, faults};
+
+async fn patch(world: &World, id: IntegrationId, changes: Value) -> Result<Integration, DeliveryError> {
+    let mut conn = world.pool.acquire().await.unwrap();
+    let changes = serde_json::from_value(changes).unwrap();
+    world.delivery.update_integration(&mut conn, world.scope, id, changes).await
+}
+
+async fn lane(world: &World, id: IntegrationId) -> (bool, i32, Vec<String>) {
+    sqlx::query_as(
+        "select is_open, max_concurrency, limit_keys from headgate.lanes where integration_id = $1",
+    )
+    .bind(id.0)
+    .fetch_one(&world.pool)
+    .await
+    .unwrap()
+}
+
+async fn limits(world: &World) -> Vec<(String, i32, i32)> {
+    sqlx::query_as("select key, requests, per_seconds from headgate.rate_limits order by key")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap()
+}
+
+fn code(error: &DeliveryError) -> &'static str {
+    match error {
+        DeliveryError::Conflict { code, .. } => code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
+    let world = World::new(pool).await;
+    let mut conn = world.pool.acquire().await.unwrap();
+    let second =
+        world.delivery.create_app(&mut conn, NewApp { name: "Nordwind".into(), slug: None }).await.unwrap();
+    assert_eq!(second.slug, "nordwind-2");
+    let taken = NewApp { name: "X".into(), slug: Some("nordwind".into()) };
+    assert_eq!(code(&world.delivery.create_app(&mut conn, taken).await.unwrap_err()), "slug_taken");
+    let renamed = serde_json::from_value(json!({"slug": "nordwind"})).unwrap();
+    let error = world.delivery.update_app(&mut conn, Scope::AllApps, second.id, renamed).await.unwrap_err();
+    assert_eq!(code(&error), "slug_taken");
+
+    let all = world
+        .delivery
+        .integrations(world.scope, IntegrationFilter::default(), PageRequest::default())
+        .await
+        .unwrap();
+    assert_eq!(all.items.len(), 1);
+    let workers = &all.items[0];
+    assert_eq!(
+        (workers.name.as_str(), workers.integration_type, workers.is_built_in),
+        ("workers", IntegrationType::External, true)
+    );
+    let error = world
+        .delivery
+        .delete_integration(&mut conn, world.scope, workers.id, CancelJobs::Yes)
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "built_in");
+    let off = serde_json::from_value(json!({"state": "disabled"})).unwrap();
+    assert_eq!(
+        faults(world.delivery.update_integration(&mut conn, world.scope, workers.id, off).await),
+        ["/state"]
+    );
+
+    // Nobody sees another app's.
+    assert!(world.delivery.app(Scope::App(second.id), world.app).await.is_err());
+    assert!(world.delivery.integration(Scope::App(second.id), workers.id).await.is_err());
+    let apps = world.delivery.apps(Scope::App(second.id), PageRequest::default()).await.unwrap();
+    assert_eq!(apps.items.len(), 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
+    let world = World::new(pool).await;
+    for (fields, pointer) in [
+        (json!({"endpoint_url": "http://10.0.0.1/"}), "/endpoint_url"),
+        (json!({"endpoint_url": "https://user:x@shop.invalid/"}), "/endpoint_url"),
+        (json!({"endpoint_url": "https://[::ffff:169.254.169.254]/"}), "/endpoint_url"),
+        (json!({"endpoint_url": "http://93.184.215.14/"}), "/endpoint_url"),
+        (json!({"endpoint_url": "https://shop.invalid/", "timeout_ms": 1}), "/timeout_ms"),
+    ] {
+        assert_eq!(faults(world.try_integration(fields.clone()).await.map(|_| ())), [pointer], "{fields}");
+    }
+    let error = world
+        .try_integration(json!({"endpoint_url": "https://shop.invalid/", "app_id": AppId::generate()}))
+        .await;
+    assert!(
+        matches!(error.err().unwrap(), DeliveryError::NotFound { what: "app", pointer: Some(at) } if at == "/app_id")
+    );
+
+    let id = world
+        .integration(json!({"endpoint_url": "https://shop.invalid/", "credentials": {"authorization": "x"}}))
+        .await;
+    assert_eq!(
+        faults(patch(&world, id, json!({"endpoint_url": "http://169.254.169.254/"})).await),
+        ["/endpoint_url"]
+    );
+    assert_eq!(
+        faults(patch(&world, id, json!({"bundle_window_seconds": 5})).await),
+        ["/bundle_window_seconds"]
+    );
+    let changed = patch(
+        &world,
+        id,
+        json!({"name": "New", "record_types": ["a"], "timeout_ms": 500, "max_concurrency": 2, "credentials": null, "metadata": {"k": 1}}),
+    );
+    let changed = changed.await.unwrap();
+    assert_eq!(
+        (changed.name.as_str(), changed.timeout_ms, changed.has_credentials),
+        ("New", Some(500), false)
+    );
+    assert_eq!(changed.endpoint_url.as_deref(), Some("https://shop.invalid/"));
+    assert_eq!(lane(&world, id).await, (true, 2, vec![]));
+    let off = patch(&world, id, json!({"state": "disabled", "record_types": null, "timeout_ms": null}))
+        .await
+        .unwrap();
+    assert_eq!((off.record_types, off.timeout_ms), (None, None));
+    assert!(!lane(&world, id).await.0);
+    let mut conn = world.pool.acquire().await.unwrap();
+    let error = world.delivery.resume_integration(&mut conn, world.scope, id).await.unwrap_err();
+    assert_eq!(code(&error), "disabled");
+    let error = world
+        .delivery
+        .pause_integration(&mut conn, Scope::App(AppId::generate()), id, None)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, DeliveryError::NotFound { .. }));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
+    let world = World::new(pool).await;
+    let url = "https://shop.invalid/";
+    let two = json!([{"requests": 10, "per_seconds": 1}, {"requests": 100, "per_seconds": 60}]);
+    let own = world.integration(json!({"endpoint_url": url, "rate_limit": two})).await;
+    assert_eq!(lane(&world, own).await.2.len(), 2);
+    patch(&world, own, json!({"rate_limit": {"requests": 5, "per_seconds": 1}})).await.unwrap();
+    assert_eq!(limits(&world).await, [(format!("integration:{own}:0"), 5, 1)]);
+    patch(&world, own, json!({"rate_limit": null})).await.unwrap();
+    assert_eq!(limits(&world).await, []);
+
+    let key = format!("app:{}:erp:0", world.app);
+    let first = world.integration(json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": {"requests": 3, "per_seconds": 1}})).await;
+    let second = world.integration(json!({"endpoint_url": url, "rate_limit_key": "erp"})).await;
+    assert_eq!(lane(&world, first).await.2, [key.clone()]);
+    assert_eq!(lane(&world, second).await.2, [key.clone()]);
+    patch(&world, second, json!({"rate_limit": {"requests": 7, "per_seconds": 2}})).await.unwrap();
+    assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
+    let shown = world.delivery.integration(world.scope, first).await.unwrap();
+    assert_eq!(serde_json::to_value(shown.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
+
+    let mut conn = world.pool.acquire().await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No).await.unwrap();
+    assert_eq!(limits(&world).await.len(), 1);
+    patch(&world, first, json!({"rate_limit_key": null})).await.unwrap();
+    assert_eq!(limits(&world).await, [(format!("integration:{first}:0"), 7, 2)]);
+    world.delivery.delete_integration(&mut conn, world.scope, first, CancelJobs::No).await.unwrap();
+    assert_eq!(limits(&world).await, []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPool) {
+    let world = World::new(pool).await;
+    let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
+    world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
+    let mut conn = world.pool.acquire().await.unwrap();
+    let error =
+        world.delivery.delete_integration(&mut conn, world.scope, id, CancelJobs::No).await.unwrap_err();
+    assert_eq!(code(&error), "live_jobs");
+    let error =
+        world.delivery.delete_app(&mut conn, Scope::AllApps, world.app, CancelJobs::No).await.unwrap_err();
+    assert_eq!(code(&error), "live_jobs");
+    drop(conn);
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes).await.unwrap();
+    transaction.commit().await.unwrap();
+    for table in ["jobs", "ready", "job_counts", "job_count_deltas"] {
+        let left: i64 =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select count(*) from headgate.{table}")))
+                .fetch_one(&world.pool)
+                .await
+                .unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+    // Changes go on being taken in; the whole app goes with what it has.
+    world.set(json!({"a": 2})).await;
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::Yes).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert!(world.delivery.app(Scope::AllApps, world.app).await.is_err());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_secret_copied_to_another_row_does_not_open_there(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let mine = world.integration(json!({"endpoint_url": receiver.url, "name": "mine"})).await;
+    let theirs = world.integration(json!({"endpoint_url": receiver.url, "name": "theirs"})).await;
+    sqlx::query(
+        "update headgate.integrations set signing_secret_sealed = (select signing_secret_sealed from headgate.integrations where id = $2) where id = $1",
+    )
+    .bind(mine.0)
+    .bind(theirs.0)
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    assert!(matches!(
+        world.delivery.test_integration(world.scope, mine).await,
+        Err(DeliveryError::Sealed(_))
+    ));
+    assert!(world.delivery.test_integration(world.scope, theirs).await.unwrap().1.is_success);
+    world.set(json!({"a": 1})).await;
+    world.run_until(2).await;
+    // Not sent, and not given up either: with the right secret it goes through.
+    let (status, _, error) = world.newest(mine).await;
+    assert!(status == "to_be_retried" || status == "retrying", "{status}");
+    assert!(error.unwrap().contains("secret"));
+    let stored: Vec<u8> =
+        sqlx::query_scalar("select signing_secret_sealed from headgate.integrations where id = $1")
+            .bind(theirs.0)
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(stored.len(), 1 + 24 + 32 + 16);
+}

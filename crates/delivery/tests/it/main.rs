@@ -1,0 +1,13 @@
+//! Deliveries against a real Postgres and a real HTTP receiver.
+#![allow(clippy::unwrap_used, reason = "tests say what went wrong by stopping")]
+
+mod accepting;
+mod integrations;
+mod jobs;
+mod records;
+mod resyncs;
+mod sending;
+mod status;
+mod support;
+mod unsure;
+mod verdicts;

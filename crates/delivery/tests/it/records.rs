@@ -1,0 +1,89 @@
+//! Reading the catalog and what was sent of it.
+
+use delivery::{RecordFilter, RecordPageRequest, SentFilter};
+use model::{actor::Scope, id::AppId, job::JobStatus};
+use serde_json::json;
+use sqlx::PgPool;
+
+use crate::support::{Receiver, Reply, World};
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_catalog_is_read_page_by_page_in_key_order(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.accept((0..25).map(|n| json!({"record_id": format!("{n:02}"), "attributes": {"n": n}}))).await;
+    world
+        .accept([
+            json!({"record_type": "order", "attributes": {}}),
+            json!({"record_id": "07", "type": "record.deleted"}),
+        ])
+        .await;
+    let mut seen = Vec::new();
+    let mut page = RecordPageRequest { limit: 10, after: None };
+    loop {
+        let records = world.delivery.records(Scope::AllApps, &RecordFilter::default(), &page).await.unwrap();
+        seen.extend(
+            records.items.into_iter().map(|record| format!("{} {}", record.record_type, record.record_id)),
+        );
+        let Some(cursor) = records.next_cursor else { break };
+        page = RecordPageRequest::parse(Some(10), Some(&cursor)).unwrap();
+    }
+    assert_eq!(seen.len(), 25);
+    assert_eq!(seen[0], "order 1");
+    assert!(seen.is_sorted() && !seen.contains(&"product 07".to_owned()));
+    let orders = RecordFilter { app_id: None, record_type: Some("order".into()) };
+    let first = RecordPageRequest::default();
+    assert_eq!(world.delivery.records(world.scope, &orders, &first).await.unwrap().items.len(), 1);
+    let stranger = Scope::App(AppId::generate());
+    let theirs = RecordFilter { app_id: Some(world.app), record_type: None };
+    assert!(world.delivery.records(stranger, &theirs, &first).await.unwrap().items.is_empty());
+    assert!(world.delivery.record(stranger, world.app, "product", "1").await.is_err());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_record_tells_what_each_integration_has_of_it(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let good = world.integration(json!({"endpoint_url": receiver.url, "name": "good"})).await;
+    world.set(json!({"a": 1})).await;
+    world.run_until(1).await;
+    let bad = world.integration(json!({"endpoint_url": receiver.url, "name": "bad"})).await;
+    world.integration(json!({"endpoint_url": receiver.url, "record_types": ["order"]})).await;
+    receiver.answers(Reply::Status(400));
+    world.set(json!({"a": 2})).await;
+
+    let record = world.delivery.record(world.scope, world.app, "product", "1").await.unwrap();
+    assert_eq!(record.integrations.len(), 2);
+    let waiting = &record.integrations[0];
+    assert_eq!((waiting.integration_id, waiting.version, waiting.in_sync), (good, Some(1), false));
+    assert_eq!(waiting.job_status, Some(JobStatus::Pending));
+    world.run_until(2).await;
+    let record = world.delivery.record(world.scope, world.app, "product", "1").await.unwrap();
+    assert!(
+        record.integrations.iter().all(|sync| !sync.in_sync && sync.job_status == Some(JobStatus::Failed))
+    );
+    assert_eq!(record.integrations[1].integration_id, bad);
+
+    receiver.answers(Reply::Status(200));
+    world.set(json!({"a": 3})).await;
+    world.run_until(2).await;
+    let record = world.delivery.record(world.scope, world.app, "product", "1").await.unwrap();
+    assert!(
+        record
+            .integrations
+            .iter()
+            .all(|sync| sync.in_sync && sync.job_id.is_none() && sync.version == Some(3))
+    );
+
+    let one = SentFilter { record_type: Some("product".into()), record_id: Some("1".into()) };
+    let sent = world.delivery.sent(world.scope, bad, &one, &RecordPageRequest::default()).await.unwrap();
+    assert_eq!((sent.items.len(), sent.items[0].version), (1, 3));
+    let none = SentFilter { record_id: Some("2".into()), ..one };
+    assert!(
+        world
+            .delivery
+            .sent(world.scope, bad, &none, &RecordPageRequest::default())
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+}

@@ -1,0 +1,120 @@
+//! An external system: answers as told and hands over every request.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, Method, StatusCode, Uri},
+    response::{IntoResponse, Response},
+};
+use serde_json::Value;
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+
+/// One request, as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Received {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name}")).to_str().unwrap()
+    }
+}
+
+/// How it answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Status(u16),
+    With(u16, Vec<(&'static str, String)>, String),
+    /// Never.
+    Hang,
+}
+
+#[derive(Clone)]
+struct Shared {
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    otherwise: Arc<Mutex<Reply>>,
+    received: mpsc::UnboundedSender<Received>,
+}
+
+pub(crate) struct Receiver {
+    pub(crate) url: String,
+    shared: Shared,
+    received: AsyncMutex<mpsc::UnboundedReceiver<Received>>,
+}
+
+impl Receiver {
+    pub(crate) async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, received) = mpsc::unbounded_channel();
+        let shared = Shared {
+            replies: Arc::default(),
+            otherwise: Arc::new(Mutex::new(Reply::Status(200))),
+            received: sender,
+        };
+        let router = Router::new().fallback(take).with_state(shared.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, shared, received: AsyncMutex::new(received) }
+    }
+
+    /// The next requests are answered so, one by one; then 200 again.
+    pub(crate) fn replies(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.shared.replies.lock().unwrap().extend(replies);
+    }
+
+    /// Every request without a reply of its own is answered so.
+    pub(crate) fn answers(&self, reply: Reply) {
+        *self.shared.otherwise.lock().unwrap() = reply;
+    }
+
+    pub(crate) async fn next(&self) -> Received {
+        let next = async { self.received.lock().await.recv().await.unwrap() };
+        tokio::time::timeout(Duration::from_secs(15), next).await.expect("no request came")
+    }
+
+    /// Everything that came and was not looked at.
+    pub(crate) async fn rest(&self) -> Vec<Received> {
+        let mut received = self.received.lock().await;
+        std::iter::from_fn(|| received.try_recv().ok()).collect()
+    }
+}
+
+async fn take(
+    State(shared): State<Shared>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let path = uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    shared.received.send(Received { method, path, headers, body }).unwrap();
+    let reply = shared.replies.lock().unwrap().pop_front();
+    let reply = reply.unwrap_or_else(|| shared.otherwise.lock().unwrap().clone());
+    match reply {
+        Reply::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+        Reply::With(status, headers, body) => {
+            let mut response = (StatusCode::from_u16(status).unwrap(), body).into_response();
+            for (name, value) in headers {
+                response.headers_mut().insert(name, value.parse().unwrap());
+            }
+            response
+        }
+        Reply::Hang => std::future::pending().await,
+    }
+}
