@@ -134,8 +134,9 @@ pub async fn set_limits(
         order by g.n
         on conflict (key) do update
         set requests = excluded.requests, per_seconds = excluded.per_seconds, emission_us = excluded.emission_us,
-            -- A limit that became wider must not wait out the narrow one's spacing.
-            tat_us = least(r.tat_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + excluded.emission_us)
+            -- A limit that became wider must not wait out the narrow one's spacing; but slots up to half a second ahead may be
+            -- given already, and the next one comes after them.
+            tat_us = least(r.tat_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + 500000 + excluded.emission_us)
         "#,
         &rows.iter().map(|(key, _)| (*key).clone()).collect::<Vec<_>>(),
         &rows.iter().map(|(_, limit)| limit.requests).collect::<Vec<_>>(),

@@ -33,12 +33,12 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
     job.payload = payload;
     let started_at = Instant::now();
     let ran = if job.is_expired {
-        Ran::Ended(Ending::Cancelled { why: "expired" }, None)
+        Some((Ending::Cancelled { why: "expired" }, None))
     } else {
         run(&shared, job, &lease).await
     };
     match ran {
-        Ran::Ended(ending, done) => {
+        Some((ending, done)) => {
             let duration = match &ending {
                 Ending::Completed { response: Some(response), .. } => response.duration,
                 _ => started_at.elapsed(),
@@ -47,15 +47,13 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
             finisher.record(Finished { end: End::of(&ticket, duration, ending), done, job: ticket.clone() });
         }
         // Someone else's by now, or soon: nothing is written about it.
-        Ran::Forgotten => shared.abandon(ticket.claim_batch_id),
+        None => shared.abandon(ticket.claim_batch_id),
     }
     shared.let_go(ticket.assignment_id);
 }
 
-enum Ran {
-    Ended(Ending, Option<CompletedJob>),
-    Forgotten,
-}
+/// How an attempt ended, with what a completed job's handler is shown; none: the lease was lost, the job is someone else's.
+type Ran = Option<(Ending, Option<CompletedJob>)>;
 
 async fn run(shared: &Shared, job: ClaimedJob, lease: &Lease) -> Ran {
     let timeout = job
@@ -72,7 +70,7 @@ async fn run(shared: &Shared, job: ClaimedJob, lease: &Lease) -> Ran {
         let deadline = began_at + timeout + margin + slots.waited();
         tokio::select! {
             biased;
-            () = lease.lost.cancelled() => return Ran::Forgotten,
+            () = lease.lost.cancelled() => return None,
             result = &mut attempt => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
             () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
             () = tokio::time::sleep_until(deadline) => {
@@ -104,15 +102,15 @@ fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
     match outcome {
         Outcome::Completed { how, response, result, receipt } => {
             let done = completed(held, how, receipt);
-            Ran::Ended(Ending::Completed { how, response, result }, Some(done))
+            Some((Ending::Completed { how, response, result }, Some(done)))
         }
-        Outcome::Released { until } => Ran::Ended(Ending::Released { until }, None),
+        Outcome::Released { until } => Some((Ending::Released { until }, None)),
         Outcome::Failed { error } => {
             let random = rand::rng().random::<f64>();
-            Ran::Ended(
+            Some((
                 ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random),
                 None,
-            )
+            ))
         }
     }
 }

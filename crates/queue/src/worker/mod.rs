@@ -1,8 +1,8 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
-//! One [`Engine`] per process: a claimer for all idle slots ([`claim_loop`]), a task per job ([`execute`]), a finisher that writes
-//! results in batches ([`finisher`]), a limiter that reserves send times ([`limiter`]), a heartbeat on a connection of its own
-//! ([`heartbeat`]). What they share is [`shared`].
+//! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
+//! in batches (`finisher`), a limiter that reserves send times (`limiter`), a heartbeat on a connection of its own (`heartbeat`).
+//! What they share is in `shared`.
 
 mod claim_loop;
 mod engine;

@@ -134,6 +134,10 @@ pub(super) async fn call_off(
 
 /// Takes jobs out of `waiting` and `ready`.
 pub(crate) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
+    sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
+        .fetch_one(&mut *connection)
+        .await?;
     sqlx::query!("delete from headgate.waiting where job_id = any ($1)", ids as &[JobId])
         .execute(&mut *connection)
         .await?;

@@ -230,6 +230,8 @@ async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), Qu
         "#,
         jobs as &[JobId],
     )
+    // Planned for the table as it is: see `finish::BEGIN`.
+    .persistent(false)
     .execute(connection)
     .await?;
     Ok(())
@@ -259,6 +261,8 @@ async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<
         "#,
         jobs as &[JobId],
     )
+    // Planned for the table as it is: see `finish::BEGIN`.
+    .persistent(false)
     .execute(connection)
     .await?;
     Ok(())

@@ -27,7 +27,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0) as "processing!",
             case
                 when l.is_external then 1
-                else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining)
+                else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining
+                    and w.slots > 0)
             end as "workers!",
             (
                 select count(*) from headgate.serialized_jobs a
@@ -41,7 +42,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                         and (r.rank, r.created_at, r.job_id) < (j.rank, j.created_at, j.id)
                     where j.id = $2 limit $3
                 ) before
-            ) as "ahead!"
+            -- A change that came during the attempt of the one before.
+            ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!"
         from (select 1) one
         left join headgate.integrations i on i.id = $1
         left join headgate.lanes l on l.integration_id = i.id

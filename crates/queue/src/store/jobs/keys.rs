@@ -180,6 +180,8 @@ pub(crate) async fn advance(
         lanes as &[IntegrationId],
         keys,
     )
+    // Planned for the tables as they are: see `finish::BEGIN`.
+    .persistent(false)
     .execute(connection)
     .await?;
     Ok(())

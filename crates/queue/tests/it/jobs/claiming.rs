@@ -148,3 +148,33 @@ async fn a_lane_waits_for_nobody_who_changes_it(pool: PgPool) {
     lanes::set_open(&mut transaction, lane, false).await.unwrap();
     assert_eq!(world.claim(worker, 1).await.len(), 1, "not committed, not closed");
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_changed_limit_gives_no_slot_twice_and_keeps_nobody_waiting(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let slow = RateLimit { requests: 1, per_seconds: 3600 };
+    let fast = RateLimit { requests: 10, per_seconds: 1 };
+    let lane = world.lane_with(50, Some(slow)).await;
+    let key = [lane.to_string()];
+    let reserve = async || -> (Vec<i64>, i64) {
+        sqlx::query_as("select slots_us, now_us from headgate.reserve_slots($1, 20, 500000)")
+            .bind(key.as_slice())
+            .fetch_one(&pool)
+            .await
+            .unwrap()
+    };
+    let mut connection = pool.acquire().await.unwrap();
+    assert_eq!(reserve().await.0.len(), 1);
+    lanes::set_limits(&mut connection, &key, &[fast]).await.unwrap();
+    let next: i64 =
+        sqlx::query_scalar("select tat_us from headgate.rate_limits").fetch_one(&pool).await.unwrap();
+    let (none, now) = reserve().await;
+    assert_eq!(none, [0; 0]);
+    assert!(next - now < 1_000_000, "not an hour");
+    sqlx::query("update headgate.rate_limits set tat_us = 0").execute(&pool).await.unwrap();
+    let (first, _) = reserve().await;
+    lanes::set_limits(&mut connection, &key, &[fast]).await.unwrap();
+    let (second, _) = reserve().await;
+    let spaced = first.iter().chain(&second).collect::<Vec<_>>();
+    assert!(spaced.windows(2).all(|pair| pair[1] - pair[0] >= fast.emission_us()), "{spaced:?}");
+}

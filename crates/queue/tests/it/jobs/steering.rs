@@ -163,6 +163,12 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
     assert_eq!(codes(ids[2]).await, [ReasonCode::BehindInQueue]);
     world.claim(worker, 1).await;
     assert_eq!(codes(ids[1]).await, [ReasonCode::ConcurrencyFull]);
+    let other = world.lane().await;
+    let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(other) };
+    world.accept(std::slice::from_ref(&spec)).await;
+    world.claim(worker, 1).await;
+    let successor = world.accept(&[spec]).await[0].id;
+    assert_eq!(codes(successor).await, [ReasonCode::BehindInQueue]);
     let mut connection = pool.acquire().await.unwrap();
     lanes::hold_until(&mut connection, lane, Duration::from_secs(60)).await.unwrap();
     assert_eq!(codes(ids[1]).await, [ReasonCode::HeldByReceiver, ReasonCode::ConcurrencyFull]);

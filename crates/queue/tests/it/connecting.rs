@@ -1,0 +1,75 @@
+//! Connections and the schema.
+
+use queue::{
+    QueueError, migrate,
+    pool::{self, PoolSettings},
+};
+use sqlx::{
+    ConnectOptions as _, PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::time::Duration;
+
+fn settings(options: &PgConnectOptions, max_connections: u32) -> PoolSettings {
+    PoolSettings {
+        url: options.to_url_lossy().to_string(),
+        max_connections,
+        application_name: "headgate test".into(),
+        statement_timeout: Some(Duration::from_millis(200)),
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_cancelled_begin_never_leaves_the_next_borrower_inside_a_transaction(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
+    let pool = pool::connect(&settings(&options, 1)).await.unwrap();
+    let mut cancelled = 0;
+    for round in 0..200_u64 {
+        let patience = Duration::from_micros(10 + round * 3);
+        if tokio::time::timeout(patience, pool.begin()).await.is_err() {
+            cancelled += 1;
+            let mut connection = pool.acquire().await.unwrap();
+            let is_outside: bool = sqlx::raw_sql("select now() = statement_timestamp()")
+                .fetch_one(&mut *connection)
+                .await
+                .map(|row| sqlx::Row::get(&row, 0))
+                .unwrap();
+            assert!(is_outside, "round {round}");
+        }
+    }
+    println!("{cancelled} begins were cancelled");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: PgConnectOptions) {
+    let pool = pool::connect(&settings(&options, 2)).await.unwrap();
+    for (name, value) in [
+        ("jit", "off"),
+        ("timezone", "UTC"),
+        ("application_name", "headgate test"),
+        ("statement_timeout", "200ms"),
+        ("idle_in_transaction_session_timeout", "15s"),
+    ] {
+        let set: String =
+            sqlx::query_scalar("select current_setting($1)").bind(name).fetch_one(&pool).await.unwrap();
+        assert_eq!(set, value, "{name}");
+    }
+    let slow = sqlx::query("select pg_sleep(5)").execute(&pool).await.unwrap_err();
+    assert!(matches!(QueueError::from(slow), QueueError::Timeout));
+    pool::refuse_transaction_pooler(&pool).await.unwrap();
+    let nowhere = PoolSettings { url: "postgres://127.0.0.1:1/none".into(), ..settings(&options, 1) };
+    assert!(pool::connect(&nowhere).await.unwrap_err().is_unavailable());
+    assert!(!format!("{nowhere:?}").contains("127.0.0.1"), "an address may contain a password");
+}
+
+#[sqlx::test]
+async fn processes_that_start_together_migrate_once(pool: PgPool) {
+    assert!(!migrate::is_up_to_date(&pool).await.unwrap());
+    let (one, two) = tokio::join!(migrate::run(&pool), migrate::run(&pool));
+    one.unwrap();
+    two.unwrap();
+    assert!(migrate::is_up_to_date(&pool).await.unwrap());
+    migrate::run(&pool).await.unwrap();
+}
