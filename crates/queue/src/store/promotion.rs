@@ -30,12 +30,12 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
     .unwrap_or(0);
     let next_in_ms = sqlx::query_scalar!(
         r#"
-        select greatest(extract(epoch from min(due_at) - clock_timestamp()) * 1000, 0)::bigint as next_in_ms
+        select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::bigint as next_in_ms
         from headgate.waiting
         "#
     )
     .fetch_one(pool)
     .await?
-    .and_then(|ms| u64::try_from(ms).ok());
+    .map(|ms| u64::try_from(ms).unwrap_or(0));
     Ok(Promoted { count, next_in_ms })
 }
