@@ -54,7 +54,7 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
     text.gauge("headgate_database_connections", "Connections of the engine's pool.", &[("state", "idle")], idle);
     text.gauge("headgate_database_connections", "", &[("state", "used")], open.saturating_sub(idle));
     process(&mut text);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text.0)
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text.text)
 }
 
 fn deployment(text: &mut Text, snapshot: &Snapshot) {
@@ -139,9 +139,12 @@ fn process(text: &mut Text) {
     }
 }
 
-/// The text as it grows. `HELP` and `TYPE` stand once before the series of a name.
+/// The text as it grows. `HELP` and `TYPE` stand once before the series of a name, which must come one after the other.
 #[derive(Default)]
-struct Text(String);
+struct Text {
+    text: String,
+    last_name: String,
+}
 
 impl Text {
     fn gauge(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: impl Display) {
@@ -153,8 +156,9 @@ impl Text {
     }
 
     fn series(&mut self, kind: &str, name: &str, help: &str, labels: &[(&str, &str)], value: impl Display) {
-        let text = &mut self.0;
-        if !text.contains(&format!("# TYPE {name} ")) {
+        let text = &mut self.text;
+        if self.last_name != name {
+            name.clone_into(&mut self.last_name);
             // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         }
@@ -182,7 +186,7 @@ mod tests {
         text.gauge("a", "About a.", &[("x", "2")], 2.5);
         text.counter("b", "About b.", &[], 3);
         assert_eq!(
-            text.0,
+            text.text,
             "# HELP a About a.\n# TYPE a gauge\na{x=\"1\\\"\\n\"} 1\na{x=\"2\"} 2.5\n# HELP b About b.\n# TYPE b counter\nb 3\n"
         );
     }
@@ -192,7 +196,7 @@ mod tests {
         let mut text = Text::default();
         process(&mut text);
         if std::path::Path::new("/proc/self/stat").exists() {
-            assert!(text.0.contains("process_cpu_seconds_total ") && text.0.contains("process_open_fds "));
+            assert!(text.text.contains("process_cpu_seconds_total ") && text.text.contains("process_open_fds "));
         }
     }
 }

@@ -108,7 +108,9 @@ async fn hanging() -> String {
 async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     let database = Database::create().await;
     let receiver = Receiver::start(Manner::Obliging).await;
-    let program = Program::serve(&database, &[("HEADGATE_POLL_INTERVAL", "200ms")]).await;
+    let proxy = database.behind_a_proxy().await;
+    let environment = [("HEADGATE_DATABASE_URL", proxy.url.as_str()), ("HEADGATE_POLL_INTERVAL", "200ms")];
+    let program = Program::serve(&database, &environment).await;
     let api = program.api();
     let app = api.app("a").await;
     let integration = api.webhook(&app, "shop", &receiver.url, json!({})).await;
@@ -118,7 +120,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     api.post("/events", &event("before")).await;
     in_sync(&api, &integration).await;
 
-    database.set_away(true).await;
+    proxy.set_on(false);
     let refused = eventually("the API says so", PATIENCE, async || {
         let response = api.send(Method::POST, "/events", Some(&event("during"))).await;
         (response.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(response)
@@ -128,7 +130,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     assert_eq!(get(&format!("{}/healthz", program.url)).await.0, StatusCode::OK);
     assert_eq!(get(&format!("{}/readyz", program.url)).await.0, StatusCode::SERVICE_UNAVAILABLE);
 
-    database.set_away(false).await;
+    proxy.set_on(true);
     eventually("it is ready again", PATIENCE, async || {
         (get(&format!("{}/readyz", program.url)).await.0 == StatusCode::OK).then_some(())
     })

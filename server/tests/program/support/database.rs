@@ -1,5 +1,6 @@
 //! A database of one test alone, on the server of `DATABASE_URL`.
 
+use super::Proxy;
 use sqlx::{Connection as _, Executor as _, PgConnection, postgres::PgConnectOptions};
 use std::str::FromStr as _;
 
@@ -27,18 +28,9 @@ impl Database {
         &self.url
     }
 
-    /// Ends every session and refuses new ones, or takes them again: a database that is away.
-    pub(crate) async fn set_away(&self, is_away: bool) {
-        let mut connection = PgConnection::connect_with(&self.server).await.unwrap();
-        let (name, allowed) = (&self.name, !is_away);
-        connection
-            .execute(sqlx::AssertSqlSafe(format!("alter database {name} with allow_connections {allowed}")))
-            .await
-            .unwrap();
-        if is_away {
-            let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
-            connection.execute(sqlx::AssertSqlSafe(end)).await.unwrap();
-        }
+    /// The same database behind a proxy that can be switched off.
+    pub(crate) async fn behind_a_proxy(&self) -> Proxy {
+        Proxy::start(&self.server, &self.name).await
     }
 
     pub(crate) async fn drop(self) {
