@@ -10,7 +10,10 @@ use model::{
     json::MAX_RECORD_BYTES,
     problem::Faults,
 };
-use queue::{QueueError, store::jobs::JobSpec};
+use queue::{
+    QueueError,
+    store::jobs::{BEGIN, JobSpec},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -55,7 +58,7 @@ impl Delivery {
         let mut tries = 0;
         loop {
             tries += 1;
-            let mut transaction = self.pool.begin().await?;
+            let mut transaction = self.pool.begin_with(BEGIN).await?;
             let places = Places::hold(&mut transaction, scope, &new).await?;
             let specs = self.specs(scope, &new, &places, &pointer)?;
             match queue::store::jobs::enqueue(&mut transaction, &specs).await {

@@ -10,7 +10,10 @@ use model::{
     problem::Faults,
     record::{Accepted, Attributes, Event},
 };
-use queue::{QueueError, store::jobs::JobSpec};
+use queue::{
+    QueueError,
+    store::jobs::{BEGIN, JobSpec},
+};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -114,7 +117,7 @@ impl Delivery {
             event.correlation_id.get_or_insert_with(|| Uuid::now_v7().to_string());
         }
         for _ in 0..TRIES {
-            let mut transaction = self.pool.begin().await?;
+            let mut transaction = self.pool.begin_with(BEGIN).await?;
             match take_in(&mut transaction, &events, form, self.config.max_attempts).await {
                 Ok(accepted) => {
                     transaction.commit().await?;

@@ -98,7 +98,7 @@ mod tests {
                 Some(json!({"a": 1})),
                 vec![
                     ("record.deleted", none.clone()),
-                    ("record.deleted", none.clone()),
+                    ("record.deleted", none),
                     ("metadata.update", json!({"b": 1})),
                 ],
                 5,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use model::{
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
@@ -27,6 +28,7 @@ use crate::{
     Delivery,
     http::target_guard,
     integrations::{open_credentials, open_signing_secrets, pause_because},
+    secrets::SealError,
     store::material::{self, Material},
 };
 
@@ -45,9 +47,7 @@ struct Prepared {
 #[async_trait]
 impl JobHandler for DeliveryHandler {
     async fn run(&self, job: &HeldJob) -> Outcome {
-        match self.attempt(job).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+        self.attempt(job).await.unwrap_or_else(Stop::into_outcome)
     }
 
     async fn on_completed(&self, conn: &mut PgConnection, done: &[CompletedJob]) -> Result<(), sqlx::Error> {
@@ -60,15 +60,14 @@ impl DeliveryHandler {
         Self { delivery }
     }
 
-    /// `Err` is an outcome too: the one that ends the pipeline early.
-    async fn attempt(&self, job: &HeldJob) -> Result<Outcome, Outcome> {
+    async fn attempt(&self, job: &HeldJob) -> Result<Outcome, Stop> {
         let begun = Instant::now();
         let material = self.read(job).await?;
         let Some(prepared) = prepare(job, &material)? else { return Ok(unchanged(&material)) };
         let preparing = begun.elapsed();
 
         if let Slot::Later(until) = job.slot().await {
-            return Ok(Outcome::Released { until });
+            return Err(Stop::Later(until));
         }
         let key = &self.delivery.key;
         let secrets = open_signing_secrets(key, job.integration_id, &material.secrets).map_err(unusable)?;
@@ -80,7 +79,7 @@ impl DeliveryHandler {
             credentials: &credentials,
             secrets: &secrets,
             // Receivers compare it with the time of day, which every host has; nothing of ours is decided by it.
-            timestamp: chrono::Utc::now().timestamp(),
+            timestamp: Utc::now().timestamp(),
         }
         .apply(prepared.draft.clone());
 
@@ -89,9 +88,9 @@ impl DeliveryHandler {
         let result = self.delivery.client.send(request, within).await;
         let judged = judge_result(result, prepared.telling.as_ref(), material.now);
         if judged.may_have_arrived {
-            in_flight.unsettled().await
+            in_flight.unsettled().await;
         } else {
-            in_flight.settled()
+            in_flight.settled();
         }
         Ok(self.conclude(job, prepared, judged).await)
     }
@@ -105,18 +104,18 @@ impl DeliveryHandler {
         InFlight::of_record(pool, job.integration_id, record, attributes, material.unsure.as_ref())
     }
 
-    async fn read(&self, job: &HeldJob) -> Result<Material, Outcome> {
+    async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
         let record = job.record.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str()));
         let material = material::read(&self.delivery.pool, job.integration_id, job.id, record)
             .await
             .map_err(|error| {
                 tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
-                failed(RETRY, "could not be prepared: the database did not answer")
+                Stop::Retry("could not be prepared: the database did not answer".to_owned())
             })?;
-        let material = material.ok_or_else(|| failed(GIVE_UP, "the integration was deleted"))?;
+        let material = material.ok_or_else(|| Stop::give_up("the integration was deleted"))?;
         if material.state != IntegrationState::Active {
             // Paused between the claim and now: its jobs wait with it.
-            return Err(Outcome::Released { until: material.now });
+            return Err(Stop::Later(material.now));
         }
         Ok(material)
     }
@@ -148,9 +147,9 @@ impl DeliveryHandler {
 }
 
 /// The request of a job; none when there is nothing to tell.
-fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Outcome> {
+fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Stop> {
     let endpoint = material.endpoint_url.clone();
-    let endpoint = endpoint.ok_or_else(|| failed(GIVE_UP, "the integration has no address to send to"))?;
+    let endpoint = endpoint.ok_or_else(|| Stop::give_up("the integration has no address to send to"))?;
     let subject = Subject {
         job_id: job.id,
         job_type: &job.job_type,
@@ -161,7 +160,7 @@ fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Outco
     let Some((record_type, record_id)) = &job.record else {
         if material.integration_type != IntegrationType::Webhook {
             let message = "a job that is not about a record can be sent by webhook only";
-            return Err(failed(GIVE_UP, message));
+            return Err(Stop::give_up(message));
         }
         let body = webhook::payload_body(subject, job.payload.as_ref());
         let draft = Draft::json(Method::POST, endpoint, &body);
@@ -189,13 +188,12 @@ fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Outco
             Draft::json(Method::POST, endpoint, &Bundle { items })
         }
         IntegrationType::Rest => {
-            let url =
-                target_guard::parse(&endpoint).map_err(|refused| failed(GIVE_UP, &refused.to_string()))?;
+            let url = target_guard::parse(&endpoint).map_err(|refused| Stop::GiveUp(refused.to_string()))?;
             rest::draft(&url, told, &telling, sent.map(|sent| &sent.attributes))
-                .map_err(|error| failed(GIVE_UP, &error.to_string()))?
+                .map_err(|error| Stop::GiveUp(error.to_string()))?
         }
         IntegrationType::External => {
-            return Err(failed(GIVE_UP, "nothing is sent to an external integration"));
+            return Err(Stop::give_up("nothing is sent to an external integration"));
         }
     };
     let receipt = match &telling {
@@ -215,16 +213,33 @@ fn unchanged(material: &Material) -> Outcome {
     Outcome::Completed { how: How::Unchanged, response: None, result: None, receipt }
 }
 
-const RETRY: Verdict =
-    Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
-const GIVE_UP: Verdict = Verdict::GiveUp { pauses_integration: false };
+/// What ends the pipeline before there is an answer.
+enum Stop {
+    /// No slot, or the integration does not run: given back.
+    Later(DateTime<Utc>),
+    /// Something of ours does not work: tried again.
+    Retry(String),
+    /// It can never be sent.
+    GiveUp(String),
+}
 
-fn failed(verdict: Verdict, message: &str) -> Outcome {
-    let error = Failure { verdict, message: message.to_owned(), response: None, sent_body: None };
-    Outcome::Failed { error }
+impl Stop {
+    fn give_up(message: &str) -> Self {
+        Self::GiveUp(message.to_owned())
+    }
+
+    fn into_outcome(self) -> Outcome {
+        let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+        let (verdict, message) = match self {
+            Self::Later(until) => return Outcome::Released { until },
+            Self::Retry(message) => (retry, message),
+            Self::GiveUp(message) => (Verdict::GiveUp { pauses_integration: false }, message),
+        };
+        Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
+    }
 }
 
 /// A secret that does not open is a matter of settings: once they are right, the job goes through.
-fn unusable(error: crate::secrets::SealError) -> Outcome {
-    failed(RETRY, &format!("the integration's secret {error}"))
+fn unusable(error: SealError) -> Stop {
+    Stop::Retry(format!("the integration's secret {error}"))
 }

@@ -7,7 +7,10 @@ use model::{id::ResyncId, resync::ResyncState};
 use queue::{
     QueueError,
     maintenance::Service,
-    store::leader::{self, Term},
+    store::{
+        jobs::BEGIN,
+        leader::{self, Term},
+    },
 };
 use sqlx::PgPool;
 
@@ -25,7 +28,7 @@ impl Resyncs {
 
     /// One portion of one re-sync; true when more can follow at once.
     async fn advance(&self, id: ResyncId, state: ResyncState, term: Term) -> Result<bool, DeliveryError> {
-        let mut transaction = self.delivery.pool.begin().await?;
+        let mut transaction = self.delivery.pool.begin_with(BEGIN).await?;
         leader::confirm(&mut transaction, term).await?;
         let has_more = if state == ResyncState::Cancelled {
             steer::call_off(&self.delivery, &mut transaction, id).await?

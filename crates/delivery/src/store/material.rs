@@ -56,25 +56,17 @@ pub(crate) async fn read(
 ) -> Result<Option<Material>, sqlx::Error> {
     let row = sqlx::query!(
         r#"
-        select clock_timestamp() as "now!", i.integration_type, i.state, i.endpoint_url,
-            i.headers as "headers: Json<BTreeMap<String, String>>", i.signing_secret_sealed as signing_secret,
-            case when i.previous_secret_until > clock_timestamp() then i.previous_secret_sealed end as previous_secret,
-            i.credentials_sealed as credentials,
-            r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
-            s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
-            u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?",
-            coalesce(j.lost_leases, 0) > 0 as "was_lost!"
-        from headgate.integrations i
-        left join headgate.records r on r.app_id = i.app_id and r.record_type = $2 and r.record_id = $3
-        left join headgate.sent_records s on s.integration_id = i.id and s.record_type = $2 and s.record_id = $3
-        left join headgate.unsure_records u on u.integration_id = i.id and u.record_type = $2 and u.record_id = $3
-        left join headgate.jobs j on j.id = $4
-        where i.id = $1
+        select now as "now!", integration_type as "integration_type!", state as "state!", endpoint_url,
+            headers as "headers!: Json<BTreeMap<String, String>>", signing_secret as "signing_secret!", previous_secret, credentials,
+            version, attributes as "attributes: Json<Attributes>", deleted_at, sent_version,
+            sent_attributes as "sent_attributes: Json<Attributes>", is_unsure as "is_unsure!", unsure_attributes,
+            was_lost as "was_lost!"
+        from headgate.delivery_material($1, $2, $3, $4)
         "#,
         integration_id as IntegrationId,
+        job_id as JobId,
         record.map(|record| record.0),
         record.map(|record| record.1),
-        job_id as JobId,
     )
     .fetch_optional(pool)
     .await?;

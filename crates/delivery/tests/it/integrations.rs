@@ -159,8 +159,8 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     let key = format!("app:{}:erp:0", world.app);
     let first = world.integration(json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": {"requests": 3, "per_seconds": 1}})).await;
     let second = world.integration(json!({"endpoint_url": url, "rate_limit_key": "erp"})).await;
-    assert_eq!(lane(&world, first).await.2, [key.clone()]);
-    assert_eq!(lane(&world, second).await.2, [key.clone()]);
+    assert_eq!(lane(&world, first).await.2, std::slice::from_ref(&key));
+    assert_eq!(lane(&world, second).await.2, std::slice::from_ref(&key));
     patch(&world, second, json!({"rate_limit": {"requests": 7, "per_seconds": 2}})).await.unwrap();
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let shown = world.delivery.integration(world.scope, first).await.unwrap();

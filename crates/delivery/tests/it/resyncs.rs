@@ -44,7 +44,7 @@ fn products(n: i64) -> impl Iterator<Item = Value> {
 async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     for chunk in 0..3 {
-        let events = (0..800).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {"n": n}}));
+        let events = (0..400).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {"n": n}}));
         world.accept(events).await;
     }
     world
@@ -59,18 +59,18 @@ async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool)
     // The first portion is there at once: a thousand keys, one of them deleted and never sent.
     assert_eq!(get(&world, started.resync_id).await.total, 999);
     maintain(&world).await;
-    assert_eq!(get(&world, started.resync_id).await.total, 2_400);
+    assert_eq!(get(&world, started.resync_id).await.total, 1_200);
     assert_eq!(get(&world, started.resync_id).await.state, ResyncState::Running);
-    world.run_until(2_400).await;
+    world.run_until(1_200).await;
     maintain(&world).await;
     let done = get(&world, started.resync_id).await;
-    assert_eq!((done.state, done.total, done.done, done.failed), (ResyncState::Completed, 2_400, 2_400, 0));
+    assert_eq!((done.state, done.total, done.done, done.failed), (ResyncState::Completed, 1_200, 1_200, 0));
     assert!(done.finished_at.is_some() && done.eta_seconds.is_none());
     let status = world.delivery.status(world.scope, shop).await.unwrap();
-    assert_eq!((status.records_total, status.records_in_sync), (2_400, 2_400));
+    assert_eq!((status.records_total, status.records_in_sync), (1_200, 1_200));
     let bodies = receiver.rest().await;
     assert!(bodies.iter().all(|request| request.json()["full"] == json!(true)));
-    assert_eq!(bodies.len(), 2_400);
+    assert_eq!(bodies.len(), 1_200);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,0 +1,138 @@
+//! A re-sync's state, and what becomes of its jobs when it is called off.
+
+use model::{
+    actor::Scope,
+    id::{AppId, BatchId, IntegrationId, JobId, ResyncId},
+    resync::ResyncState,
+};
+use sqlx::PgConnection;
+
+use super::not_found;
+use crate::{DeliveryError, store::integrations::known};
+
+/// Ends a running re-sync once the catalog was read to its end and every job has come to its own.
+pub(crate) async fn complete_if_done(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        r#"
+        with ended as (
+            update headgate.resyncs r
+            set state = 'completed', finished_at = clock_timestamp()
+            from headgate.batches b
+            cross join lateral (
+                select coalesce(sum(total), 0) as total, coalesce(sum(succeeded + failed + cancelled), 0) as ended
+                from headgate.batch_deltas where batch_id = b.id
+            ) d
+            where r.id = $1 and r.state = 'running' and r.is_enumerated and b.id = r.batch_id
+                and b.total + d.total <= b.succeeded + b.failed + b.cancelled + d.ended
+            returning r.batch_id
+        )
+        update headgate.batches b set completed_at = clock_timestamp() from ended e where b.id = e.batch_id
+        "#,
+        id as ResyncId,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Holds a re-sync that is to be steered.
+pub(crate) async fn hold(
+    conn: &mut PgConnection,
+    scope: Scope,
+    id: ResyncId,
+) -> Result<ResyncState, DeliveryError> {
+    let state = sqlx::query_scalar!(
+        "select state from headgate.resyncs where id = $1 and ($2::uuid is null or app_id = $2) for no key update",
+        id as ResyncId,
+        scope.app_id() as Option<AppId>,
+    )
+    .fetch_optional(conn)
+    .await?
+    .ok_or_else(not_found)?;
+    Ok(known(&state)?)
+}
+
+pub(crate) async fn set_state(
+    conn: &mut PgConnection,
+    id: ResyncId,
+    state: ResyncState,
+) -> Result<(), DeliveryError> {
+    let is_cancelled = state == ResyncState::Cancelled;
+    sqlx::query!(
+        r#"
+        update headgate.resyncs
+        set state = $2, finished_at = case when $3 then clock_timestamp() end, is_calling_off = $3
+        where id = $1
+        "#,
+        id as ResyncId,
+        state.as_str(),
+        is_cancelled,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Holds a cancelled re-sync whose jobs are still to be called off.
+pub(crate) async fn batch_to_call_off(
+    conn: &mut PgConnection,
+    id: ResyncId,
+) -> Result<Option<BatchId>, DeliveryError> {
+    let batch_id = sqlx::query_scalar!(
+        r#"
+        select batch_id as "batch_id: BatchId" from headgate.resyncs
+        where id = $1 and is_calling_off
+        for no key update
+        "#,
+        id as ResyncId,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(batch_id)
+}
+
+/// Nothing is left to call off.
+pub(crate) async fn called_off(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        r#"
+        with done as (update headgate.resyncs set is_calling_off = false where id = $1 returning batch_id)
+        update headgate.batches b set completed_at = clock_timestamp() from done d where b.id = d.batch_id
+        "#,
+        id as ResyncId,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A job that was called off although a live change had been folded into it.
+pub(crate) struct ChangedJob {
+    pub(crate) app_id: AppId,
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) record_type: String,
+    pub(crate) record_id: String,
+    pub(crate) timeout_ms: Option<i32>,
+    pub(crate) max_attempts: Option<i16>,
+}
+
+/// Of the jobs just called off, those that stood for more than the re-sync.
+pub(crate) async fn changed_among(
+    conn: &mut PgConnection,
+    ids: &[JobId],
+) -> Result<Vec<ChangedJob>, DeliveryError> {
+    let changed = sqlx::query_as!(
+        ChangedJob,
+        r#"
+        select f.app_id as "app_id: AppId", f.integration_id as "integration_id: IntegrationId", f.record_type as "record_type!",
+            f.record_id as "record_id!", i.timeout_ms, i.max_attempts
+        from headgate.finished_jobs f
+        join headgate.integrations i on i.id = f.integration_id
+        where f.id = any ($1) and f.finished_at > clock_timestamp() - interval '1 hour' and f.folded > 0
+            and f.record_type is not null and f.record_id is not null
+        "#,
+        ids as &[JobId],
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(changed)
+}
