@@ -20,8 +20,8 @@ pub struct IntegrationPage {
     pub integration: Integration,
     /// What a customer may see, read at the call.
     pub status: SyncStatus,
-    /// Its gauges; none in the first second of its life.
-    pub gauge: Option<IntegrationGauge>,
+    /// Its gauges at the call.
+    pub gauge: IntegrationGauge,
     /// Its chart.
     pub throughput: Throughput,
     /// Its newest jobs.
@@ -41,11 +41,10 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     let cx = context::current()?;
     let few = PageRequest { limit: 10, after: None };
     let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
-    let snapshot = cx.snapshot().await?;
     Ok(IntegrationPage {
         integration: cx.delivery.integration(scope, id).await?,
         status: cx.delivery.status(scope, id).await?,
-        gauge: snapshot.integrations.into_iter().find(|gauge| gauge.integration_id == id),
+        gauge: queue::store::stats::gauge(&cx.pool, scope, id).await?,
         throughput: queue::store::stats::throughput(&cx.pool, scope, Some(id), window).await?,
         jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
         resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,

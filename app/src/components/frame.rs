@@ -8,7 +8,7 @@ use crate::{
         stats::load_gauges,
     },
     format,
-    state::{base_path, clock, live, page_url},
+    state::{base_path, clock, live, page_url, revision},
     ui::{Glyph, Icon, Link},
 };
 use leptos::prelude::*;
@@ -23,6 +23,11 @@ impl Reader {
     /// The reader of the page around.
     pub fn current() -> Self {
         use_context::<Self>().unwrap_or_else(|| Self(Resource::new_blocking(|| (), |()| load_session())))
+    }
+
+    /// What is known of it; none while it is being asked for.
+    pub fn loaded(self) -> Option<Result<Session, CallError>> {
+        self.0.get()
     }
 
     /// Waits for it.
@@ -42,6 +47,7 @@ pub fn Frame() -> impl IntoView {
     let first = Resource::new_blocking(|| (), |()| load_gauges());
     let live = live::provide();
     clock::provide();
+    revision::provide();
     view! {
         <a class="skip" href="#content">
             "Skip to content"

@@ -2,12 +2,12 @@
 
 use crate::{
     calls::resyncs::{ResyncList, ResyncStep, SteerResync, list_resyncs},
-    components::{Confirm, Failure, LiveBadge, PageHead, Reader, ResyncBadge, ResyncProgress},
+    components::{Confirm, LiveBadge, Loaded, PageHead, ResyncBadge, ResyncProgress},
     format,
-    state::{clock, page_url, page_url::PageUrl, refresh},
+    state::{clock, page_url, page_url::PageUrl, refresh, revision},
     ui::{
         Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Skeleton, Table,
+        PostForm, Table,
     },
 };
 use chrono::{DateTime, Utc};
@@ -23,19 +23,18 @@ use std::{collections::BTreeMap, time::Duration};
 #[component]
 pub fn ResyncsPage() -> impl IntoView {
     let url = page_url::current();
-    let list = Resource::new_blocking(move || url.get().query(), list_resyncs);
-    let reader = Reader::current();
+    let revision = revision::current();
+    let list =
+        Resource::new_blocking(move || (url.get().query(), revision.get()), |(query, _)| list_resyncs(query));
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::Resync));
-                let here = url.get_untracked();
-                match list.await {
-                    Ok(list) => view! { <Content list=list url=here may_steer=may_steer /> }.into_any(),
-                    Err(error) => view! { <PageHead title="Re-syncs" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Loaded
+            title="Re-syncs"
+            data=list
+            show=move |list, reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::Resync));
+                view! { <Content list=list url=url.get_untracked() may_steer=may_steer /> }.into_any()
+            }
+        />
     }
 }
 

@@ -5,5 +5,6 @@ pub mod clock;
 pub mod live;
 pub mod page_url;
 pub mod refresh;
+pub mod revision;
 pub mod theme;
 pub mod url_filters;

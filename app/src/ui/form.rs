@@ -1,6 +1,6 @@
 //! Forms that work before the page is hydrated, and without any script.
 
-use crate::state::base_path;
+use crate::state::{base_path, revision};
 use leptos::server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq};
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
 use serde::de::DeserializeOwned;
@@ -33,6 +33,12 @@ where
     S::Error: Send + Sync + 'static,
     S::Client: Client<S::Error>,
 {
+    let (version, revision) = (action.version(), revision::current());
+    Effect::new(move |_| {
+        if version.get() > 0 {
+            revision.next();
+        }
+    });
     let on_submit = move |event: SubmitEvent| {
         if event.default_prevented() || asks_for_get(&event) {
             return;

@@ -3,6 +3,7 @@
 //! A class string lives once, in the variant table of its part; pages compose parts and carry no styling of
 //! their own beyond spacing. What needs a grid of its own has a class in `style/base.css`.
 
+mod anew;
 mod button;
 mod card;
 mod chart_scale;
@@ -28,6 +29,7 @@ mod time;
 mod time_chart;
 mod tone;
 
+pub use anew::Anew;
 pub use button::{Button, ButtonKind, LinkButton};
 pub use card::Card;
 pub use copy_button::CopyButton;

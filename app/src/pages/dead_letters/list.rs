@@ -6,12 +6,12 @@ use crate::{
         dead_letters::{DeadLetterList, list_dead_letters},
         jobs::{Bulk, preview},
     },
-    components::{Failure, FilterBar, FilterChips, LiveBadge, PageHead, Reader},
+    components::{FilterBar, FilterChips, LiveBadge, Loaded, PageHead},
     format,
-    state::{base_path, clock, page_url, page_url::PageUrl, url_filters},
+    state::{base_path, clock, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
-        Ago, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton,
-        Pagination, PostForm, Skeleton, Table, Tone,
+        Ago, Anew, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton,
+        Pagination, PostForm, Table, Tone,
     },
 };
 use chrono::{DateTime, Utc};
@@ -27,39 +27,37 @@ use std::collections::BTreeMap;
 #[component]
 pub fn DeadLettersPage() -> impl IntoView {
     let url = page_url::current();
-    let list = Resource::new_blocking(move || url.get().query(), list_dead_letters);
-    let question = Resource::new_blocking(
+    let revision = revision::current();
+    let page = Resource::new_blocking(
         move || {
-            url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query()))
+            let action = url.with(|url| url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()));
+            (action, url.get().query(), revision.get())
         },
-        |(action, query)| async move {
-            match action {
-                Some(action) => Some((action, preview(BulkSubject::DeadLetters, action, query).await)),
+        |(action, query, _)| async move {
+            let question = match action {
+                Some(action) => {
+                    Some((action, preview(BulkSubject::DeadLetters, action, query.clone()).await))
+                }
                 None => None,
-            }
+            };
+            list_dead_letters(query).await.map(|list| (list, question))
         },
     );
-    let reader = Reader::current();
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let reader = reader.get().await;
-                let may = move |permission| reader.as_ref().is_ok_and(|r| r.may(permission));
+        <Loaded
+            title="Dead letters"
+            data=page
+            show=move |(list, question), reader| {
+                let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));
                 let rights = Rights { steer: may(Permission::SteerJobs), purge: may(Permission::Purge) };
                 let here = url.get_untracked();
-                match list.await {
-                    Ok(list) => {
-                        let question = question.await;
-                        view! {
-                            <Content list=list url=here.clone() rights=rights />
-                            {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
-                        }
-                            .into_any()
-                    }
-                    Err(error) => view! { <PageHead title="Dead letters" /><Failure error=error /> }.into_any(),
+                view! {
+                    <Content list=list url=here.clone() rights=rights />
+                    {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
                 }
-            })}
-        </Transition>
+                    .into_any()
+            }
+        />
     }
 }
 
@@ -91,14 +89,14 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     let lede = match (is_empty, has_filter) {
         (true, _) => "Jobs that will not be tried again by themselves.".to_owned(),
         (false, true) => format!(
-            "**{}** with these filters, of **{}** causes",
+            "**{}** with these filters, of **{}**",
             format::counted(matched, "dead letter", "dead letters"),
-            groups.len()
+            format::counted(groups.len() as i64, "cause", "causes"),
         ),
         (false, false) => format!(
-            "**{}** of **{}** causes: mend the cause, then requeue",
+            "**{}** of **{}**: mend the cause, then requeue",
             format::counted(matched, "dead letter", "dead letters"),
-            groups.len()
+            format::counted(groups.len() as i64, "cause", "causes"),
         ),
     };
     let all = if has_filter { "all that match" } else { "all" };
@@ -125,14 +123,16 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                 {if is_empty {
                     view! { <Nothing has_filter=has_filter clear=url_filters::cleared(&url).to_string() /> }.into_any()
                 } else {
-                    let rows = page
-                        .items
-                        .into_iter()
-                        .map(|letter| view! { <Row names=names.get(&letter.integration_id).cloned() letter=letter now=now rights=rights /> })
-                        .collect_view();
+                    let rows = move || {
+                        page.items
+                            .iter()
+                            .cloned()
+                            .map(|letter| view! { <Row names=names.get(&letter.integration_id).cloned() letter=letter now=now rights=rights /> })
+                            .collect_view()
+                    };
                     view! {
                         <Table label="Dead letters" head=move || head(rights)>
-                            {rows}
+                            <Anew key=as_of>{rows.clone()}</Anew>
                         </Table>
                         <Chosen rights=rights back=settled.to_string() />
                     }

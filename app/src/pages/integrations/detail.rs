@@ -7,14 +7,12 @@ use crate::{
         integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
         stats::load_throughput,
     },
-    components::{
-        Failure, Health, HealthBadge, LiveBadge, PageHead, Reader, RetryPyramid, RichText, ThroughputChart,
-    },
+    components::{Health, HealthBadge, LiveBadge, Loaded, PageHead, RetryPyramid, RichText, ThroughputChart},
     format,
-    state::{live, page_url, refresh},
+    state::{live, page_url, refresh, revision},
     ui::{
         Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Segment,
-        Segmented, Skeleton, Tone,
+        Segmented, Tone,
     },
 };
 use leptos::prelude::*;
@@ -39,28 +37,26 @@ pub fn IntegrationDetailPage() -> impl IntoView {
         // A notice means that something was changed: the page asks again.
         (id, window, url.with(|url| url.get("notice").map(str::to_owned)))
     });
+    let revision = revision::current();
     let page = Resource::new_blocking(
-        move || asked.get(),
-        |(id, window, _)| async move {
+        move || (asked.get(), revision.get()),
+        |((id, window, _), _)| async move {
             match id {
                 Some(id) => load_integration(id, window).await,
                 None => Err(CallError::NotFound),
             }
         },
     );
-    let reader = Reader::current();
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let reader = reader.get().await;
-                let may = move |permission| reader.as_ref().is_ok_and(|r| r.may(permission));
+        <Loaded
+            title="Integrations"
+            data=page
+            show=move |page, reader| {
+                let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));
                 let rights = (may(Permission::Configure), may(Permission::Resync));
-                match page.await {
-                    Ok(page) => view! { <Content page=page window=asked.get_untracked().1 rights=rights /> }.into_any(),
-                    Err(error) => view! { <PageHead title="Integrations" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+                view! { <Content page=page window=asked.get_untracked().1 rights=rights /> }.into_any()
+            }
+        />
     }
 }
 
@@ -70,16 +66,18 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
+    // The stream's gauges once they are newer than what the page was loaded with.
     let gauge = Memo::new(move |_| {
         let newer = snapshot.with(|s| {
-            s.as_ref().and_then(|s| s.integrations.iter().find(|g| g.integration_id == id).cloned())
+            let s = s.as_ref().filter(|s| s.at >= as_of)?;
+            s.integrations.iter().find(|g| g.integration_id == id).cloned()
         });
-        newer.or_else(|| gauge.clone())
+        newer.unwrap_or_else(|| gauge.clone())
     });
-    let health = Memo::new(move |_| gauge.with(|g| g.as_ref().map(|g| Health::of(g, as_of))));
+    let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
     let newer = refresh::every(Duration::from_secs(10), move || load_throughput(window, Some(id)));
     let chart = Signal::derive(move || newer.get().unwrap_or_else(|| first_chart.clone()));
-    let app_name = gauge.with_untracked(|g| g.as_ref().map(|g| g.app_name.clone())).unwrap_or_default();
+    let app_name = gauge.with_untracked(|g| g.app_name.clone());
     let crumb = StoredValue::new(app_name.clone());
     let app_id = integration.app_id;
     let segments: Vec<_> = Window::ALL
@@ -93,19 +91,9 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         .collect();
     let is_built_in = integration.is_built_in;
     let (to_steer, to_show, back) = (integration.clone(), integration.clone(), here.clone());
-    let first_status = StoredValue::new(status.clone());
-    let number = move |read: fn(&IntegrationGauge) -> i64, first: i64| {
-        Signal::derive(move || gauge.with(|g| g.as_ref().map_or(first, read)))
-    };
-    let pyramid = Signal::derive(move || {
-        gauge.with(|g| {
-            g.as_ref().map_or_else(
-                || first_status.with_value(|s| s.retry_pyramid.clone()),
-                |g| g.retry_pyramid.clone(),
-            )
-        })
-    });
-    let dead = number(|g| g.dead_letters, status.dead_letters);
+    let number = move |read: fn(&IntegrationGauge) -> i64| Signal::derive(move || gauge.with(read));
+    let pyramid = Signal::derive(move || gauge.with(|g| g.retry_pyramid.clone()));
+    let dead = number(|g| g.dead_letters);
     view! {
         <PageHead
             title="Integrations"
@@ -120,9 +108,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                 }
             }
             beside=move || {
-                view! {
-                    {move || health.get().map(|h| view! { <HealthBadge health=h /> })}
-                }
+                view! { <HealthBadge health=health /> }
             }
         >
             <LiveBadge as_of=as_of />
@@ -130,23 +116,22 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             <Actions integration=to_steer may_configure=rights.0 />
         </PageHead>
         <div class="stack">
-            <section class=move || format!("card {}", health.get().map_or(Tone::Paused, |h| h.tone).class()) aria-label="Verdict">
+            <section class=move || format!("card {}", health.with(|h| h.tone).class()) aria-label="Verdict">
                 <div class="verdict">
                     <div>
-                        <b class="say">{move || health.get().map_or("No gauges yet", |h| h.word)}</b>
+                        <b class="say">{move || health.with(|h| h.word)}</b>
                         <p>
-                            <RichText text=Signal::derive(move || {
-                                health.get().map_or_else(|| "The first numbers arrive within a second.".to_owned(), |h| h.sentence)
-                            }) />
+                            <RichText text=Signal::derive(move || health.with(|h| h.sentence.clone())) />
+
                         </p>
                     </div>
                 </div>
             </section>
             <section class="tiles" aria-label="Now">
-                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog, status.backlog) href=format!("/jobs?status=pending&integration_id={id}") />
-                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing, status.processing) href=format!("/jobs?status=processing&integration_id={id}") />
-                <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute, 0) href=format!("/jobs?status=completed&integration_id={id}") />
-                <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried, status.to_be_retried) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
+                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) href=format!("/jobs?status=pending&integration_id={id}") />
+                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) href=format!("/jobs?status=processing&integration_id={id}") />
+                <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) href=format!("/jobs?status=completed&integration_id={id}") />
+                <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
                 <Figure tone=Tone::Failed label="Dead letters" value=dead href=format!("/dead-letters?integration_id={id}") />
                 <Figure tone=Tone::Delivered label="Records in sync" value=Signal::stored(status.records_in_sync) href=format!("/jobs?integration_id={id}")>
                     <span class="delta">{format!("of {}", format::count(status.records_total))}</span>

@@ -2,11 +2,11 @@
 
 use crate::{
     calls::stats::load_gauges,
-    components::{Failure, GaugeRow, GaugeTable, Health, LiveBadge, PageHead},
+    components::{GaugeRow, GaugeTable, Health, LiveBadge, Loaded, PageHead},
     format,
     state::{base_path, live, page_url, page_url::PageUrl},
     ui::{
-        Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption, Skeleton,
+        Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption,
         TextField, Tone,
     },
 };
@@ -18,14 +18,7 @@ use model::stats::{IntegrationGauge, Snapshot};
 pub fn IntegrationsPage() -> impl IntoView {
     let first = Resource::new_blocking(|| (), |()| load_gauges());
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                match first.await {
-                    Ok(first) => view! { <Content first=first /> }.into_any(),
-                    Err(error) => view! { <PageHead title="Integrations" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Loaded title="Integrations" data=first show=|first, _| view! { <Content first=first /> }.into_any() />
     }
 }
 

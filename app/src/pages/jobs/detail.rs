@@ -7,15 +7,11 @@ use crate::{
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, Failure, JobStateBadge, JobVerdict, LiveBadge, PageHead,
-        Payload, Reader,
+        AttemptTimeline, Confirm, DeltaDiff, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead, Payload,
     },
     format,
-    state::{page_url, refresh},
-    ui::{
-        Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm,
-        Skeleton,
-    },
+    state::{page_url, refresh, revision},
+    ui::{Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -32,26 +28,25 @@ pub fn JobDetailPage() -> impl IntoView {
         let id = params.read().get("id").and_then(|id| id.parse::<JobId>().ok());
         (id, url.with(|url| url.get("notice").map(str::to_owned)))
     });
+    let revision = revision::current();
     let page = Resource::new_blocking(
-        move || asked.get(),
-        |(id, _)| async move {
+        move || (asked.get(), revision.get()),
+        |((id, _), _)| async move {
             match id {
                 Some(id) => load_job(id).await,
                 None => Err(CallError::NotFound),
             }
         },
     );
-    let reader = Reader::current();
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::SteerJobs));
-                match page.await {
-                    Ok(page) => view! { <Content page=page may_steer=may_steer /> }.into_any(),
-                    Err(error) => view! { <PageHead title="Jobs" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Loaded
+            title="Jobs"
+            data=page
+            show=|page, reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+                view! { <Content page=page may_steer=may_steer /> }.into_any()
+            }
+        />
     }
 }
 
@@ -150,11 +145,12 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                     {move || {
                         let tries = attempts.get();
                         let sub = format!("{} of {}", tries.len(), the_job.with(|job| job.max_attempts));
-                        let is_dead = status.get() == JobStatus::Failed;
+                        let status = status.get();
+                        let is_dead = status == JobStatus::Failed;
                         view! {
                             <Card title="Attempts" sub=sub>
                                 {if tries.is_empty() {
-                                    view! { <NoAttempts status=status.get() /> }.into_any()
+                                    view! { <NoAttempts status=status /> }.into_any()
                                 } else {
                                     view! { <AttemptTimeline attempts=tries now=as_of is_dead=is_dead /> }.into_any()
                                 }}

@@ -6,12 +6,12 @@ use crate::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{Failure, FilterBar, FilterChips, JobStateLook, LiveBadge, PageHead, Reader},
+    components::{FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, PageHead},
     format,
-    state::{base_path, clock, page_url, page_url::PageUrl, refresh, url_filters},
+    state::{base_path, clock, page_url, page_url::PageUrl, refresh, revision, url_filters},
     ui::{
-        Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
-        Segment, Segmented, Skeleton, Table, Tone,
+        Anew, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Segment, Segmented, Table, Tone,
     },
 };
 use leptos::prelude::*;
@@ -26,33 +26,29 @@ use std::{collections::BTreeMap, time::Duration};
 #[component]
 pub fn JobsPage() -> impl IntoView {
     let url = page_url::current();
-    let list = Resource::new_blocking(move || url.get().query(), list_jobs);
-    let question = Resource::new_blocking(
+    let revision = revision::current();
+    let page = Resource::new_blocking(
         move || {
-            url.with(|url| (url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()), url.query()))
+            let action = url.with(|url| url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()));
+            (action, url.get().query(), revision.get())
         },
-        |(action, query)| async move {
-            match action {
-                Some(action) => Some((action, preview(BulkSubject::Jobs, action, query).await)),
+        |(action, query, _)| async move {
+            let question = match action {
+                Some(action) => Some((action, preview(BulkSubject::Jobs, action, query.clone()).await)),
                 None => None,
-            }
+            };
+            list_jobs(query).await.map(|list| (list, question))
         },
     );
-    let reader = Reader::current();
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let may_steer = reader.get().await.is_ok_and(|r| r.may(Permission::SteerJobs));
-                let here = url.get_untracked();
-                match list.await {
-                    Ok(list) => {
-                        let question = question.await;
-                        view! { <Content list=list url=here may_steer=may_steer question=question /> }.into_any()
-                    }
-                    Err(error) => view! { <PageHead title="Jobs" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Loaded
+            title="Jobs"
+            data=page
+            show=move |(list, question), reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+                view! { <Content list=list url=url.get_untracked() may_steer=may_steer question=question /> }.into_any()
+            }
+        />
     }
 }
 
@@ -65,6 +61,7 @@ fn Content(
 ) -> impl IntoView {
     let JobList { page, snapshot, as_of } = list;
     let query = url.query();
+    let revision = revision::current();
     let is_first_page = url.get("cursor").is_none();
     let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
     let newest_id = page.items.first().map(|job| job.id);
@@ -125,7 +122,8 @@ fn Content(
                 (new > 0)
                     .then(|| {
                         view! {
-                            <p class="px-4 pb-2">
+                            // The address stays the same.
+                            <p class="px-4 pb-2" on:click=move |_| revision.next()>
                                 <Link
                                     href=reload.clone()
                                     class="inline-flex items-center min-h-6 rounded-full bg-accent-soft text-accent px-3 type-label font-semibold"
@@ -139,14 +137,16 @@ fn Content(
             {if is_empty {
                 view! { <Nothing has_filter=has_filter clear=clear /> }.into_any()
             } else {
-                let rows = page
-                    .items
-                    .into_iter()
-                    .map(|job| view! { <Row names=names.get(&job.integration_id).cloned() job=job fresh=fresh now=now may_steer=may_steer /> })
-                    .collect_view();
+                let rows = move || {
+                    page.items
+                        .iter()
+                        .cloned()
+                        .map(|job| view! { <Row names=names.get(&job.integration_id).cloned() job=job fresh=fresh now=now may_steer=may_steer /> })
+                        .collect_view()
+                };
                 view! {
                     <Table label="Jobs" head=move || head(may_steer)>
-                        {rows}
+                        <Anew key=as_of>{rows.clone()}</Anew>
                     </Table>
                 }
                     .into_any()

@@ -6,10 +6,10 @@ mod tiles;
 use self::{busiest::Busiest, tiles::Tiles};
 use crate::{
     calls::stats::{Overview, load_overview, load_throughput},
-    components::{Attention, Failure, Health, LiveBadge, PageHead, Reader, RetryPyramid, ThroughputChart},
+    components::{Attention, Health, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart},
     format,
-    state::{live, page_url, refresh},
-    ui::{Card, Segment, Segmented, Skeleton},
+    state::{live, page_url, refresh, revision},
+    ui::{Card, Segment, Segmented},
 };
 use leptos::prelude::*;
 use model::{
@@ -25,18 +25,18 @@ pub fn OverviewPage() -> impl IntoView {
     let window = Memo::new(move |_| {
         url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default())
     });
-    let first = Resource::new_blocking(move || window.get(), load_overview);
-    let reader = Reader::current();
+    let revision = revision::current();
+    let first =
+        Resource::new_blocking(move || (window.get(), revision.get()), |(window, _)| load_overview(window));
     view! {
-        <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
-            {move || Suspend::new(async move {
-                let may_configure = reader.get().await.is_ok_and(|r| r.may(Permission::Configure));
-                match first.await {
-                    Ok(first) => view! { <Content first=first window=window.get_untracked() may_configure=may_configure /> }.into_any(),
-                    Err(error) => view! { <PageHead title="Overview" /><Failure error=error /> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Loaded
+            title="Overview"
+            data=first
+            show=move |first, reader| {
+                let may_configure = reader.is_some_and(|r| r.may(Permission::Configure));
+                view! { <Content first=first window=window.get_untracked() may_configure=may_configure /> }.into_any()
+            }
+        />
     }
 }
 
