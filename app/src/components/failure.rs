@@ -7,6 +7,10 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::components::Redirect;
+use std::time::Duration;
+
+/// How soon a page asks again for a database that is away.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Says what is wrong. Without a session it leads to the sign-in instead.
 #[component]
@@ -15,6 +19,17 @@ pub fn Failure(
     error: CallError,
 ) -> impl IntoView {
     error.set_response_status();
+    if error == CallError::Unavailable {
+        // The answer carries `Refresh` for browsers without a script; this is for a page that was navigated to.
+        Effect::new(move |_| {
+            set_timeout(
+                || {
+                    let _ = window().location().reload();
+                },
+                AGAIN_AFTER,
+            );
+        });
+    }
     let here = page_url::current();
     let (glyph, tone, title, text) = match &error {
         CallError::SignedOut => {
@@ -45,7 +60,7 @@ pub fn Failure(
             Glyph::Plug,
             Tone::Failed,
             "The database does not answer".to_owned(),
-            "Nothing is lost: jobs wait and workers resume by themselves. This page works again as soon as it is back.".to_owned(),
+            "Nothing is lost: jobs wait and workers resume by themselves. This page tries again every few seconds.".to_owned(),
         ),
         CallError::Conflict(detail) => (Glyph::Alert, Tone::Retrying, "Its state does not allow that".to_owned(), detail.clone()),
         CallError::TooSoon { .. } | CallError::Broken => (

@@ -29,7 +29,9 @@ fn head() -> impl IntoView {
         <th scope="col">"Limit"</th>
         <th scope="col" class="n">"Failing"</th>
         <th scope="col" class="n">"Oldest"</th>
-        <th scope="col">"Last error"</th>
+        <th scope="col" class="grow">
+            <span class="block min-w-[150px]">"Last error"</span>
+        </th>
     }
 }
 
@@ -71,7 +73,7 @@ pub fn GaugeRow(
             </td>
             <td class=zero(|g| g.backlog == 0)>
                 <Meter share=share tone=Tone::Waiting />
-                {move || format::count(backlog.get())}
+                <span class="inline-block min-w-[42px]">{move || format::count(backlog.get())}</span>
             </td>
             <td class=zero(|g| g.eta_seconds.is_none())>
                 {read(|g| match g.eta_seconds {
@@ -92,13 +94,18 @@ pub fn GaugeRow(
                 _ => "n zero",
             }>{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
             <td class=zero(|g| {
-                g.oldest_pending_age_seconds.is_none()
-            })>{read(|g| g.oldest_pending_age_seconds.map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
-            <td class="clip text-muted">
+                oldest(g).is_none()
+            })>{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
+            <td class="grow text-muted">
                 {read(|g| {
                     g.last_error.as_ref().map_or_else(|| "–".to_owned(), |e| e.message.lines().next().unwrap_or("–").to_owned())
                 })}
             </td>
         </tr>
     }
+}
+
+/// Nothing is old where nothing waits.
+fn oldest(gauge: &IntegrationGauge) -> Option<i64> {
+    gauge.oldest_pending_age_seconds.filter(|_| gauge.backlog > 0)
 }

@@ -104,8 +104,9 @@ impl Health {
         }
         if gauge.dead_letters > 0 && gauge.backlog == 0 {
             let text = format!(
-                "**{}** will not be tried again by themselves. Last failure: {}.",
-                format::counted(gauge.dead_letters, "dead letter", "dead letters"),
+                "**{} not be tried again by {}. Last failure: {}.",
+                format::counted(gauge.dead_letters, "dead letter** will", "dead letters** will"),
+                if gauge.dead_letters == 1 { "itself" } else { "themselves" },
                 last_answer(gauge),
             );
             return Self::new(Tone::Failed, Glyph::Skull, "Dead letters", 32, text);
@@ -145,10 +146,12 @@ fn jobs_are(n: i64) -> String {
 }
 
 fn last_answer(gauge: &IntegrationGauge) -> String {
-    gauge.last_error.as_ref().map_or_else(
-        || "no answer is on record".to_owned(),
-        |error| foreign(error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.')),
-    )
+    // Answers may carry a whole document; the sentence needs its beginning.
+    const MOST: usize = 110;
+    let Some(error) = &gauge.last_error else { return "no answer is on record".to_owned() };
+    let line = error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let shown: String = line.chars().take(MOST).collect();
+    foreign(&if shown.len() < line.len() { format!("{shown}…") } else { shown })
 }
 
 fn remains(gauge: &IntegrationGauge) -> String {
@@ -255,6 +258,15 @@ mod tests {
             "Nothing got through in the last minute: 503 Service Unavailable. **1,204 jobs are** waiting."
         );
         assert!(health.needs_attention());
+    }
+
+    #[test]
+    fn a_long_answer_is_cut_and_one_dead_letter_is_one() {
+        let mut gauge = IntegrationGauge { dead_letters: 1, ..calm() };
+        gauge.last_error = Some(LastError { at: noon(), message: "x".repeat(500), response_status: None });
+        let sentence = Health::of(&gauge, noon()).sentence;
+        assert!(sentence.starts_with("**1 dead letter** will not be tried again by itself."), "{sentence}");
+        assert!(sentence.ends_with("x…."), "{sentence}");
     }
 
     #[test]

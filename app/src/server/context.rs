@@ -46,6 +46,12 @@ impl ConsoleContext {
             provide_context(ResponseStatus(Arc::new(move |code| {
                 if let Ok(code) = StatusCode::from_u16(code) {
                     status.set_status(code);
+                    if code == StatusCode::SERVICE_UNAVAILABLE {
+                        let soon = HeaderValue::from_static("5");
+                        status.insert_header(header::RETRY_AFTER, soon.clone());
+                        // No standard, but every browser does it: the page recovers without a script.
+                        status.insert_header(header::REFRESH, soon);
+                    }
                 }
             })));
             secure(&response);

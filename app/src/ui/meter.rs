@@ -15,7 +15,7 @@ pub fn Meter(
 ) -> impl IntoView {
     view! {
         <svg
-            class=move || format!("inline-block align-middle w-[84px] h-1.5 mr-2 rounded-[3px] bg-sunken {}", tone.get().class())
+            class=move || format!("inline-block align-middle w-[64px] h-1.5 mr-2 rounded-[3px] bg-sunken {}", tone.get().class())
             aria-hidden="true"
         >
             <rect class="fill-tone-solid" height="100%" width=move || percent(share.get()) />
