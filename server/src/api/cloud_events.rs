@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use model::{
     id::AppId,
     problem::Faults,
-    record::{Attributes, Event, EventType},
+    record::{Event, EventType},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -72,7 +72,7 @@ pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Eve
         event_type: event.event_type,
         record_type: record_type.to_owned(),
         record_id: record_id.to_owned(),
-        attributes: event.data.unwrap_or_else(Attributes::new),
+        attributes: event.data.unwrap_or_default(),
         occurred_at: event.time,
         correlation_id: event.correlationid,
         // Kept for people; the standard allows longer ones than we keep.

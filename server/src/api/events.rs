@@ -1,7 +1,7 @@
 //! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON. All or none of a request is stored.
 
 use super::{
-    extract::{Can, Many, Produce, media_type, parse_document, read_body, typed},
+    extract::{Can, Many, OneOrMany, Produce, media_type, parse_document, read_body, typed},
     problem::Problem,
 };
 use crate::{api::cloud_events, state::AppState};
@@ -26,7 +26,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// app (a key that is bound to one needs none), `correlationid` ties together what belongs together.
 #[utoipa::path(post, path = "/events", tag = "Events",
     request_body(content(
-        (Event = "application/json"),
+        (OneOrMany<Event> = "application/json"),
         (cloud_events::CloudEvent = "application/cloudevents+json"),
         (Vec<cloud_events::CloudEvent> = "application/cloudevents-batch+json"),
     )),

@@ -2,7 +2,7 @@
 
 use super::{
     audited, bulk,
-    extract::{Can, Id, Json, ListQuery, Many, PageParams, Produce, Read, SteerJobs},
+    extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, Read, SteerJobs},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -50,7 +50,7 @@ async fn list_jobs(
 
 /// Makes one job, or an array of up to 1,000; all or none. A job whose deduplication id waits already is folded into that one.
 #[utoipa::path(post, path = "/jobs", tag = "Jobs",
-    request_body(content = NewJob, description = "One job, or an array of them."),
+    request_body = OneOrMany<NewJob>,
     responses((status = 201, body = Enqueued)))]
 async fn create_jobs(
     actor: Can<Produce>,

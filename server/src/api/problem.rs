@@ -40,9 +40,12 @@ pub struct Document {
     errors: Vec<FieldError>,
 }
 
-/// A refusal.
+/// A refusal. Boxed: it is the error of functions whose success is small.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Problem(Box<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
     status: StatusCode,
     kind: &'static str,
     title: &'static str,
@@ -53,7 +56,17 @@ pub struct Problem {
 
 impl Problem {
     fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, kind, title, detail: detail.into(), errors: Vec::new(), header: None }
+        Self(Box::new(Parts { status, kind, title, detail: detail.into(), errors: Vec::new(), header: None }))
+    }
+
+    fn with_errors(mut self, errors: Vec<FieldError>) -> Self {
+        self.0.errors = errors;
+        self
+    }
+
+    fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
     }
 
     /// 400: no JSON at all.
@@ -63,10 +76,8 @@ impl Problem {
 
     /// 401: no credential, or one that is none (any more).
     pub fn unauthorized(detail: impl Into<String>) -> Self {
-        Self {
-            header: Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"headgate\""))),
-            ..Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who asks is not known", detail)
-        }
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who asks is not known", detail)
+            .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"headgate\""))
     }
 
     /// 403: known, but not allowed.
@@ -101,10 +112,8 @@ impl Problem {
 
     /// 413, with the place of what is too large if it is a part.
     pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
-        Self {
-            errors,
-            ..Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
-        }
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
+            .with_errors(errors)
     }
 
     /// 415.
@@ -127,10 +136,8 @@ impl Problem {
         };
         let more = if faults.0.len() > places.len() { " …" } else { "" };
         let detail = format!("{count}, at {}{more}.", places.join(", "));
-        Self {
-            errors: faults.0,
-            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "The input has faults", detail)
-        }
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "The input has faults", detail)
+            .with_errors(faults.0)
     }
 
     /// 422 with one fault.
@@ -181,21 +188,20 @@ impl Problem {
         Self::new(StatusCode::GONE, "lease-lost", "The lease was lost", detail)
     }
 
-    fn retry_after(mut self, wait: Duration) -> Self {
+    fn retry_after(self, wait: Duration) -> Self {
         // Rounded up: too early by a fraction is too early.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        self.header = Some((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))));
-        self
+        self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// A sentence for people.
     pub fn detail(&self) -> &str {
-        &self.detail
+        &self.0.detail
     }
 }
 
@@ -206,16 +212,12 @@ fn place(pointer: &str) -> &str {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let document = Document {
-            kind: format!("urn:headgate:problem:{}", self.kind),
-            title: self.title,
-            status: self.status.as_u16(),
-            detail: self.detail,
-            errors: self.errors,
-        };
-        let mut response = (self.status, axum::Json(document)).into_response();
+        let Parts { status, kind, title, detail, errors, header } = *self.0;
+        let kind = format!("urn:headgate:problem:{kind}");
+        let document = Document { kind, title, status: status.as_u16(), detail, errors };
+        let mut response = (status, axum::Json(document)).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
-        if let Some((name, value)) = self.header {
+        if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
         response
@@ -258,13 +260,10 @@ impl From<DeliveryError> for Problem {
     fn from(error: DeliveryError) -> Self {
         match error {
             DeliveryError::NotFound { pointer: None, .. } => Self::not_found(),
-            DeliveryError::NotFound { pointer: Some(pointer), .. } => Self {
-                errors: vec![FieldError {
-                    pointer,
-                    detail: "names nothing, or something not yours to see".into(),
-                }],
-                ..Self::not_found()
-            },
+            DeliveryError::NotFound { pointer: Some(pointer), .. } => {
+                let detail = "names nothing, or something not yours to see".into();
+                Self::not_found().with_errors(vec![FieldError { pointer, detail }])
+            }
             DeliveryError::Invalid(faults) => Self::invalid(faults),
             DeliveryError::TooLarge(faults) => {
                 let detail = faults.to_string();

@@ -13,7 +13,7 @@ use access::AccessError;
 use axum::{
     Extension, Form, Router,
     extract::{Path, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -53,6 +53,7 @@ async fn sign_in(
             let (why, wait) = match &error {
                 AccessError::BadCredentials => ("credentials", 0),
                 AccessError::TooMany { retry_after } => ("too-many", retry_after.as_secs().max(1)),
+                _ if wants_page(&headers) => ("unavailable", 5),
                 _ => return Problem::from(error).into_response(),
             };
             let query = form_urlencoded::Serializer::new(String::new())
@@ -74,8 +75,13 @@ async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response
     see_other("sign-in", Some(&session::no_cookie(&headers).to_string()))
 }
 
-async fn open_link(state: State<AppState>, token: Path<String>, headers: HeaderMap) -> Response {
-    if is_preview(&headers) {
+async fn open_link(
+    state: State<AppState>,
+    token: Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    if method == Method::HEAD || is_preview(&headers) {
         return button();
     }
     redeem_link(state, token, headers).await
@@ -100,6 +106,13 @@ async fn is_signed_in(state: &AppState, headers: &HeaderMap) -> bool {
         Some(token) => matches!(state.access.actor_of_session(&token).await, Ok(Some(_))),
         None => false,
     }
+}
+
+/// Whether a person looks at the answer.
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::ACCEPT)
+        .is_some_and(|accept| String::from_utf8_lossy(accept.as_bytes()).contains("text/html"))
 }
 
 /// Whether a program fetches the link to show what is behind it, or a browser before anyone asked.
@@ -155,6 +168,8 @@ fn see_other(location: &str, cookie: Option<&str>) -> Response {
         headers.insert(header::SET_COOKIE, cookie);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // The address of the link is a credential until it is used.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }
 

@@ -7,6 +7,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use std::net::IpAddr;
 
 const NOTHING: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -14,6 +15,7 @@ const NOTHING: HeaderValue = HeaderValue::from_static(
 
 pub(crate) async fn safe_headers(request: Request, next: Next) -> Response {
     let is_https = is_https(request.headers());
+    let is_trusted = is_https || is_loopback(request.headers());
     let mut response = next.run(request).await;
     let is_page = response
         .headers()
@@ -22,7 +24,7 @@ pub(crate) async fn safe_headers(request: Request, next: Next) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        (header::REFERRER_POLICY, referrer_policy(is_page, is_trusted)),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -39,8 +41,50 @@ pub(crate) async fn safe_headers(request: Request, next: Next) -> Response {
     response
 }
 
+/// Nothing tells where somebody came from. But a page with `no-referrer` posts its forms with `Origin: null`, and browsers say
+/// `Sec-Fetch-Site` over https and to loopback alone: over plain http in a network nothing would be left to know our own forms by. There
+/// pages tell us, and nobody else.
+fn referrer_policy(is_page: bool, is_trusted: bool) -> &'static str {
+    if is_page && !is_trusted { "same-origin" } else { "no-referrer" }
+}
+
+/// Whether browsers trust the connection although it is plain http.
+fn is_loopback(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name =
+        host.rsplit_once(':').map_or(host, |(name, port)| if port.contains(']') { host } else { name });
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// Whether the client speaks https with the proxy in front of us. Believed from anyone: it decides only about the sender's own cookie
 /// and headers.
 pub(crate) fn is_https(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_trusted_without_https() {
+        for (host, is_trusted) in [
+            ("localhost:3000", true),
+            ("gate.localhost", true),
+            ("127.0.0.1:3000", true),
+            ("[::1]:3000", true),
+            ("[::1]", true),
+            ("192.168.0.7:3000", false),
+            ("gate.example.test", false),
+            ("localhost.example.test:80", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+            assert_eq!(is_loopback(&headers), is_trusted, "{host}");
+        }
+        assert_eq!(referrer_policy(true, false), "same-origin");
+        assert_eq!(referrer_policy(true, true), "no-referrer");
+    }
 }

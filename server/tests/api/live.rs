@@ -17,7 +17,7 @@ async fn first(client: &Client, query: &str) -> Value {
     while !text.contains("\n\n") || !text.contains("data:") {
         let chunk =
             tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("a snapshot in time");
-        text.push_str(&String::from_utf8(chunk.unwrap().unwrap().to_vec()).unwrap());
+        text.push_str(std::str::from_utf8(&chunk.unwrap().unwrap()).unwrap());
     }
     assert!(text.contains("event: snapshot") && text.contains("id: "), "{text}");
     let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();

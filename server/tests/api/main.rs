@@ -1,5 +1,6 @@
 //! The REST API over real HTTP: the whole router on a port, a database per test. Files mirror the URLs; what is true of every URL has
 //! files of its own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
 mod support;
 

@@ -135,7 +135,10 @@ async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn below_a_prefix_the_api_answers_alike(pool: PgPool) {
-    let server = Server::below(pool, "").await;
-    let answer = Answer::of(server.operator().request(Method::GET, "/api/v1/apps")).await;
-    answer.ok(200);
+    let server = Server::below(pool, "/gate").await;
+    let get = async |path: &str| Answer::of(server.operator().request(Method::GET, path)).await;
+    get("/gate/api/v1/apps").await.ok(200);
+    assert_eq!(get("/gate/api/docs").await.status, 200);
+    get("/gate/api/v1/nonsense").await.problem(404);
+    get("/api/v1/apps").await.problem(404);
 }

@@ -93,8 +93,7 @@ async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
     let preview = open(&server.anonymous().with("user-agent", "Slackbot-LinkExpanding 1.0"), &path).await;
     assert_eq!((preview.status, preview.header("set-cookie")), (200, ""));
     assert!(preview.text.contains("<form method=\"post\">"));
-    let head =
-        Answer::of(server.anonymous().request(Method::HEAD, &path).header("purpose", "prefetch")).await;
+    let head = Answer::of(server.anonymous().request(Method::HEAD, &path)).await;
     assert_eq!(head.header("set-cookie"), "");
     let opened = open(&server.anonymous(), &path).await;
     assert_eq!((opened.status, opened.header("location")), (303, "../.."));

@@ -1,4 +1,5 @@
 //! Credentials against real Postgres, a database per test.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
 mod api_keys;
 mod idempotency;

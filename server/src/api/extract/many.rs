@@ -6,11 +6,22 @@ use axum::extract::{FromRequest, Request};
 use model::problem::Faults;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// The most items.
 const MAX_ITEMS: usize = 1_000;
 /// The most faults that are listed: who sends a thousand broken items needs to see one kind, not all.
 const MAX_FAULTS: usize = 100;
+
+/// As the OpenAPI document shows such a body.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub enum OneOrMany<T: ToSchema> {
+    /// One.
+    One(T),
+    /// 1 to 1,000.
+    Many(Vec<T>),
+}
 
 /// One item or several, in the order they were sent.
 #[derive(Debug)]

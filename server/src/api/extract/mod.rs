@@ -10,6 +10,6 @@ pub use actor::{
     Can, Configure, ManageAccess, Needs, Produce, Purge, Read, ReadDeployment, Resync, SteerJobs,
 };
 pub use json::{Json, OptionalJson, count_bytes, media_type, parse_document, read_body, typed};
-pub use many::Many;
+pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
 pub use query::{ListQuery, NoFilter, PageParams, Query};
