@@ -94,7 +94,13 @@ impl<C: Concerns> Args for Flags<C> {
             let default = key.default.map_or_else(String::new, |default| format!(" [default: {default}]"));
             let help = format!("{} ({}){default} [env: {}]", key.meaning, key.accepted, key.name);
             let value_name = key.toml_name().to_ascii_uppercase();
-            command.arg(Arg::new(key.name).long(key.flag()).value_name(value_name).help(help).allow_hyphen_values(true))
+            command.arg(
+                Arg::new(key.name)
+                    .long(key.flag())
+                    .value_name(value_name)
+                    .help(help)
+                    .allow_hyphen_values(true),
+            )
         })
     }
 
@@ -106,7 +112,8 @@ impl<C: Concerns> Args for Flags<C> {
 impl<C: Concerns> FromArgMatches for Flags<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let keys = C::CONCERNS.iter().flat_map(|concern| concern.keys());
-        let given = keys.filter_map(|key| Some((key.name, matches.get_one::<String>(key.name)?.clone()))).collect();
+        let given =
+            keys.filter_map(|key| Some((key.name, matches.get_one::<String>(key.name)?.clone()))).collect();
         Ok(Self { given, concerns: PhantomData })
     }
 

@@ -7,11 +7,7 @@ use crate::{
     middleware::session::{self, SessionUnknown},
     state::{AppState, leptos_options},
 };
-use app::{
-    server::context::ConsoleContext,
-    shell::shell,
-    state::base_path::BasePath,
-};
+use app::{server::context::ConsoleContext, shell::shell, state::base_path::BasePath};
 use axum::{
     Router,
     body::Body,
@@ -34,14 +30,14 @@ const SIGN_IN_LINK: &str = "/sign-in/link/{token}";
 /// Every page of the console, with the mount prefix in its path.
 pub fn pages(state: &AppState) -> Router {
     let base = BasePath::new(&state.settings.base_path);
-    let mut left_out: Vec<String> = server_fn::axum::server_fn_paths().map(|(path, _)| path.to_owned()).collect();
+    let mut left_out: Vec<String> =
+        server_fn::axum::server_fn_paths().map(|(path, _)| path.to_owned()).collect();
     left_out.push(base.join(SIGN_IN_LINK));
     let context = context(state);
-    let for_the_list = base.clone();
     let (routes, _) = generate_route_list_with_exclusions_and_ssg_and_context(
         || shell(leptos_options()),
         Some(left_out),
-        move || provide_context(for_the_list.clone()),
+        move || provide_context(base.clone()),
     );
     let options = state.leptos.clone();
     Router::new()
@@ -69,9 +65,12 @@ pub fn calls(state: &AppState) -> Router {
 pub fn not_found(state: &AppState) -> Router {
     let context = context(state);
     let options = state.leptos.clone();
-    let page = leptos_axum::render_app_async_with_context(move || context.provide(), move || shell(options.clone()));
+    let page =
+        leptos_axum::render_app_async_with_context(move || context.provide(), move || shell(options.clone()));
     Router::new().fallback(async move |request: Request| {
-        let is_page = request.method() == Method::GET && accepts_html(&request) && !request.uri().path().contains("/api/");
+        let is_page = request.method() == Method::GET
+            && accepts_html(&request)
+            && !request.uri().path().contains("/api/");
         if !is_page {
             return crate::api::problem::Problem::not_found().into_response();
         }
@@ -122,11 +121,15 @@ fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
     let next = if wanted == "/" || wanted.is_empty() {
         String::new()
     } else {
-        format!("?{}", url::form_urlencoded::Serializer::new(String::new()).append_pair("next", &wanted).finish())
+        format!(
+            "?{}",
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("next", &wanted).finish()
+        )
     };
     let location = HeaderValue::try_from(format!("{base}/sign-in{next}"));
     let location = location.unwrap_or_else(|_| HeaderValue::from_static("/sign-in"));
-    let headers = [(header::LOCATION, location), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    let headers =
+        [(header::LOCATION, location), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
@@ -138,7 +141,8 @@ fn forbidden(base: &str) -> Response {
          <link rel=\"stylesheet\" href=\"{base}/pkg/headgate.css\"></head><body><main><h1>Forbidden</h1>\
          <p>Your role does not open this page.</p><p><a href=\"{base}/\">To the overview</a></p></main></body></html>\n"
     );
-    let policy = "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let policy =
+        "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'";
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, policy),
@@ -174,6 +178,9 @@ mod tests {
     fn the_sign_in_remembers_where_somebody_wanted_to_go() {
         let location = |base, page, query| to_sign_in(base, page, query).headers()[header::LOCATION].clone();
         assert_eq!(location("", "/", None), "/sign-in");
-        assert_eq!(location("/gate", "/jobs", Some("status=failed")), "/gate/sign-in?next=%2Fjobs%3Fstatus%3Dfailed");
+        assert_eq!(
+            location("/gate", "/jobs", Some("status=failed")),
+            "/gate/sign-in?next=%2Fjobs%3Fstatus%3Dfailed"
+        );
     }
 }

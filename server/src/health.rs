@@ -1,6 +1,8 @@
 //! `/healthz`: the process is up. `/readyz`: it can do its work, with each check named.
 
-use axum::{Json, Router, extract::FromRef, extract::State, http::StatusCode, response::IntoResponse, routing::get};
+use axum::{
+    Json, Router, extract::FromRef, extract::State, http::StatusCode, response::IntoResponse, routing::get,
+};
 use queue::maintenance::MaintenanceHealth;
 use serde::Serialize;
 use sqlx::PgPool;
@@ -50,11 +52,18 @@ async fn readiness(State(health): State<Health>) -> impl IntoResponse {
     };
     checks.insert("database", database.to_owned());
     checks.insert("migrations", migrations.to_owned());
-    let failing: Vec<&str> =
-        health.maintenance.services().iter().filter(|service| !service.is_healthy()).map(|service| service.name).collect();
-    let maintenance = if failing.is_empty() { OK.to_owned() } else { format!("failing: {}", failing.join(", ")) };
+    let failing: Vec<&str> = health
+        .maintenance
+        .services()
+        .iter()
+        .filter(|service| !service.is_healthy())
+        .map(|service| service.name)
+        .collect();
+    let maintenance =
+        if failing.is_empty() { OK.to_owned() } else { format!("failing: {}", failing.join(", ")) };
     checks.insert("maintenance", maintenance);
     let is_ready = checks.values().all(|check| check == OK);
-    let (code, status) = if is_ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not_ready") };
+    let (code, status) =
+        if is_ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not_ready") };
     (code, [("cache-control", "no-store")], Json(Readiness { status, checks }))
 }

@@ -51,7 +51,12 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
     services(&mut text, &metrics.maintenance);
     let open = metrics.pool.size();
     let idle = u32::try_from(metrics.pool.num_idle()).unwrap_or(open);
-    text.gauge("headgate_database_connections", "Connections of the engine's pool.", &[("state", "idle")], idle);
+    text.gauge(
+        "headgate_database_connections",
+        "Connections of the engine's pool.",
+        &[("state", "idle")],
+        idle,
+    );
     text.gauge("headgate_database_connections", "", &[("state", "used")], open.saturating_sub(idle));
     process(&mut text);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text.text)
@@ -68,8 +73,18 @@ fn deployment(text: &mut Text, snapshot: &Snapshot) {
     ] {
         text.gauge("headgate_jobs", jobs, &[("status", status)], n);
     }
-    text.gauge("headgate_delivered_per_minute", "Jobs completed in the last 60 s.", &[], totals.delivered_per_minute);
-    text.gauge("headgate_failed_per_minute", "Failed attempts in the last 60 s.", &[], totals.failed_per_minute);
+    text.gauge(
+        "headgate_delivered_per_minute",
+        "Jobs completed in the last 60 s.",
+        &[],
+        totals.delivered_per_minute,
+    );
+    text.gauge(
+        "headgate_failed_per_minute",
+        "Failed attempts in the last 60 s.",
+        &[],
+        totals.failed_per_minute,
+    );
     let oldest = totals.oldest_pending_age_seconds.unwrap_or(0);
     text.gauge("headgate_oldest_pending_age_seconds", "Age of the oldest claimable job.", &[], oldest);
     text.gauge("headgate_workers", "Processes that claim jobs.", &[], snapshot.workers);
@@ -77,22 +92,35 @@ fn deployment(text: &mut Text, snapshot: &Snapshot) {
     // Attempts are bounded by the contract: 100 at most.
     for (index, n) in snapshot.retry_pyramid.iter().enumerate().take(100) {
         let attempt = (index + 1).to_string();
-        text.gauge("headgate_retry_pyramid", "Jobs to be retried by attempts made.", &[("attempts", &attempt)], n);
+        text.gauge(
+            "headgate_retry_pyramid",
+            "Jobs to be retried by attempts made.",
+            &[("attempts", &attempt)],
+            n,
+        );
     }
 }
 
 fn integrations(text: &mut Text, snapshot: &Snapshot) {
     let mut gauges: Vec<&IntegrationGauge> = snapshot.integrations.iter().collect();
-    gauges.sort_by_key(|gauge| (std::cmp::Reverse(gauge.backlog + gauge.to_be_retried + gauge.dead_letters), gauge.integration_id));
+    gauges.sort_by_key(|gauge| {
+        (std::cmp::Reverse(gauge.backlog + gauge.to_be_retried + gauge.dead_letters), gauge.integration_id)
+    });
     gauges.truncate(MOST_INTEGRATIONS);
     type Read = fn(&IntegrationGauge) -> i64;
     let series: [(&str, &str, Read); 7] = [
         ("headgate_integration_backlog", "Pending jobs.", |gauge| gauge.backlog),
         ("headgate_integration_processing", "Jobs being processed.", |gauge| gauge.processing),
-        ("headgate_integration_to_be_retried", "Jobs that wait for another attempt.", |gauge| gauge.to_be_retried),
+        ("headgate_integration_to_be_retried", "Jobs that wait for another attempt.", |gauge| {
+            gauge.to_be_retried
+        }),
         ("headgate_integration_dead_letters", "Jobs given up.", |gauge| gauge.dead_letters),
-        ("headgate_integration_delivered_per_minute", "Completed in the last 60 s.", |gauge| gauge.delivered_per_minute),
-        ("headgate_integration_failed_per_minute", "Failed attempts in the last 60 s.", |gauge| gauge.failed_per_minute),
+        ("headgate_integration_delivered_per_minute", "Completed in the last 60 s.", |gauge| {
+            gauge.delivered_per_minute
+        }),
+        ("headgate_integration_failed_per_minute", "Failed attempts in the last 60 s.", |gauge| {
+            gauge.failed_per_minute
+        }),
         ("headgate_integration_oldest_pending_age_seconds", "Age of the oldest claimable job.", |gauge| {
             gauge.oldest_pending_age_seconds.unwrap_or(0)
         }),
@@ -122,13 +150,20 @@ fn services(text: &mut Text, maintenance: &MaintenanceHealth) {
 /// Linux tells; elsewhere these are left out.
 fn process(text: &mut Text) {
     let read = |path| std::fs::read_to_string(path).ok();
-    if let Some(pages) = read("/proc/self/statm").and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok()) {
+    if let Some(pages) = read("/proc/self/statm").and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok())
+    {
         text.gauge("process_resident_memory_bytes", "Memory in use.", &[], pages * 4_096);
     }
     // Fields 14 and 15, counted behind the name, which may hold anything: clock ticks of a hundredth of a second.
     let ticks = read("/proc/self/stat").and_then(|text| {
-        let fields: Vec<u64> =
-            text.rsplit_once(") ")?.1.split(' ').skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+        let fields: Vec<u64> = text
+            .rsplit_once(") ")?
+            .1
+            .split(' ')
+            .skip(11)
+            .take(2)
+            .filter_map(|field| field.parse().ok())
+            .collect();
         Some(fields.iter().sum::<u64>())
     });
     if let Some(ticks) = ticks {
@@ -164,7 +199,8 @@ impl Text {
         }
         text.push_str(name);
         if !labels.is_empty() {
-            let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+            let labels: Vec<String> =
+                labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
             let _ = write!(text, "{{{}}}", labels.join(","));
         }
         let _ = writeln!(text, " {value}");
@@ -196,7 +232,9 @@ mod tests {
         let mut text = Text::default();
         process(&mut text);
         if std::path::Path::new("/proc/self/stat").exists() {
-            assert!(text.text.contains("process_cpu_seconds_total ") && text.text.contains("process_open_fds "));
+            assert!(
+                text.text.contains("process_cpu_seconds_total ") && text.text.contains("process_open_fds ")
+            );
         }
     }
 }

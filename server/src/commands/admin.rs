@@ -78,7 +78,9 @@ pub fn run(action: Action, config: Option<&PathBuf>) -> anyhow::Result<ExitCode>
         Action::CreateApiKey { name, role, app, expires_in, settings } => {
             (settings, Work::CreateApiKey { name, role, app, expires_in })
         }
-        Action::ResetPassword { email, settings } => (settings, Work::ResetPassword { email, password: password()? }),
+        Action::ResetPassword { email, settings } => {
+            (settings, Work::ResetPassword { email, password: password()? })
+        }
     };
     let sources = settings.sources(config)?;
     telemetry::start(&TelemetrySettings::read(&sources)?);
@@ -135,7 +137,8 @@ async fn app_id(pool: &sqlx::PgPool, name: &str) -> anyhow::Result<AppId> {
     }
     let guard = delivery::TargetGuard::new(Vec::new(), false);
     let (key, waker) = (delivery::MasterKey::generate(), queue::Waker::new(pool.clone()));
-    let delivery = delivery::Delivery::new(pool.clone(), key, guard, delivery::DeliveryConfig::default(), waker)?;
+    let delivery =
+        delivery::Delivery::new(pool.clone(), key, guard, delivery::DeliveryConfig::default(), waker)?;
     Ok(super::app_name::app(&delivery, name).await?.id)
 }
 

@@ -37,5 +37,7 @@ pub(crate) async fn find_app(delivery: &Delivery, name: &str) -> Result<Option<A
 /// The same, and an error that says what to do when there is none.
 pub(crate) async fn app(delivery: &Delivery, name: &str) -> anyhow::Result<App> {
     let found = find_app(delivery, name).await?;
-    found.ok_or_else(|| anyhow!("--app {name}: there is no app with this slug or id; make it first (POST /api/v1/apps)"))
+    found.ok_or_else(|| {
+        anyhow!("--app {name}: there is no app with this slug or id; make it first (POST /api/v1/apps)")
+    })
 }

@@ -126,7 +126,13 @@ async fn import(
 /// An import opens no secret and sends nothing, so it needs no key: any will do.
 fn without_secrets(pool: &sqlx::PgPool) -> Result<Delivery, DeliveryError> {
     let guard = TargetGuard::new(Vec::new(), false);
-    Delivery::new(pool.clone(), MasterKey::generate(), guard, DeliveryConfig::default(), Waker::new(pool.clone()))
+    Delivery::new(
+        pool.clone(),
+        MasterKey::generate(),
+        guard,
+        DeliveryConfig::default(),
+        Waker::new(pool.clone()),
+    )
 }
 
 /// What the reading thread hands over: rows in the order of the file, all of them counted.
@@ -198,7 +204,8 @@ fn read(source: RecordSource, skip: u64, sender: &mpsc::Sender<io::Result<Batch>
     for row in source.skip(usize::try_from(skip).unwrap_or(usize::MAX)) {
         match row {
             Err(error) => {
-                let _ = sender.blocking_send(Ok(Batch { rows })).and_then(|()| sender.blocking_send(Err(error)));
+                let _ =
+                    sender.blocking_send(Ok(Batch { rows })).and_then(|()| sender.blocking_send(Err(error)));
                 return;
             }
             Ok(row) => {
@@ -246,7 +253,15 @@ impl Progress {
     fn new(skip: u64) -> Self {
         let now = Instant::now();
         let is_terminal = io::stderr().is_terminal();
-        Self { skip, taken_in_order: skip, rejected: 0, sum: Accepted::default(), started: now, said: now, is_terminal }
+        Self {
+            skip,
+            taken_in_order: skip,
+            rejected: 0,
+            sum: Accepted::default(),
+            started: now,
+            said: now,
+            is_terminal,
+        }
     }
 
     fn reject(&mut self, reject: &Reject) {

@@ -81,7 +81,9 @@ async fn with_database(
     let live = LiveHub::start(pools.engine.clone(), stop.clone());
     let demo = match sample {
         Sample::None => None,
-        Sample::Demo => Some(Demo::start(&delivery, &stop).await.context("the demo's data could not be made")?),
+        Sample::Demo => {
+            Some(Demo::start(&delivery, &stop).await.context("the demo's data could not be made")?)
+        }
     };
 
     let state = AppState {
@@ -129,9 +131,15 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Answers requests until told to end; then those that have begun are finished.
-fn open_door(listener: TcpListener, state: AppState, close: CancellationToken) -> JoinHandle<std::io::Result<()>> {
+fn open_door(
+    listener: TcpListener,
+    state: AppState,
+    close: CancellationToken,
+) -> JoinHandle<std::io::Result<()>> {
     let service = router::build(state).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { axum::serve(listener, service).with_graceful_shutdown(close.cancelled_owned()).await })
+    tokio::spawn(async move {
+        axum::serve(listener, service).with_graceful_shutdown(close.cancelled_owned()).await
+    })
 }
 
 /// The first operator of the settings, or a link for whoever reads the start's last lines.

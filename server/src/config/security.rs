@@ -1,7 +1,7 @@
 //! Keys, the first operator, and where deliveries may go.
 
 use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
-use base64::Engine as _;
+use delivery::MasterKey;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
@@ -56,7 +56,7 @@ impl DeliverySettings {
     /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
-            master_key: sources.secret(&MASTER_KEY, is_master_key)?,
+            master_key: sources.secret(&MASTER_KEY, |text| MasterKey::from_base64(text).is_ok())?,
             allowed_targets: sources.optional(&ALLOWED_TARGETS, networks)?.unwrap_or_default(),
             allow_http: sources.required(&ALLOW_HTTP, truth)?,
         })
@@ -89,10 +89,6 @@ impl OperatorSettings {
         };
         Ok(Self { admin_api_key: sources.secret(&ADMIN_API_KEY, is_visible)?, first_operator })
     }
-}
-
-fn is_master_key(text: &str) -> bool {
-    base64::engine::general_purpose::STANDARD.decode(text).is_ok_and(|bytes| bytes.len() == 32)
 }
 
 fn is_email(text: &str) -> bool {

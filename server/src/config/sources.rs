@@ -55,7 +55,7 @@ impl Sources {
         let given =
             |text: Option<&String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let from_environment = |name: &'static str| {
-            given(self.environment.get(name)).is_some().then(|| Origin::Environment(name))
+            given(self.environment.get(name)).is_some().then_some(Origin::Environment(name))
         };
         let origin = if given(self.flags.get(key.name)).is_some() {
             Origin::Flag

@@ -45,7 +45,8 @@ impl Demo {
             tasks.spawn(stream::changes(delivery.clone(), seeded.app_id, tenant.range, stop.clone()));
             all.push(seeded);
         }
-        let integrations: Vec<_> = all.iter().flat_map(|seeded: &SeededTenant| seeded.integrations.clone()).collect();
+        let integrations: Vec<_> =
+            all.iter().flat_map(|seeded: &SeededTenant| seeded.integrations.clone()).collect();
         tasks.spawn(stream::reopen_gone(delivery.clone(), systems, integrations.clone(), stop.clone()));
         tasks.spawn(stream::resyncs(delivery.clone(), integrations, stop.clone()));
         Ok(Self { tasks })

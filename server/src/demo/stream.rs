@@ -32,9 +32,11 @@ pub(super) async fn changes(delivery: Delivery, app_id: AppId, range: Range, sto
         if ends_within(&stop, pause).await {
             return;
         }
-        let size = if rng.random_bool(LARGE_BURST) { rng.random_range(30..70) } else { rng.random_range(1..6) };
+        let size =
+            if rng.random_bool(LARGE_BURST) { rng.random_range(30..70) } else { rng.random_range(1..6) };
         let correlation_id = format!("change-{}", uuid::Uuid::now_v7());
-        let events: Vec<Event> = (0..size).map(|_| event(app_id, &range, &correlation_id, &mut rng)).collect();
+        let events: Vec<Event> =
+            (0..size).map(|_| event(app_id, &range, &correlation_id, &mut rng)).collect();
         if let Err(error) = delivery.accept_events(Scope::App(app_id), events).await {
             say("no change", &error);
         }

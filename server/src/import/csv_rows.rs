@@ -15,8 +15,11 @@ impl<R: Read> CsvRows<R> {
     pub(super) fn new(reader: R) -> Self {
         // Told to end rows at the newline alone, it counts lines rightly in files from Windows too.
         let newline = csv::Terminator::Any(b'\n');
-        let reader =
-            csv::ReaderBuilder::new().flexible(true).has_headers(false).terminator(newline).from_reader(reader);
+        let reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .has_headers(false)
+            .terminator(newline)
+            .from_reader(reader);
         Self { reader, names: None, record: csv::ByteRecord::new() }
     }
 
@@ -41,7 +44,10 @@ impl<R: Read> CsvRows<R> {
     fn fields(&self) -> impl Iterator<Item = &[u8]> {
         let last = self.record.len().saturating_sub(1);
         let without_return = |field| <[u8]>::strip_suffix(field, b"\r").unwrap_or(field);
-        self.record.iter().enumerate().map(move |(index, field)| if index == last { without_return(field) } else { field })
+        self.record
+            .iter()
+            .enumerate()
+            .map(move |(index, field)| if index == last { without_return(field) } else { field })
     }
 
     fn parse(&self, line: u64, names: &[String]) -> Result<Parsed, Reject> {

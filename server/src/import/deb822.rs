@@ -35,10 +35,10 @@ impl<R: BufRead> Iterator for Deb822<R> {
                 }
                 Ok(Some((line, Line::Text(text)))) => stanza.add(line, &text),
                 Ok(Some((line, Line::Garbled))) => {
-                    stanza.spoil(line, format!("line {line} is not valid UTF-8"))
+                    stanza.spoil(line, format!("line {line} is not valid UTF-8"));
                 }
                 Ok(Some((line, Line::TooLong))) => {
-                    stanza.spoil(line, format!("line {line} is longer than 4 MB"))
+                    stanza.spoil(line, format!("line {line} is longer than 4 MB"));
                 }
                 Ok(None) if stanza.first_line.is_some() => break,
                 Ok(None) => return None,

@@ -138,7 +138,9 @@ async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
                 }
                 sleep(Duration::from_millis(500)).await;
             }
-            Err(error) => return Err(anyhow::Error::new(error).context("the database of HEADGATE_DATABASE_URL")),
+            Err(error) => {
+                return Err(anyhow::Error::new(error).context("the database of HEADGATE_DATABASE_URL"));
+            }
         }
     }
 }

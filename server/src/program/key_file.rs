@@ -19,7 +19,7 @@ const FILE: &str = "master.key";
 /// No key for an external database; a file that cannot be read, written or understood.
 pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> anyhow::Result<MasterKey> {
     if let Some(key) = given {
-        return Ok(MasterKey::from_base64(key.expose()).context("HEADGATE_MASTER_KEY")?);
+        return MasterKey::from_base64(key.expose()).context("HEADGATE_MASTER_KEY");
     }
     let Some(data_dir) = data_dir else {
         let words = "HEADGATE_MASTER_KEY is not set: with a database of your own it must be, the same for every process \
@@ -28,7 +28,7 @@ pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> any
     };
     let path = data_dir.join(FILE);
     match fs::read_to_string(&path) {
-        Ok(text) => Ok(MasterKey::from_base64(&text).with_context(|| path.display().to_string())?),
+        Ok(text) => MasterKey::from_base64(&text).with_context(|| path.display().to_string()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             make(&path).with_context(|| format!("{} cannot be written", path.display()))
         }
@@ -44,7 +44,10 @@ fn make(path: &Path) -> anyhow::Result<MasterKey> {
     writeln!(file, "{}", key.to_base64().expose())?;
     file.sync_all()?;
     fs::rename(&scratch, path)?;
-    tracing::info!("made the key that seals secrets at rest: {} (keep a copy with your backups)", path.display());
+    tracing::info!(
+        "made the key that seals secrets at rest: {} (keep a copy with your backups)",
+        path.display()
+    );
     Ok(key)
 }
 

@@ -26,7 +26,11 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
     let app = api.app("debian").await;
     let receivers = [
         (Receiver::start(Manner::Obliging).await, "plain", json!({})),
-        (Receiver::start(Manner::Obliging).await, "limited", json!({"rate_limit": {"requests": 400, "per_seconds": 1}})),
+        (
+            Receiver::start(Manner::Obliging).await,
+            "limited",
+            json!({"rate_limit": {"requests": 400, "per_seconds": 1}}),
+        ),
         (Receiver::start(Manner::FailsOneIn(9)).await, "flaky", json!({"max_attempts": 100})),
     ];
     let mut integrations = Vec::new();
@@ -38,13 +42,17 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
     wait_until_sent(&api, &integrations, source.len()).await;
     for (receiver, name, _) in &receivers {
         same(&receiver.copy(), &source, name);
-        assert!(receiver.take_bodies().iter().all(|body| body["full"] == true), "{name}: the first send is whole");
+        assert!(
+            receiver.take_bodies().iter().all(|body| body["full"] == true),
+            "{name}: the first send is whole"
+        );
     }
     assert!(receivers[2].0.requests() > source.len() as u64, "some were tried again");
 
     let (changed, deleted) = change(&mut source);
     for id in &deleted {
-        let event = json!({"app_id": app, "type": "record.deleted", "record_type": "package", "record_id": id});
+        let event =
+            json!({"app_id": app, "type": "record.deleted", "record_type": "package", "record_id": id});
         api.post("/events", &event).await;
     }
     import(&database, &print(&source), &format!("{} changed", changed.len())).await;
@@ -52,7 +60,8 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
     for (receiver, name, _) in &receivers {
         same(&receiver.copy(), &source, name);
         let bodies = receiver.take_bodies();
-        let touched: BTreeSet<_> = bodies.iter().map(|body| body["record"]["id"].as_str().unwrap().to_owned()).collect();
+        let touched: BTreeSet<_> =
+            bodies.iter().map(|body| body["record"]["id"].as_str().unwrap().to_owned()).collect();
         let expected: BTreeSet<_> = changed.keys().chain(&deleted).cloned().collect();
         assert_eq!(touched, expected, "{name}: nothing but what changed");
         for body in bodies.iter().filter(|body| body["type"] != "record.deleted") {
@@ -66,7 +75,11 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
 
     import(&database, &print(&source), &format!("{} unchanged", source.len())).await;
     for integration in &integrations {
-        assert_eq!(api.get(&format!("/integrations/{integration}/status")).await["backlog"], 0, "no news, no jobs");
+        assert_eq!(
+            api.get(&format!("/integrations/{integration}/status")).await["backlog"],
+            0,
+            "no news, no jobs"
+        );
     }
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;
@@ -104,7 +117,8 @@ fn change(source: &mut Catalog) -> (BTreeMap<String, (Vec<String>, Vec<String>)>
     let mut changed = BTreeMap::new();
     for id in ids.iter().step_by(10) {
         let record = source.get_mut(id).unwrap();
-        record.insert("Version".into(), json!(format!("{}+test1", record["Version"].as_str().unwrap_or("0"))));
+        record
+            .insert("Version".into(), json!(format!("{}+test1", record["Version"].as_str().unwrap_or("0"))));
         let mut unset = Vec::new();
         if changed.len() % 3 == 0 && record.remove("Maintainer").is_some() {
             unset.push("Maintainer".to_owned());
@@ -123,7 +137,9 @@ fn index() -> String {
     let mut seen = BTreeSet::new();
     let stanzas: Vec<&str> = own
         .split("\n\n")
-        .filter(|stanza| stanza.lines().next().is_some_and(|first| first.starts_with("Package: ") && seen.insert(first)))
+        .filter(|stanza| {
+            stanza.lines().next().is_some_and(|first| first.starts_with("Package: ") && seen.insert(first))
+        })
         .take(RECORDS)
         .collect();
     if stanzas.len() >= 1_000 { stanzas.join("\n\n") } else { print(&made()) }
@@ -174,7 +190,8 @@ fn print(catalog: &Catalog) -> String {
         let name = record.get_key_value("Package");
         for (field, value) in name.into_iter().chain(record.iter().filter(|(field, _)| *field != "Package")) {
             let value = value.as_str().unwrap();
-            let (first, more) = value.split_once('\n').map_or((value, None), |(first, more)| (first, Some(more)));
+            let (first, more) =
+                value.split_once('\n').map_or((value, None), |(first, more)| (first, Some(more)));
             writeln!(text, "{field}: {first}").unwrap();
             for line in more.into_iter().flat_map(|more| more.split('\n')) {
                 writeln!(text, " {}", if line.is_empty() { "." } else { line }).unwrap();

@@ -13,15 +13,23 @@ async fn the_printed_link_signs_in_once_and_pages_want_a_session() {
     let program = Program::serve(&database, &[]).await;
     let browser = browser();
     let page = browser.get(&program.url).header("accept", "text/html").send().await.unwrap();
-    assert_eq!((page.status(), page.headers()["location"].to_str().unwrap()), (StatusCode::SEE_OTHER, "/sign-in"));
+    assert_eq!(
+        (page.status(), page.headers()["location"].to_str().unwrap()),
+        (StatusCode::SEE_OTHER, "/sign-in")
+    );
 
     let link = program.sign_in.clone().unwrap();
     let signed_in = browser.get(&link).send().await.unwrap();
     assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
     let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
     assert!(signed_in.headers()["set-cookie"].to_str().unwrap().contains("HttpOnly"));
-    let overview =
-        browser.get(&program.url).header("accept", "text/html").header("cookie", &cookie).send().await.unwrap();
+    let overview = browser
+        .get(&program.url)
+        .header("accept", "text/html")
+        .header("cookie", &cookie)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(overview.status(), StatusCode::OK);
     let policy = overview.headers()["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.contains("script-src 'nonce-") && policy.contains("frame-ancestors 'none'"), "{policy}");
@@ -40,7 +48,12 @@ async fn the_printed_link_signs_in_once_and_pages_want_a_session() {
 async fn what_is_not_there_is_a_page_for_people_and_a_problem_for_programs() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
-    let page = browser().get(format!("{}/no/such/page", program.url)).header("accept", "text/html").send().await.unwrap();
+    let page = browser()
+        .get(format!("{}/no/such/page", program.url))
+        .header("accept", "text/html")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(page.status(), StatusCode::NOT_FOUND);
     assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
     let problem = browser().get(format!("{}/no/such/page", program.url)).send().await.unwrap();

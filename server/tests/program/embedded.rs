@@ -16,7 +16,14 @@ fn data_dir() -> PathBuf {
 }
 
 async fn is_ready(url: &str) -> Option<()> {
-    let response = reqwest::Client::builder().no_proxy().build().unwrap().get(format!("{url}/readyz")).send().await.ok()?;
+    let response = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .unwrap()
+        .get(format!("{url}/readyz"))
+        .send()
+        .await
+        .ok()?;
     (response.status() == StatusCode::OK).then_some(())
 }
 
@@ -63,7 +70,11 @@ async fn a_worker_without_a_server_says_what_it_misses() {
     let dir = data_dir();
     let output = run(&["worker"], &[("HEADGATE_DATA_DIR", dir.to_str().unwrap())], "").await;
     assert_eq!(output.code, Some(1));
-    assert!(output.err.contains("start `headgate serve` there, or set HEADGATE_DATABASE_URL"), "{}", output.err);
+    assert!(
+        output.err.contains("start `headgate serve` there, or set HEADGATE_DATABASE_URL"),
+        "{}",
+        output.err
+    );
     assert!(!dir.exists(), "nothing was made");
 }
 
@@ -77,11 +88,15 @@ async fn the_demo_is_alive_within_seconds_and_starts_twice_on_the_same_data() {
         let api = Api::new(&program.url, ADMIN_KEY);
         assert_eq!(api.get("/apps").await["items"].as_array().unwrap().len(), 3);
         let webhooks = api.get("/integrations?limit=100").await["items"].as_array().unwrap().clone();
-        assert_eq!(webhooks.iter().filter(|integration| integration["integration_type"] == "webhook").count(), 8);
+        assert_eq!(
+            webhooks.iter().filter(|integration| integration["integration_type"] == "webhook").count(),
+            8
+        );
         eventually("something was delivered, something fails", PATIENCE, async || {
             let totals = api.get("/stats/overview").await["totals"].clone();
             let delivers = totals["delivered_per_minute"].as_i64() > Some(0);
-            let fails = totals["dead_letters"].as_i64() > Some(0) && totals["to_be_retried"].as_i64() > Some(0);
+            let fails =
+                totals["dead_letters"].as_i64() > Some(0) && totals["to_be_retried"].as_i64() > Some(0);
             (delivers && fails).then_some(())
         })
         .await;

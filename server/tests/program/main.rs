@@ -1,4 +1,5 @@
 //! The built program from outside: as people and scripts start it, over its own database, against real receivers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
 mod support;
 

@@ -12,7 +12,10 @@ async fn refused(arguments: &[&str], environment: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn an_unknown_or_bad_setting_stops_the_start_with_one_line() {
     for (environment, words) in [
-        (("HEADGATE_WORKRES", "5"), "HEADGATE_WORKRES=5: there is no such setting; did you mean HEADGATE_WORKERS?"),
+        (
+            ("HEADGATE_WORKRES", "5"),
+            "HEADGATE_WORKRES=5: there is no such setting; did you mean HEADGATE_WORKERS?",
+        ),
         (("HEADGATE_POLL_INTERVAL", "often"), "HEADGATE_POLL_INTERVAL=often: must be a duration"),
         (("HEADGATE_ADMIN_API_KEY", "short"), "HEADGATE_ADMIN_API_KEY=(hidden): must be 32 to 1000 visible"),
         (("HEADGATE_ADMIN_EMAIL", "a@b.test"), "HEADGATE_ADMIN_PASSWORD is not"),
@@ -40,7 +43,10 @@ async fn a_mistake_on_the_command_line_is_one_line() {
 #[tokio::test]
 async fn help_and_version_go_to_standard_output() {
     let version = run(&["--version"], &[], "").await;
-    assert_eq!((version.code, version.out.trim()), (Some(0), concat!("headgate ", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        (version.code, version.out.trim()),
+        (Some(0), concat!("headgate ", env!("CARGO_PKG_VERSION")))
+    );
     let help = run(&["serve", "--help"], &[("HEADGATE_NONSENSE", "1")], "").await;
     assert_eq!(help.code, Some(0));
     for words in ["--retry-schedule", "[default: 0s,10s,30s", "HEADGATE_LISTEN", "waits between attempts"] {
@@ -50,7 +56,8 @@ async fn help_and_version_go_to_standard_output() {
 
 #[tokio::test]
 async fn settings_that_another_command_uses_are_ignored_and_empty_ones_are_unset() {
-    let environment = [("HEADGATE_LISTEN", "nonsense"), ("HEADGATE_WORKERS", ""), ("HEADGATE_DATABASE_URL", "http://x")];
+    let environment =
+        [("HEADGATE_LISTEN", "nonsense"), ("HEADGATE_WORKERS", ""), ("HEADGATE_DATABASE_URL", "http://x")];
     let line = refused(&["migrate"], &environment).await;
     assert!(line.contains("HEADGATE_DATABASE_URL=(hidden): must be a URL such as postgres://"), "{line}");
 }

@@ -38,13 +38,17 @@ async fn a_port_that_is_taken_is_one_clear_line() {
     let Output { code, err, .. } = run(&["serve", "--listen", &address], &[], "").await;
     assert_eq!(code, Some(1));
     assert_eq!(err.lines().count(), 1, "{err}");
-    assert!(err.contains(&format!("HEADGATE_LISTEN={address}: another program listens there already")), "{err}");
+    assert!(
+        err.contains(&format!("HEADGATE_LISTEN={address}: another program listens there already")),
+        "{err}"
+    );
 }
 
 #[tokio::test]
 async fn an_external_database_wants_a_master_key() {
     let database = Database::create().await;
-    let Output { code, err, .. } = run(&["serve", "--listen", "127.0.0.1:0"], &[("DATABASE_URL", database.url())], "").await;
+    let Output { code, err, .. } =
+        run(&["serve", "--listen", "127.0.0.1:0"], &[("DATABASE_URL", database.url())], "").await;
     assert_eq!(code, Some(2), "{err}");
     assert!(err.lines().last().unwrap().contains("HEADGATE_MASTER_KEY is not set"), "{err}");
     database.drop().await;
@@ -60,7 +64,8 @@ async fn everything_lies_below_the_mount_prefix() {
     assert_eq!(get(&format!("{root}/healthz")).await.0, StatusCode::OK, "machines ask at the root");
     assert_eq!(program.api().get("/apps").await["items"], json!([]));
     assert_eq!(get(&format!("{root}/api/v1/apps")).await.0, StatusCode::NOT_FOUND);
-    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let client =
+        reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let page = client.get(format!("{}/jobs", program.url)).send().await.unwrap();
     assert_eq!(page.headers()["location"], "/gate/sign-in?next=%2Fjobs");
     assert_eq!(program.stop().await, Some(0));
@@ -114,9 +119,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     let api = program.api();
     let app = api.app("a").await;
     let integration = api.webhook(&app, "shop", &receiver.url, json!({})).await;
-    let event = |id: &str| {
-        json!({"app_id": app, "type": "record.updated", "record_type": "product", "record_id": id, "attributes": {"n": 1}})
-    };
+    let event = |id: &str| json!({"app_id": app, "type": "record.updated", "record_type": "product", "record_id": id, "attributes": {"n": 1}});
     api.post("/events", &event("before")).await;
     in_sync(&api, &integration).await;
 
@@ -146,7 +149,8 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
 async fn in_sync(api: &Api, integration: &str) {
     eventually("everything is delivered", PATIENCE, async || {
         let status = api.get(&format!("/integrations/{integration}/status")).await;
-        (status["sync_state"] == "in_sync" && status["records_in_sync"] == status["records_total"]).then_some(())
+        (status["sync_state"] == "in_sync" && status["records_in_sync"] == status["records_total"])
+            .then_some(())
     })
     .await;
 }

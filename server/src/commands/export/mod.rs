@@ -97,7 +97,8 @@ async fn write_all(
     // It opens no secret and sends nothing: any key will do.
     let guard = TargetGuard::new(Vec::new(), false);
     let waker = Waker::new(pool.clone());
-    let delivery = Delivery::new(pool.clone(), MasterKey::generate(), guard, DeliveryConfig::default(), waker)?;
+    let delivery =
+        Delivery::new(pool.clone(), MasterKey::generate(), guard, DeliveryConfig::default(), waker)?;
     let scope = match app_name {
         Some(name) => Scope::App(app(&delivery, name).await?.id),
         None => Scope::AllApps,

@@ -1,9 +1,6 @@
 //! Where the rows come from: the same lists as the API's, page after page.
 
-use super::{
-    Wanted, What,
-    write::{Writer, pick},
-};
+use super::{Wanted, What, write::Writer};
 use delivery::{Delivery, RecordFilter, RecordPageRequest, SentFilter};
 use model::{
     filter::JobFilter,
@@ -12,14 +9,30 @@ use model::{
 use std::io::Write;
 
 const DEAD_LETTERS: [&str; 13] = [
-    "id", "job_id", "app_id", "integration_id", "job_type", "record_type", "record_id", "correlation_id", "error_kind",
-    "error_message", "failed_at", "attempts", "payload",
+    "id",
+    "job_id",
+    "app_id",
+    "integration_id",
+    "job_type",
+    "record_type",
+    "record_id",
+    "correlation_id",
+    "error_kind",
+    "error_message",
+    "failed_at",
+    "attempts",
+    "payload",
 ];
-const RECORDS: [&str; 7] = ["app_id", "record_type", "record_id", "version", "updated_at", "created_at", "attributes"];
+const RECORDS: [&str; 7] =
+    ["app_id", "record_type", "record_id", "version", "updated_at", "created_at", "attributes"];
 const SENT: [&str; 5] = ["record_type", "record_id", "version", "sent_at", "attributes"];
 
 /// Writes every row that is wanted.
-pub(super) async fn write(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+pub(super) async fn write(
+    delivery: &Delivery,
+    wanted: &Wanted,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     match wanted.what {
         What::DeadLetters => dead_letters(delivery, wanted, out).await,
         What::Records => records(delivery, wanted, out).await,
@@ -27,7 +40,11 @@ pub(super) async fn write(delivery: &Delivery, wanted: &Wanted, out: &mut Writer
     }
 }
 
-async fn dead_letters(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+async fn dead_letters(
+    delivery: &Delivery,
+    wanted: &Wanted,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     out.names(&DEAD_LETTERS)?;
     let filter = JobFilter {
         integration_id: wanted.integration,
@@ -38,7 +55,7 @@ async fn dead_letters(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<imp
     loop {
         let found = queue::store::dead_letters::list(&delivery.pool, wanted.scope, &filter, page).await?;
         for dead_letter in &found.items {
-            out.row(&pick(dead_letter, &DEAD_LETTERS)?)?;
+            out.row(dead_letter, &DEAD_LETTERS)?;
         }
         if found.next_cursor.is_none() {
             return Ok(());
@@ -54,7 +71,7 @@ async fn records(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Wri
     loop {
         let found = delivery.records(wanted.scope, &filter, &page).await?;
         for record in &found.items {
-            out.row(&pick(record, &RECORDS)?)?;
+            out.row(record, &RECORDS)?;
         }
         if found.next_cursor.is_none() {
             return Ok(());
@@ -71,7 +88,7 @@ async fn sent(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>
     loop {
         let found = delivery.sent(wanted.scope, integration, &filter, &page).await?;
         for sent in &found.items {
-            out.row(&pick(sent, &SENT)?)?;
+            out.row(sent, &SENT)?;
         }
         if found.next_cursor.is_none() {
             return Ok(());

@@ -2,13 +2,13 @@
 
 use super::ExportFormat;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::io::{self, Write};
 
 /// Writes rows to a stream.
 pub(super) enum Writer<W: Write> {
     Jsonl(W),
-    Csv { writer: Box<csv::Writer<W>>, has_names: bool },
+    Csv(Box<csv::Writer<W>>),
 }
 
 impl<W: Write> Writer<W> {
@@ -17,35 +17,30 @@ impl<W: Write> Writer<W> {
             ExportFormat::Jsonl => Self::Jsonl(out),
             ExportFormat::Csv => {
                 let writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(out);
-                Self::Csv { writer: Box::new(writer), has_names: false }
+                Self::Csv(Box::new(writer))
             }
         }
     }
 
-    /// One row; its fields become columns in the order they are declared in.
-    pub(super) fn row(&mut self, row: &impl Serialize) -> anyhow::Result<()> {
+    /// One row: all of it as JSON, its `columns` as CSV.
+    pub(super) fn row(&mut self, row: &impl Serialize, columns: &[&str]) -> anyhow::Result<()> {
         match self {
             Self::Jsonl(out) => {
                 serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
             }
-            Self::Csv { writer, has_names } => {
-                let Value::Object(fields) = serde_json::to_value(row)? else { return Ok(()) };
-                if !std::mem::replace(has_names, true) {
-                    writer.write_record(fields.keys())?;
-                }
-                writer.write_record(fields.values().map(|value| harmless(cell(value))))?;
+            Self::Csv(writer) => {
+                let fields = serde_json::to_value(row)?;
+                writer.write_record(columns.iter().map(|column| harmless(cell(&fields[*column]))))?;
             }
         }
         Ok(())
     }
 
-    /// The names of the columns, for an export without rows.
-    pub(super) fn names(&mut self, names: &[&str]) -> anyhow::Result<()> {
-        if let Self::Csv { writer, has_names } = self
-            && !std::mem::replace(has_names, true)
-        {
-            writer.write_record(names)?;
+    /// The line of names, also of an export without rows.
+    pub(super) fn names(&mut self, columns: &[&str]) -> anyhow::Result<()> {
+        if let Self::Csv(writer) = self {
+            writer.write_record(columns)?;
         }
         Ok(())
     }
@@ -53,7 +48,7 @@ impl<W: Write> Writer<W> {
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::Jsonl(mut out) => out.flush(),
-            Self::Csv { mut writer, .. } => writer.flush(),
+            Self::Csv(mut writer) => writer.flush(),
         }
     }
 }
@@ -73,12 +68,6 @@ fn harmless(cell: String) -> String {
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     // A plain negative number is none.
     if is_formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
-}
-
-/// The fields of a row, in order, as far as they are named.
-pub(super) fn pick(row: &impl Serialize, names: &[&str]) -> anyhow::Result<Map<String, Value>> {
-    let Value::Object(mut fields) = serde_json::to_value(row)? else { return Ok(Map::new()) };
-    Ok(names.iter().map(|name| ((*name).to_owned(), fields.remove(*name).unwrap_or_default())).collect())
 }
 
 #[cfg(test)]
@@ -104,11 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_is_quoted_and_json_stays_json() {
+    fn every_cell_stands_in_its_column_quoted_and_json_stays_json() {
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, ExportFormat::Csv);
-        writer.row(&json!({"a": "x\"y", "b": {"n": [1]}, "c": null})).unwrap();
+        let columns = ["z", "b", "c"];
+        writer.names(&columns).unwrap();
+        writer.row(&json!({"b": {"n": [1]}, "c": null, "z": "x\"y"}), &columns).unwrap();
         writer.finish().unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "\"a\",\"b\",\"c\"\n\"x\"\"y\",\"{\"\"n\"\":[1]}\",\"\"\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\"z\",\"b\",\"c\"\n\"x\"\"y\",\"{\"\"n\"\":[1]}\",\"\"\n"
+        );
     }
 }

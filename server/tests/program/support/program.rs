@@ -25,7 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// `headgate` with nothing of our environment.
 pub(crate) fn headgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headgate"));
-    command.args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).kill_on_drop(true);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .kill_on_drop(true);
     command.current_dir(std::env::temp_dir());
     command
 }
@@ -151,7 +155,10 @@ impl Program {
     /// Its exit code, once it has ended; none: a signal ended it.
     pub(crate) async fn ended(&mut self) -> Option<i32> {
         let status = timeout(PATIENCE, self.child.wait()).await;
-        status.unwrap_or_else(|_| panic!("headgate did not end:\n{}", self.log.lock().unwrap())).unwrap().code()
+        status
+            .unwrap_or_else(|_| panic!("headgate did not end:\n{}", self.log.lock().unwrap()))
+            .unwrap()
+            .code()
     }
 }
 

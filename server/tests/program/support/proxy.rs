@@ -63,7 +63,11 @@ async fn forward(connection: TcpStream, target: Server, mut state: watch::Receiv
     }
 }
 
-async fn join(mut one: TcpStream, mut other: impl AsyncRead + AsyncWrite + Unpin, state: &mut watch::Receiver<bool>) {
+async fn join(
+    mut one: TcpStream,
+    mut other: impl AsyncRead + AsyncWrite + Unpin,
+    state: &mut watch::Receiver<bool>,
+) {
     tokio::select! {
         _ = copy_bidirectional(&mut one, &mut other) => {}
         _ = state.wait_for(|is_on| !is_on) => {}

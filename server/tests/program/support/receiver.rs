@@ -1,12 +1,6 @@
 //! An external system: builds its copy of the catalog from what it is sent and from nothing else.
 
-use axum::{
-    Router,
-    body::Bytes,
-    extract::State,
-    http::StatusCode,
-    routing::post,
-};
+use axum::{Router, body::Bytes, extract::State, http::StatusCode, routing::post};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
