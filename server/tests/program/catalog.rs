@@ -14,6 +14,8 @@ const RECORDS: usize = 3_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 type Catalog = BTreeMap<String, Map<String, Value>>;
+/// Per record: the fields that were set, and those that were unset.
+type Changed = BTreeMap<String, (Vec<String>, Vec<String>)>;
 
 #[tokio::test]
 async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
@@ -112,7 +114,7 @@ fn same(copy: &Catalog, source: &Catalog, name: &str) {
 }
 
 /// New versions for some hundreds, a field less for some, a few packages gone. Answers per id which fields were set and unset.
-fn change(source: &mut Catalog) -> (BTreeMap<String, (Vec<String>, Vec<String>)>, Vec<String>) {
+fn change(source: &mut Catalog) -> (Changed, Vec<String>) {
     let ids: Vec<String> = source.keys().cloned().collect();
     let mut changed = BTreeMap::new();
     for id in ids.iter().step_by(10) {
