@@ -29,6 +29,9 @@ create table headgate.jobs (
     max_attempts smallint not null,
     -- Leases lost in a row: three make a dead letter.
     lost_leases smallint not null default 0,
+    -- An attempt vanished with its worker, or was called off while it ran: what it sent may have arrived. Only a recorded completion
+    -- clears it, so that it outlives retries, successors and dead letters.
+    may_have_arrived boolean not null default false,
     is_full boolean not null default false,
     -- Changes folded into this job besides the first.
     folded int not null default 0,
@@ -181,6 +184,8 @@ create table headgate.dead_letter_jobs (
     priority smallint not null,
     attempt smallint not null,
     max_attempts smallint not null,
+    -- As in `jobs`: a requeue carries it on.
+    may_have_arrived boolean not null default false,
     is_full boolean not null,
     folded int not null,
     job_type text not null,

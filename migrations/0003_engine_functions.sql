@@ -21,7 +21,7 @@ create function headgate.claim_jobs(claimer uuid, wanted int, lane_cap int, busy
 returns table (
     claim_batch_id uuid, id uuid, app_id uuid, integration_id uuid, batch_id uuid, assignment_id uuid, created_at timestamptz,
     run_at timestamptz, expires_at timestamptz, is_expired boolean, is_limited boolean, started_at timestamptz, timeout_ms int,
-    rank smallint, priority smallint, attempt smallint, max_attempts smallint, lost_leases smallint, is_full boolean, folded int,
+    rank smallint, priority smallint, attempt smallint, max_attempts smallint, lost_leases smallint, may_have_arrived boolean, is_full boolean, folded int,
     job_type text, record_type text, record_id text, deduplication_id text, serialize_key text, correlation_id text, payload jsonb
 )
 language plpgsql volatile
@@ -80,10 +80,17 @@ begin
         order by (c.rank < 0) desc, c.turn, l.last_claimed_at nulls first, c.created_at, c.job_id
         limit wanted
     ), locked as materialized (
-        -- A job that someone folds into or calls off right now is passed over: the claim waits for no job's row, and therefore is
-        -- part of no deadlock.
-        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, c.is_limited, j.status, j.due_at
+        -- First the entry, then the job, which is the order of a cancel too; and neither is waited for. An entry that a cancel is
+        -- deleting, or a job that someone folds into right now, is passed over: the claim is part of no deadlock.
+        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, c.is_limited, j.status, j.due_at,
+            -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
+            j.status = 0 or j.due_at <= clock_timestamp() as is_due
         from candidates c
+        cross join lateral (
+            select 1 from headgate.ready r
+            where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
+            for update skip locked offset 0
+        ) free
         left join lateral (
             select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at
             from headgate.jobs j where j.id = c.job_id
@@ -94,22 +101,22 @@ begin
         delete from headgate.ready r
         using locked c
         where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
-        returning r.job_id, r.integration_id, c.is_limited, c.status, c.due_at
+        returning r.job_id, r.integration_id, c.is_limited, c.status, c.due_at, c.is_due
     ), claimed as materialized (
         update headgate.jobs j
         set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = claimer,
             started_at = clock_timestamp(), retry_at = null
         from taken t
-        where j.id = t.job_id and t.status <> 1 and (t.status = 0 or t.due_at <= clock_timestamp())
+        where j.id = t.job_id and t.status <> 1 and t.is_due
         returning j.id, j.app_id, j.integration_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.expires_at,
             j.expires_at <= clock_timestamp() as is_expired, t.is_limited, j.started_at, j.timeout_ms, j.rank, j.priority, j.attempt,
-            j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+            j.max_attempts, j.lost_leases, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
             j.serialize_key, j.correlation_id, j.payload
     ), put_back as (
         -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
         insert into headgate.waiting (due_at, job_id, integration_id)
         select t.due_at, t.job_id, t.integration_id from taken t
-        where t.status = 2 and t.due_at > clock_timestamp() and t.job_id not in (select id from claimed)
+        where t.status = 2 and not t.is_due
         on conflict (job_id) do nothing
     ), counted as (
         -- An attempt of 0 was pending, any other was to be retried.
@@ -137,7 +144,7 @@ begin
     )
     select b.id, c.id, c.app_id, c.integration_id, c.batch_id, c.assignment_id, c.created_at, c.run_at, c.expires_at,
         coalesce(c.is_expired, false), c.is_limited, c.started_at, c.timeout_ms, c.rank, c.priority, c.attempt, c.max_attempts,
-        c.lost_leases, c.is_full, c.folded, c.job_type, c.record_type, c.record_id, c.deduplication_id, c.serialize_key,
+        c.lost_leases, c.may_have_arrived, c.is_full, c.folded, c.job_type, c.record_type, c.record_id, c.deduplication_id, c.serialize_key,
         c.correlation_id, c.payload
     from claimed c cross join batch b
     order by c.rank, c.created_at, c.id;

@@ -59,7 +59,7 @@ begin
     select clock_timestamp(), i.integration_type, i.state, i.endpoint_url, i.headers, i.signing_secret_sealed,
         case when i.previous_secret_until > clock_timestamp() then i.previous_secret_sealed end, i.credentials_sealed,
         r.version, r.attributes, r.deleted_at, s.version, s.attributes, u.integration_id is not null, u.attributes,
-        coalesce(j.lost_leases, 0) > 0
+        coalesce(j.may_have_arrived, false)
     from headgate.integrations i
     left join headgate.records r on r.app_id = i.app_id and r.record_type = asked_type and r.record_id = asked_record
     left join headgate.sent_records s on s.integration_id = i.id and s.record_type = asked_type and s.record_id = asked_record

@@ -55,6 +55,45 @@ pub struct CompletedJob {
     pub receipt: Option<Box<dyn Any + Send + Sync>>,
 }
 
+/// How an attempt ended that did not complete its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedAs {
+    /// It is tried again.
+    Retried,
+    /// It became a dead letter.
+    Dead,
+    /// It went back, and the attempt is not counted.
+    Released,
+    /// It was called off (expired).
+    Cancelled,
+    /// The job was somebody else's by then, or gone: called off by hand, or taken away with the lease.
+    Unrecorded,
+}
+
+/// An attempt that did not complete its job, as its handler is shown it.
+pub struct EndedJob {
+    /// Which job.
+    pub id: JobId,
+    /// Whose.
+    pub app_id: AppId,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// What kind of job.
+    pub job_type: String,
+    /// Type and id of the record, of a record's change.
+    pub record: Option<(String, String)>,
+    /// How it ended.
+    pub ended_as: EndedAs,
+    /// Whether an attempt before this one vanished with its worker, so that nobody knows what it sent.
+    pub may_have_arrived: bool,
+    /// What [`HeldJob::doubt`] was told last and [`HeldJob::settle`] did not take back: also of an attempt that was stopped or panicked,
+    /// and of one that completed when its completion could not be recorded.
+    pub doubt: Option<Doubt>,
+}
+
+/// What a handler says of itself about what may have arrived; only the handler can read it.
+pub type Doubt = Box<dyn Any + Send + Sync>;
+
 /// Does the work of a kind of job.
 #[async_trait]
 pub trait JobHandler: Send + Sync + 'static {
@@ -71,6 +110,18 @@ pub trait JobHandler: Send + Sync + 'static {
         _connection: &mut PgConnection,
         _done: &[CompletedJob],
     ) -> Result<(), sqlx::Error> {
+        Ok(())
+    }
+
+    /// For this handler's attempts that did not complete their jobs: what may have arrived is recorded here.
+    ///
+    /// Inside the finishing transaction, so that the end and the doubt are recorded together or not at all; of an attempt whose end
+    /// was not recorded ([`EndedAs::Unrecorded`]) in a transaction of its own, and only if it left a doubt. It may run again with the
+    /// same attempts when the transaction has to be repeated.
+    ///
+    /// # Errors
+    /// Whatever the database answers: the transaction is repeated job by job.
+    async fn on_ended(&self, _connection: &mut PgConnection, _ended: &[EndedJob]) -> Result<(), sqlx::Error> {
         Ok(())
     }
 }

@@ -2,12 +2,15 @@
 
 use crate::{
     store::jobs::ClaimedJob,
-    worker::{Slot, Slots},
+    worker::{Doubt, Slot, Slots},
 };
 use chrono::{DateTime, Utc};
 use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 /// A claimed job under its lease, as a handler sees it.
 pub struct HeldJob {
@@ -45,7 +48,10 @@ pub struct HeldJob {
     pub started_at: DateTime<Utc>,
     /// Time this attempt may take, waiting for a slot not counted.
     pub timeout: Duration,
+    /// Whether an attempt before this one vanished with its worker: nobody knows what it sent. Only a recorded completion clears it.
+    pub may_have_arrived: bool,
     slots: Slots,
+    doubt: Mutex<Option<Doubt>>,
 }
 
 impl HeldJob {
@@ -70,7 +76,9 @@ impl HeldJob {
             created_at: job.created_at,
             started_at: job.started_at,
             timeout,
+            may_have_arrived: job.may_have_arrived,
             slots,
+            doubt: Mutex::default(),
         }
     }
 
@@ -78,5 +86,20 @@ impl HeldJob {
     /// of the integration's limits.
     pub async fn slot(&self) -> Slot {
         self.slots.next(self.integration_id).await
+    }
+
+    /// From now on something may have arrived. Say it right before sending: however the attempt ends, also when it is stopped or
+    /// panics, the value is shown to [`on_ended`](crate::worker::JobHandler::on_ended), unless a recorded completion makes it void.
+    pub fn doubt(&self, doubt: Doubt) {
+        *self.doubt.lock().unwrap_or_else(PoisonError::into_inner) = Some(doubt);
+    }
+
+    /// Nothing arrived after all, for certain.
+    pub fn settle(&self) {
+        drop(self.take_doubt());
+    }
+
+    pub(super) fn take_doubt(&self) -> Option<Doubt> {
+        self.doubt.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

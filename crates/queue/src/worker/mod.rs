@@ -17,6 +17,6 @@ mod shared;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
-pub use handler::{CompletedJob, Handlers, JobHandler, Outcome};
+pub use handler::{CompletedJob, Doubt, EndedAs, EndedJob, Handlers, JobHandler, Outcome};
 pub use held_job::HeldJob;
 pub use limiter::{Slot, Slots};

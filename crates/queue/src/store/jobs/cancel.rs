@@ -25,10 +25,8 @@ pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> R
         if !can_cancel(job.status) {
             return Err(QueueError::WrongState { status: job.status, wanted: "cancelled" });
         }
-        if let Some(key) = &job.serialize_key {
-            keys::lock(connection, &[job.integration_id], std::slice::from_ref(key)).await?;
-        }
-        let mut ended = call_off(connection, &[id], "cancelled", false).await?;
+        lock_keys(connection, &[id]).await?;
+        let mut ended = call_off(connection, &[id], "cancelled", Reach::Rows).await?;
         if ended.is_empty() {
             ended = drop_successor(connection, id).await?;
         }
@@ -53,23 +51,15 @@ pub async fn cancel_of_integration(
     let ids = sqlx::query_scalar!(
         r#"
         select id as "id: JobId" from headgate.jobs where integration_id = $1
-        order by deduplication_id nulls last, id limit $2
+        order by deduplication_id collate "C" nulls last, id limit $2
         "#,
         integration_id.0,
         most
     )
     .fetch_all(&mut *connection)
     .await?;
-    let keys: Vec<String> = sqlx::query_scalar!(
-        r#"select distinct serialize_key as "key!" from headgate.jobs where id = any ($1) and serialize_key is not null"#,
-        &ids as &[JobId]
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    if !keys.is_empty() {
-        keys::lock(connection, &vec![integration_id; keys.len()], &keys).await?;
-    }
-    let ended = call_off(connection, &ids, "the integration was deleted", true).await?;
+    lock_keys(connection, &ids).await?;
+    let ended = call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.len() as u64)
 }
@@ -85,27 +75,19 @@ pub async fn cancel_of_batch(
     why: &str,
     most: i64,
 ) -> Result<Vec<JobId>, QueueError> {
-    let waiting = sqlx::query!(
+    let ids = sqlx::query_scalar!(
         r#"
-        select id as "id: JobId", integration_id as "integration_id: IntegrationId", serialize_key from headgate.jobs
+        select id as "id: JobId" from headgate.jobs
         where batch_id = $1 and status <> 1
-        order by integration_id, deduplication_id nulls last, id limit $2
+        order by integration_id, deduplication_id collate "C" nulls last, id limit $2
         "#,
         batch_id.0,
         most
     )
     .fetch_all(&mut *connection)
     .await?;
-    let ids: Vec<JobId> = waiting.iter().map(|job| job.id).collect();
-    let mut keyed: Vec<(IntegrationId, String)> =
-        waiting.into_iter().filter_map(|job| Some((job.integration_id, job.serialize_key?))).collect();
-    keyed.sort();
-    keyed.dedup();
-    if !keyed.is_empty() {
-        let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keyed.into_iter().unzip();
-        keys::lock(connection, &lanes, &keys).await?;
-    }
-    let ended = call_off(connection, &ids, why, false).await?;
+    lock_keys(connection, &ids).await?;
+    let ended = call_off(connection, &ids, why, Reach::Waiting).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.into_iter().map(|one| one.id).collect())
 }
@@ -114,6 +96,45 @@ pub(super) struct Ended {
     pub(super) id: JobId,
     pub(super) integration_id: IntegrationId,
     pub(super) serialize_key: Option<String>,
+    /// Of the change that took the row over.
+    pub(super) successor_key: Option<String>,
+}
+
+/// What is called off with a job's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The row; the change that stands behind it takes it over.
+    Rows,
+    /// The row and what stands behind it.
+    WithSuccessors,
+    /// The row, unless it was claimed since we looked.
+    Waiting,
+}
+
+/// Locks the keys of jobs and of the changes behind them: keys before jobs is the order of locks.
+pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    let keyed = sqlx::query!(
+        r#"
+        select distinct j.integration_id as "integration_id: IntegrationId", k.key as "key!"
+        from (
+            select integration_id, serialize_key, successor from headgate.jobs where id = any ($1)
+            union all
+            select integration_id, serialize_key, successor from headgate.jobs
+            where successor is not null and (successor ->> 'id')::uuid = any ($1)
+        ) j
+        cross join lateral (values (j.serialize_key), (j.successor ->> 'serialize_key')) k (key)
+        where k.key is not null
+        "#,
+        ids as &[JobId]
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    if keyed.is_empty() {
+        return Ok(());
+    }
+    let (lanes, keys): (Vec<IntegrationId>, Vec<String>) =
+        keyed.into_iter().map(|row| (row.integration_id, row.key)).unzip();
+    keys::lock(connection, &lanes, &keys).await
 }
 
 /// The statements in the order that keeps a claim and a cancel from both winning: `waiting`, `ready`, then the row. What a promotion
@@ -122,13 +143,19 @@ pub(super) async fn call_off(
     connection: &mut PgConnection,
     ids: &[JobId],
     why: &str,
-    with_successors: bool,
+    reach: Reach,
 ) -> Result<Vec<Ended>, QueueError> {
     leave_queue(connection, ids).await?;
-    let ended =
-        sqlx::query_file_as!(Ended, "src/store/jobs/cancel.sql", ids as &[JobId], why, with_successors)
-            .fetch_all(connection)
-            .await?;
+    let ended = sqlx::query_file_as!(
+        Ended,
+        "src/store/jobs/cancel.sql",
+        ids as &[JobId],
+        why,
+        reach == Reach::WithSuccessors,
+        reach == Reach::Waiting
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(ended)
 }
 
@@ -190,7 +217,8 @@ pub(super) async fn drop_successor(
             insert into headgate.batch_deltas (batch_id, cancelled)
             select (successor ->> 'batch_id')::uuid, 1 from found where successor ->> 'batch_id' is not null
         )
-        select $1 as "id!: JobId", f.integration_id as "integration_id!: IntegrationId", f.successor ->> 'serialize_key' as serialize_key
+        select $1 as "id!: JobId", f.integration_id as "integration_id!: IntegrationId", f.successor ->> 'serialize_key' as serialize_key,
+            null::text as successor_key
         from found f
         "#,
         id.0
@@ -200,13 +228,17 @@ pub(super) async fn drop_successor(
     Ok(ended)
 }
 
+/// Takes called-off jobs out of their lines. A change that took a row over may be the first of its own line by now: its line is
+/// looked at too, or nobody would ever let it in.
 pub(super) async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) -> Result<(), QueueError> {
-    let keyed: Vec<&Ended> = ended.iter().filter(|one| one.serialize_key.is_some()).collect();
-    if keyed.is_empty() {
+    let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = ended
+        .iter()
+        .flat_map(|one| [&one.serialize_key, &one.successor_key].map(|key| (one.integration_id, key.clone())))
+        .filter_map(|(lane, key)| Some((lane, key?)))
+        .unzip();
+    if keys.is_empty() {
         return Ok(());
     }
-    let lanes: Vec<IntegrationId> = keyed.iter().map(|one| one.integration_id).collect();
-    let keys: Vec<String> = keyed.iter().filter_map(|one| one.serialize_key.clone()).collect();
-    let ids: Vec<JobId> = keyed.iter().map(|one| one.id).collect();
+    let ids: Vec<JobId> = ended.iter().filter(|one| one.serialize_key.is_some()).map(|one| one.id).collect();
     keys::leave(connection, &lanes, &keys, &ids).await
 }

@@ -2,16 +2,16 @@
 -- processed loses its lease: its worker's result will find no row. A successor takes the row over, unless it is called off too.
 with locked as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.status, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload,
         case when $3 then null else j.successor end as successor,
         case when $3 then j.successor end as dropped
     from unnest($1::uuid[]) with ordinality as g (id, n)
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-            j.status, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+            j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
             j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
-        from headgate.jobs j where j.id = g.id
+        from headgate.jobs j where j.id = g.id and not ($4 and j.status = 1)
         for update offset 0
     ) j
 ), removed as (
@@ -20,7 +20,8 @@ with locked as materialized (
     update headgate.jobs j
     set id = (l.successor ->> 'id')::uuid,
         status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
-        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        -- What is being processed right now may arrive yet.
+        lost_leases = 0, may_have_arrived = l.may_have_arrived or l.status = 1, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
         job_type = l.successor ->> 'job_type',
         rank = (l.successor ->> 'rank')::smallint,
         previous_rank = (l.successor ->> 'rank')::smallint,
@@ -76,4 +77,7 @@ with locked as materialized (
     insert into headgate.batch_deltas (batch_id, cancelled)
     select batch_id, count(*) from ended where batch_id is not null group by batch_id
 )
-select e.id as "id!: JobId", e.integration_id as "integration_id!: IntegrationId", e.serialize_key from ended e
+-- The key of a successor that took the row over: it may be the first of its line now.
+select e.id as "id!: JobId", e.integration_id as "integration_id!: IntegrationId", e.serialize_key,
+    (select l.successor ->> 'serialize_key' from locked l where l.id = e.id) as successor_key
+from ended e

@@ -36,6 +36,8 @@ pub struct ClaimedJob {
     pub attempt: i16,
     /// The last one.
     pub max_attempts: i16,
+    /// Whether an attempt before this one vanished with its worker.
+    pub may_have_arrived: bool,
     /// Whether everything is to be sent.
     pub is_full: bool,
     /// What kind of job.
@@ -94,7 +96,7 @@ async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> Result<Vec<
             integration_id as "integration_id!: IntegrationId", batch_id as "batch_id: BatchId",
             assignment_id as "assignment_id!: AssignmentId", created_at as "created_at!", is_expired as "is_expired!",
             is_limited as "is_limited!", started_at as "started_at!", timeout_ms, attempt as "attempt!",
-            max_attempts as "max_attempts!", is_full as "is_full!", job_type as "job_type!", record_type, record_id,
+            max_attempts as "max_attempts!", may_have_arrived as "may_have_arrived!", is_full as "is_full!", job_type as "job_type!", record_type, record_id,
             deduplication_id, serialize_key, correlation_id as "correlation_id!", payload
         from headgate.claim_jobs($1, $2, $3, $4, $5)
         "#,

@@ -126,6 +126,8 @@ pub struct End {
     pub duration: Duration,
     /// How it ends.
     pub ending: Ending,
+    /// Whether something it sent may have arrived, and nothing else remembers that.
+    pub is_doubtful: bool,
 }
 
 impl End {
@@ -140,6 +142,7 @@ impl End {
             assignment_id: job.assignment_id,
             duration,
             ending,
+            is_doubtful: false,
         }
     }
 
@@ -252,6 +255,7 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
         &column!(|line| line.fingerprint.clone()) as &[Option<String>],
         &column!(|line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
         &column!(|line| line.sent_body.cloned()) as &[Option<Value>],
+        &ends.iter().map(|end| end.is_doubtful).collect::<Vec<_>>(),
     )
     .fetch_all(connection)
     .await?;

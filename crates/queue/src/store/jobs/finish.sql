@@ -8,18 +8,18 @@
 with given as materialized (
     select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_us, g.wait_reason, g.until, g.response_status,
         g.response_excerpt, g.duration_ms, g.result, g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id,
-        g.sent_body
+        g.sent_body, g.is_doubtful
     from unnest(
         $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::timestamptz[], $9::smallint[],
-        $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[]
+        $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[], $19::boolean[]
     ) with ordinality as g (
         id, assignment_id, action, outcome, attempt_outcome, wait_us, wait_reason, until, response_status, response_excerpt, duration_ms,
-        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, n
+        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, is_doubtful, n
     )
 ), locked as materialized (
     -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
     select g.n, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.sent_body, g.wait_us,
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.wait_us,
         clock_timestamp() as now,
         case g.action
             when 2 then clock_timestamp() + g.wait_us * interval '1 microsecond'
@@ -28,25 +28,25 @@ with given as materialized (
         (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
         j.assignment_id = g.assignment_id as is_held,
         j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
     from (
         select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.sent_body, g.wait_us, g.until
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.wait_us, g.until
         from given g order by g.n
     ) g
     cross join lateral (
         select j.assignment_id, j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
         from headgate.jobs j where j.id = g.id
         for update offset 0
     ) j
 ), applied as materialized (
     select l.n, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
-        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
+        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
-        l.rank, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
+        l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor
     from locked l
     where l.is_held
@@ -58,7 +58,9 @@ with given as materialized (
     update headgate.jobs j
     set id = (a.successor ->> 'id')::uuid,
         status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
-        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        -- A recorded completion settles what may have arrived before; a dead letter does not.
+        lost_leases = 0, may_have_arrived = a.action <> 3 and (a.may_have_arrived or a.is_doubtful),
+        error_kind = null, error_message = null, successor = null, previous_batch_id = null,
         job_type = a.successor ->> 'job_type',
         rank = (a.successor ->> 'rank')::smallint,
         previous_rank = (a.successor ->> 'rank')::smallint,
@@ -84,6 +86,7 @@ with given as materialized (
         retry_at = case when a.action = 2 or a.attempt > 1 then a.due_at end,
         assignment_id = null, worker_id = null, lease_until = null,
         lost_leases = case when a.action = 2 then 0 else j.lost_leases end,
+        may_have_arrived = j.may_have_arrived or a.is_doubtful,
         error_kind = case when a.action = 2 then a.error_kind else j.error_kind end,
         error_message = case when a.action = 2 then a.error_message else j.error_message end
     from applied a
@@ -122,11 +125,11 @@ with given as materialized (
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
-        priority, attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
         correlation_id, error_kind, error_message, response_status, fingerprint, payload, sent_body, attempts
     )
     select a.dead_letter_id, a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at,
-        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.is_full, a.folded, a.job_type, a.record_type,
+        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.may_have_arrived or a.is_doubtful, a.is_full, a.folded, a.job_type, a.record_type,
         a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.error_kind, a.error_message, a.response_status,
         a.fingerprint, a.payload, a.sent_body,
         -- The whole history, as model::attempt::Attempt reads it; the attempt that ended it is not in the table for this snapshot.

@@ -111,7 +111,7 @@ pub(crate) async fn lock(
         r#"
         select 1 as "one!" from headgate.serialize_keys k
         where (k.integration_id, k.key) in (select g.lane, g.key from unnest($1::uuid[], $2::text[]) as g (lane, key))
-        order by k.integration_id, k.key
+        order by k.integration_id, k.key collate "C"
         for update
         "#,
         lanes as &[IntegrationId],

@@ -21,7 +21,7 @@ with dead_batches as materialized (
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, clock_timestamp() as now,
         j.lost_leases + 1 >= $2 as is_dead
     from (
-        select id, worker_id from found order by integration_id, deduplication_id nulls last, id
+        select id, worker_id from found order by integration_id, deduplication_id collate "C" nulls last, id
     ) f
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
@@ -38,7 +38,7 @@ with dead_batches as materialized (
         attempt = l.attempt - 1,
         retry_at = case when l.attempt > 1 then l.now end,
         assignment_id = null, worker_id = null, lease_until = null,
-        lost_leases = l.lost_leases + 1,
+        lost_leases = l.lost_leases + 1, may_have_arrived = true,
         error_kind = 'worker_lost', error_message = 'The worker vanished.'
     from lost l where j.id = l.id and not l.is_dead
 ), removed as (
@@ -47,7 +47,7 @@ with dead_batches as materialized (
     update headgate.jobs j
     set id = (l.successor ->> 'id')::uuid,
         status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
-        lost_leases = 0, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        lost_leases = 0, may_have_arrived = true, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
         job_type = l.successor ->> 'job_type',
         rank = (l.successor ->> 'rank')::smallint,
         previous_rank = (l.successor ->> 'rank')::smallint,
@@ -86,11 +86,11 @@ with dead_batches as materialized (
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
-        priority, attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key,
         correlation_id, error_kind, error_message, fingerprint, payload, attempts
     )
     select l.id, l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.now,
-        l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
+        l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, true, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, 'worker_lost',
         format('The worker vanished %s times in a row while it ran this job.', l.lost_leases + 1),
         -- One group per integration.

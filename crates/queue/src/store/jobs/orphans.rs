@@ -60,6 +60,7 @@ pub(crate) async fn give_back_unknown(
                 assignment_id: row.assignment_id?,
                 duration: Duration::ZERO,
                 ending: Ending::Released { until: DateTime::UNIX_EPOCH },
+                is_doubtful: false,
             })
         })
         .collect();

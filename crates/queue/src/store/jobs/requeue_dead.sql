@@ -6,20 +6,20 @@ with gone as materialized (
         and ($1::uuid is not null or $2::uuid is not null)
         and exists (select 1 from headgate.lanes l where l.integration_id = d.integration_id)
     returning d.job_id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.expires_at, d.started_at, d.timeout_ms, d.rank,
-        d.priority, d.attempt, d.max_attempts, d.is_full, d.folded, d.job_type, d.record_type, d.record_id, d.deduplication_id,
+        d.priority, d.attempt, d.max_attempts, d.may_have_arrived, d.is_full, d.folded, d.job_type, d.record_type, d.record_id, d.deduplication_id,
         d.serialize_key, d.correlation_id, d.payload
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, timeout_ms, rank, previous_rank, priority, max_attempts, is_full, folded,
-        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, expires_at
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, expires_at, may_have_arrived
     )
     select g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.timeout_ms, g.rank, g.rank, g.priority, g.max_attempts,
         g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id,
         -- Someone wants it to run although its time may have passed.
-        g.payload, case when g.expires_at > clock_timestamp() then g.expires_at end
+        g.payload, case when g.expires_at > clock_timestamp() then g.expires_at end, g.may_have_arrived
     from gone g
     on conflict (integration_id, deduplication_id) where deduplication_id is not null do update
-    set is_full = j.is_full or (j.status <> 1 and excluded.is_full)
+    set is_full = j.is_full or (j.status <> 1 and excluded.is_full), may_have_arrived = j.may_have_arrived or excluded.may_have_arrived
     returning j.id, coalesce((j.successor ->> 'id')::uuid, j.id) as worker_of_it, j.integration_id, j.rank, j.created_at, j.serialize_key
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
