@@ -115,7 +115,7 @@ pub(super) enum Reach {
 pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     let keyed = sqlx::query!(
         r#"
-        select distinct j.integration_id as "integration_id: IntegrationId", k.key as "key!"
+        select distinct j.integration_id as "integration_id!: IntegrationId", k.key as "key!"
         from (
             select integration_id, serialize_key, successor from headgate.jobs where id = any ($1)
             union all
