@@ -10,7 +10,7 @@ use model::{
     page::Page,
     record::{Attributes, RecordWithSync},
     rules::explain::Explanation,
-    stats::Snapshot,
+    stats::{IntegrationGauge, Snapshot},
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +58,8 @@ pub struct JobPage {
     pub explanation: Explanation,
     /// The record behind it.
     pub record: Option<JobRecord>,
-    /// For names and the gates' numbers.
-    pub snapshot: Snapshot,
+    /// Its integration at the call; none when that was deleted.
+    pub gauge: Option<IntegrationGauge>,
     /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
@@ -74,7 +74,8 @@ pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
     let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
     let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
     let record = cx.record_of(scope, &detail.job).await?;
-    Ok(JobPage { detail, explanation, record, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
+    Ok(JobPage { detail, explanation, record, gauge, as_of: Utc::now() })
 }
 
 /// Gives one job all its attempts anew.

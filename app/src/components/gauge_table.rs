@@ -16,6 +16,7 @@ pub fn GaugeTable(children: Children) -> impl IntoView {
             {children()}
         </Table>
     }
+    .into_any()
 }
 
 fn head() -> impl IntoView {
@@ -75,7 +76,7 @@ pub fn GaugeRow(
                 <Meter share=share tone=Tone::Waiting />
                 <span class="inline-block min-w-[42px]">{move || format::count(backlog.get())}</span>
             </td>
-            <td class=zero(|g| g.eta_seconds.is_none())>
+            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0)>
                 {read(|g| match g.eta_seconds {
                     Some(eta) if g.backlog > 0 => format::eta(eta),
                     _ => "–".to_owned(),
@@ -103,6 +104,7 @@ pub fn GaugeRow(
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// Nothing is old where nothing waits.

@@ -131,14 +131,20 @@ impl Health {
 
 fn paused_because(gauge: &IntegrationGauge) -> String {
     match gauge.state_reason.as_deref() {
-        Some(reason) if !reason.is_empty() => foreign(reason.trim_end_matches('.')),
+        Some(reason) if !reason.is_empty() => foreign(&sentence_start(reason.trim_end_matches('.'))),
         _ => "Paused by hand".to_owned(),
     }
 }
 
+/// Reasons are written to follow a colon; here one begins a sentence.
+fn sentence_start(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 fn reason(gauge: &IntegrationGauge, otherwise: &str) -> String {
     let text = gauge.state_reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(otherwise);
-    format!("{}.", foreign(text.trim_end_matches('.')))
+    format!("{}.", foreign(&sentence_start(text.trim_end_matches('.'))))
 }
 
 fn jobs_are(n: i64) -> String {
@@ -177,6 +183,7 @@ pub fn HealthBadge(
             label=Signal::derive(move || health.with(|h| h.word.to_owned()))
         />
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub fn JobDetailPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 #[component]
@@ -66,11 +67,10 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
-    let gauge = page.with_untracked(|p| {
-        p.snapshot.integrations.iter().find(|g| g.integration_id == p.detail.job.integration_id).cloned()
-    });
-    let integration_name = gauge.as_ref().map_or_else(|| "its integration".to_owned(), |g| g.name.clone());
-    let app_name = gauge.as_ref().map_or_else(String::new, |g| g.app_name.clone());
+    let gauge = page.with_untracked(|p| p.gauge.clone());
+    let integration_name =
+        gauge.as_ref().map_or_else(|| "a deleted integration".to_owned(), |g| g.name.clone());
+    let app_name = gauge.as_ref().map_or_else(|| "deleted".to_owned(), |g| g.app_name.clone());
     let first = the_job.get_untracked();
     let crumbs = StoredValue::new((integration_name.clone(), first.job_type.clone()));
     let integration_id = first.integration_id;
@@ -192,6 +192,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                 })
         }}
     }
+    .into_any()
 }
 
 #[component]
@@ -224,4 +225,5 @@ fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> im
             </details>
         </Card>
     }
+    .into_any()
 }
