@@ -53,6 +53,7 @@ pub fn AttemptTimeline(
                 .collect_view()}
         </ol>
     }
+    .into_any()
 }
 
 const fn tone(outcome: AttemptOutcome, is_final: bool) -> Tone {

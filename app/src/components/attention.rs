@@ -81,6 +81,7 @@ pub fn Attention(
                 })
         }}
     }
+    .into_any()
 }
 
 #[component]
@@ -166,4 +167,5 @@ fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool) -> impl IntoV
             </div>
         </div>
     }
+    .into_any()
 }

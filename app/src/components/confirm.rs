@@ -47,4 +47,5 @@ where
             </div>
         </Dialog>
     }
+    .into_any()
 }

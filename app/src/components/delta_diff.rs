@@ -44,6 +44,7 @@ pub fn DeltaDiff(
                 .collect_view()}
         </div>
     }
+    .into_any()
 }
 
 /// Changed attributes first, then one line that counts the rest.

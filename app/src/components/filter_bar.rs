@@ -53,6 +53,7 @@ pub fn FilterBar(
             </div>
         </form>
     }
+    .into_any()
 }
 
 /// Filters of the address that no field shows, each with a cross that takes it away.

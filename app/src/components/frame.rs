@@ -77,6 +77,7 @@ pub fn Frame() -> impl IntoView {
             </main>
         </div>
     }
+    .into_any()
 }
 
 /// The brand's mark: a gate in a channel.
@@ -96,6 +97,7 @@ pub fn Mark() -> impl IntoView {
             <path d="M4 3v18M20 3v18M4 7h16M9 7v7M15 7v7M4 18c3-3 5-3 8 0s5 3 8 0" />
         </svg>
     }
+    .into_any()
 }
 
 #[component]
@@ -130,6 +132,7 @@ fn Navigation(counts: Signal<Option<Snapshot>>) -> impl IntoView {
             <Entry href="/resyncs" glyph=Glyph::Sync label="Re-syncs" count=none />
         </ul>
     }
+    .into_any()
 }
 
 #[component]
@@ -164,6 +167,7 @@ fn Entry(
             </Link>
         </li>
     }
+    .into_any()
 }
 
 #[component]
@@ -197,4 +201,5 @@ fn Foot(session: Session) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }

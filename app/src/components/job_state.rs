@@ -46,6 +46,7 @@ pub fn JobStateBadge(
             label=Signal::derive(move || look.get().word.to_owned())
         />
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -82,6 +82,7 @@ pub fn JobVerdict(
                 })}
         </section>
     }
+    .into_any()
 }
 
 /// One gate between the job and its next attempt.

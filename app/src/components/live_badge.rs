@@ -41,4 +41,5 @@ pub fn LiveBadge(
             {move || state.get().1}
         </span>
     }
+    .into_any()
 }

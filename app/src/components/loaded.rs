@@ -39,4 +39,5 @@ where
             }}
         </Transition>
     }
+    .into_any()
 }

@@ -41,4 +41,5 @@ pub fn PageHead(
             {children.map(|children| view! { <div class="tools">{children()}</div> })}
         </div>
     }
+    .into_any()
 }

@@ -23,4 +23,5 @@ pub fn Payload(
             {size} <CopyButton text=text says=format!("Copy {label}") />
         </p>
     }
+    .into_any()
 }

@@ -23,6 +23,7 @@ pub fn RateLimitUseMeter(
             {move || usage.get().map_or_else(|| "–".to_owned(), in_words)}
         </span>
     }
+    .into_any()
 }
 
 pub(super) fn in_words(limit: RateLimitUse) -> String {

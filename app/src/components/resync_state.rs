@@ -43,6 +43,7 @@ pub fn ResyncProgress(
             <p class="type-label text-faint tabular-nums mt-1">{in_words(&resync)}</p>
         </div>
     }
+    .into_any()
 }
 
 fn in_words(resync: &Resync) -> String {

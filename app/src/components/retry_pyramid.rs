@@ -50,6 +50,7 @@ pub fn RetryPyramid(
             <Step href=href("/dead-letters", "") label="dead" value=dead most=Signal::derive(move || dead.get().max(1)) kind="dead" />
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -86,4 +87,5 @@ fn Step(
             <span>{move || format::count(value.get())}</span>
         </Link>
     }
+    .into_any()
 }

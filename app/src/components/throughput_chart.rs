@@ -41,6 +41,7 @@ pub fn ThroughputChart(
             <TimeChart label="Delivered and failed attempts over time" series=series data=data />
         </Card>
     }
+    .into_any()
 }
 
 fn step_in_words(window: Window) -> String {

@@ -21,4 +21,5 @@ pub fn NotFoundPage() -> impl IntoView {
             </section>
         </main>
     }
+    .into_any()
 }

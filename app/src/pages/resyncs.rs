@@ -36,6 +36,7 @@ pub fn ResyncsPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 #[component]
@@ -117,6 +118,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         </Card>
         {question.filter(|_| may_steer).map(|resync| view! { <CancelQuestion resync=resync back=back /> })}
     }
+    .into_any()
 }
 
 #[component]
@@ -186,6 +188,7 @@ fn Row(
             </td>
         </tr>
     }
+    .into_any()
 }
 
 #[component]
@@ -207,4 +210,5 @@ fn CancelQuestion(resync: Resync, back: String) -> impl IntoView {
             close=back
         />
     }
+    .into_any()
 }

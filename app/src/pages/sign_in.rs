@@ -49,6 +49,7 @@ pub fn SignInPage() -> impl IntoView {
             </div>
         </main>
     }
+    .into_any()
 }
 
 fn refusal(url: &PageUrl) -> Option<String> {

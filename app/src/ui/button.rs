@@ -87,6 +87,7 @@ pub fn Button(
             {children()}
         </button>
     }
+    .into_any()
 }
 
 /// A link drawn as a button: it goes somewhere and changes nothing.
@@ -112,4 +113,5 @@ pub fn LinkButton(
             {children()}
         </Link>
     }
+    .into_any()
 }

@@ -32,6 +32,7 @@ pub fn Card(
             {children()}
         </section>
     }
+    .into_any()
 }
 
 /// Letters and digits of a title joined by dashes, as an element id.

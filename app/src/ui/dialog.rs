@@ -42,4 +42,5 @@ pub fn Dialog(
             {children()}
         </dialog>
     }
+    .into_any()
 }

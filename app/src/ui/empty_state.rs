@@ -31,4 +31,5 @@ pub fn EmptyState(
             {children.map(|children| view! { <div class="flex flex-wrap gap-2 justify-center mt-3">{children()}</div> })}
         </div>
     }
+    .into_any()
 }

@@ -65,6 +65,7 @@ pub fn TextField(
             </p>
         </div>
     }
+    .into_any()
 }
 
 const LABEL: &str = "block mb-1 type-label font-medium text-muted";
@@ -119,6 +120,7 @@ pub fn SelectField(
             </select>
         </div>
     }
+    .into_any()
 }
 
 /// A tick with its words beside it, or for a screen reader only.
@@ -145,4 +147,5 @@ pub fn CheckField(
             <span class=if bare { "sr-only" } else { "" }>{label}</span>
         </label>
     }
+    .into_any()
 }

@@ -78,6 +78,7 @@ where
             }}
         </form>
     }
+    .into_any()
 }
 
 /// Was the pressed button one with `formmethod="get"`?

@@ -71,4 +71,5 @@ pub fn HeatStrip(
             </div>
         </div>
     }
+    .into_any()
 }

@@ -20,4 +20,5 @@ pub fn Fact(
         <dt>{name}</dt>
         <dd>{children()}</dd>
     }
+    .into_any()
 }

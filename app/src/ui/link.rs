@@ -35,4 +35,5 @@ pub fn Link(
             {children()}
         </a>
     }
+    .into_any()
 }

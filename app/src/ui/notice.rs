@@ -42,4 +42,5 @@ pub fn Notice(
                 })}
         </div>
     }
+    .into_any()
 }

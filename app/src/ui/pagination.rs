@@ -24,4 +24,5 @@ pub fn Pagination(
             {older.map(|href| view! { <LinkButton href=href>"Older" <Icon glyph=Glyph::ChevronRight /></LinkButton> })}
         </nav>
     }
+    .into_any()
 }

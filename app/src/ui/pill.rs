@@ -29,4 +29,5 @@ pub fn Pill(
             {move || label.get()}
         </span>
     }
+    .into_any()
 }

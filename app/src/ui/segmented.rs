@@ -49,6 +49,7 @@ pub fn Segmented(
             }}
         </nav>
     }
+    .into_any()
 }
 
 const CURRENT: &str =

@@ -24,4 +24,5 @@ pub fn Table(
             </table>
         </div>
     }
+    .into_any()
 }

@@ -54,4 +54,5 @@ pub fn Tile(
             <Sparkline values=history label=spark_label />
         </Link>
     }
+    .into_any()
 }

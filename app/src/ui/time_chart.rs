@@ -155,6 +155,7 @@ pub fn TimeChart(
             </div>
         </details>
     }
+    .into_any()
 }
 
 fn grid((top, step): (f64, f64), buckets: usize) -> impl IntoView {

@@ -93,4 +93,5 @@ pub fn Causes(
             </Table>
         </Card>
     }
+    .into_any()
 }

@@ -59,6 +59,7 @@ pub fn DeadLettersPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 /// What the reader may do here.
@@ -142,6 +143,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
             </Card>
         </div>
     }
+    .into_any()
 }
 
 fn head(rights: Rights) -> impl IntoView {
@@ -216,6 +218,7 @@ fn Row(
             </td>
         </tr>
     }
+    .into_any()
 }
 
 /// What happens to ticked rows. Purging leads to the question by a GET, so that it has an address and a count.

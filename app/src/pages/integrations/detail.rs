@@ -58,6 +58,7 @@ pub fn IntegrationDetailPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 #[component]
@@ -162,6 +163,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             </div>
         </div>
     }
+    .into_any()
 }
 
 fn share(part: i64, whole: i64) -> f64 {
@@ -187,6 +189,7 @@ fn Figure(
             {children.map(|children| children())}
         </Link>
     }
+    .into_any()
 }
 
 #[component]
@@ -220,4 +223,5 @@ fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
             _ => ().into_any(),
         }}
     }
+    .into_any()
 }

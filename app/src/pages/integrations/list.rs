@@ -20,6 +20,7 @@ pub fn IntegrationsPage() -> impl IntoView {
     view! {
         <Loaded title="Integrations" data=first show=|first, _| view! { <Content first=first /> }.into_any() />
     }
+    .into_any()
 }
 
 /// What the address narrows to.
@@ -196,6 +197,7 @@ fn Content(first: Snapshot) -> impl IntoView {
             }}
         </Card>
     }
+    .into_any()
 }
 
 fn app_options(snapshot: &Snapshot) -> Vec<SelectOption> {

@@ -76,4 +76,5 @@ pub fn RecentJobs(
             }}
         </Card>
     }
+    .into_any()
 }

@@ -70,4 +70,5 @@ pub fn Resyncs(
             </ul>
         </Card>
     }
+    .into_any()
 }

@@ -45,4 +45,5 @@ pub fn Settings(
             </Facts>
         </Card>
     }
+    .into_any()
 }

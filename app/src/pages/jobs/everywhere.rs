@@ -42,6 +42,7 @@ pub fn Everywhere(
             </Facts>
         </Card>
     }
+    .into_any()
 }
 
 fn sync_in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {

@@ -78,6 +78,7 @@ pub fn JobFacts(
             </Facts>
         </Card>
     }
+    .into_any()
 }
 
 fn correlation_href(id: &str) -> String {

@@ -50,6 +50,7 @@ pub fn JobsPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 #[component]
@@ -181,6 +182,7 @@ fn Content(
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
     }
+    .into_any()
 }
 
 /// What is shown, read aloud.

@@ -71,4 +71,5 @@ pub fn Row(
             <td class="clip text-muted">{error}</td>
         </tr>
     }
+    .into_any()
 }

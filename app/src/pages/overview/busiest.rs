@@ -52,4 +52,5 @@ pub fn Busiest(
             </GaugeTable>
         </Card>
     }
+    .into_any()
 }

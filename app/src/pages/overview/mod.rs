@@ -38,6 +38,7 @@ pub fn OverviewPage() -> impl IntoView {
             }
         />
     }
+    .into_any()
 }
 
 #[component]
@@ -81,6 +82,7 @@ fn Content(first: Overview, window: Window, may_configure: bool) -> impl IntoVie
             <Busiest snapshot=snapshot />
         </div>
     }
+    .into_any()
 }
 
 const fn window_label(window: Window) -> &'static str {

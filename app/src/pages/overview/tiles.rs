@@ -119,6 +119,7 @@ pub fn Tiles(
             />
         </section>
     }
+    .into_any()
 }
 
 /// The change over the last five minutes.
