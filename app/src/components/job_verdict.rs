@@ -199,7 +199,9 @@ fn remark(job: &Job, explanation: &Explanation) -> String {
     let others: Vec<_> = explanation.reasons.iter().skip(1).map(|reason| reason.detail.clone()).collect();
     match (job.status, error) {
         (JobStatus::Failed, Some(error)) => {
-            format!("{error}. It will not be tried again by itself: requeue it once the cause is mended.")
+            format!(
+                "Last attempt: **{error}**. It will not be tried again by itself: requeue it once the cause is mended."
+            )
         }
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) if others.is_empty() => {
             format!("Last attempt: **{error}**. Nothing else holds it.")
