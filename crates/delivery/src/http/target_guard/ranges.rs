@@ -26,21 +26,15 @@ const FORBIDDEN_V4: [&str; 15] = [
     "240.0.0.0/4",     // reserved, broadcast
 ];
 
-/// Not public, IPv6. IPv4-mapped addresses are judged by the IPv4 address inside.
-const FORBIDDEN_V6: [&str; 13] = [
-    "::/96",          // unspecified, loopback, IPv4-compatible
-    "64:ff9b::/96",   // NAT64: an IPv4 address of somebody's network
-    "64:ff9b:1::/48", // NAT64, local use
-    "100::/64",       // discard
-    "2001::/32",      // Teredo
-    "2001:db8::/32",  // documentation
-    "2002::/16",      // 6to4
-    "3fff::/20",      // documentation
-    "5f00::/16",      // segment routing
-    "fc00::/7",       // unique local
-    "fe80::/10",      // link-local
-    "fec0::/10",      // site-local
-    "ff00::/8",       // multicast
+/// What is handed out of IPv6 to the public; everything else is closed, whatever comes to mean something there later.
+const GLOBAL_V6: &str = "2000::/3";
+
+/// Not public although global unicast, IPv6. IPv4-mapped addresses are judged by the IPv4 address inside.
+const FORBIDDEN_V6: [&str; 4] = [
+    "2001::/23",     // IETF protocol assignments: Teredo, benchmarks, ORCHID
+    "2001:db8::/32", // documentation
+    "2002::/16",     // 6to4
+    "3fff::/20",     // documentation
 ];
 
 /// Stay closed until an entry names exactly the address: a wide entry for a private network must not open the cloud's metadata service.
@@ -55,6 +49,7 @@ const NAMED_ONLY: [&str; 6] = [
 
 struct Tables {
     v4: Vec<Ipv4Net>,
+    global_v6: Ipv6Net,
     v6: Vec<Ipv6Net>,
     named_only: Vec<IpNet>,
 }
@@ -63,6 +58,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let sure = "the ranges of this file are well-formed";
     Tables {
         v4: FORBIDDEN_V4.iter().map(|net| net.parse().expect(sure)).collect(),
+        global_v6: GLOBAL_V6.parse().expect(sure),
         v6: FORBIDDEN_V6.iter().map(|net| net.parse().expect(sure)).collect(),
         named_only: NAMED_ONLY.iter().map(|net| net.parse().expect(sure)).collect(),
     }
@@ -72,7 +68,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 pub(super) fn is_public(ip: IpAddr) -> bool {
     match canonical(ip) {
         IpAddr::V4(ip) => !is_named_only(IpAddr::V4(ip)) && !TABLES.v4.iter().any(|net| net.contains(&ip)),
-        IpAddr::V6(ip) => !TABLES.v6.iter().any(|net| net.contains(&ip)),
+        IpAddr::V6(ip) => TABLES.global_v6.contains(&ip) && !TABLES.v6.iter().any(|net| net.contains(&ip)),
     }
 }
 
@@ -96,13 +92,15 @@ fn canonical(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 address that a translator would find in an IPv6 address: IPv4-compatible, NAT64, 6to4, Teredo.
+/// The IPv4 address that a translator would find in an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765), NAT64,
+/// 6to4, Teredo.
 fn embedded(ip: IpAddr) -> Option<Ipv4Addr> {
     let IpAddr::V6(ip) = ip else { return None };
     let s = ip.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match s {
         [0, 0, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, _, _, _, _, high, low] => Some(v4(high, low)),
+        [0, 0, 0, 0, 0xffff, 0, high, low] => Some(v4(high, low)),
         [0x2002, high, low, ..] => Some(v4(high, low)),
         [0x2001, 0, _, _, _, _, high, low] => Some(v4(!high, !low)),
         _ => None,

@@ -36,6 +36,13 @@ async fn every_spelling_of_an_inner_address_is_refused() {
         "https://[64:ff9b:1::1]/",
         "https://[2002:7f00:1::]/",
         "https://[2001:0:1::1]/",
+        "https://[2001:2::1]/",
+        "https://[2001:10::1]/",
+        "https://[2001:20::1]/",
+        "https://[::ffff:0:7f00:1]/",
+        "https://[::ffff:0:5db8:d70e]/",
+        "https://[1fff:ffff::1]/",
+        "https://[4000::1]/",
         "https://[fec0::1]/",
         "https://[fe80::1]/",
         "https://[fd00:ec2::254]/",
@@ -126,6 +133,7 @@ async fn metadata_services_stay_closed_until_named_exactly() {
         "http://[64:ff9b::169.254.169.254]/",
         "http://[2002:a9fe:a9fe::]/",
         "http://[::169.254.169.254]/",
+        "http://[::ffff:0:a9fe:a9fe]/",
     ] {
         assert!(is_refused(&wide, url).await, "{url}");
     }
