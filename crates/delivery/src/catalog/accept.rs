@@ -1,6 +1,9 @@
 //! `accept_events`: validate, hold, fold, write, enqueue.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 use model::{
     actor::Scope,
@@ -185,15 +188,19 @@ async fn take_in(
         counts.into_iter().filter(|(_, n)| *n != 0).map(|((app, kind), n)| (app, kind, n)).collect();
     record_counts::append(conn, &deltas).await?;
 
-    let specs = specs(events, &changing, &interested, max_attempts);
     let mut accepted = Accepted {
         accepted: count(events.len()),
         records_changed: count(changing.iter().filter(|changes| **changes).count()),
         ..Accepted::default()
     };
     accepted.unchanged = accepted.accepted - accepted.records_changed;
-    for chunk in specs.chunks(MOST_JOBS_AT_ONCE) {
-        for job in queue::store::jobs::enqueue(conn, chunk).await? {
+    let mut specs = specs(events, &changing, interested, max_attempts);
+    loop {
+        let chunk: Vec<JobSpec> = specs.by_ref().take(MOST_JOBS_AT_ONCE).collect();
+        if chunk.is_empty() {
+            break;
+        }
+        for job in queue::store::jobs::enqueue(conn, &chunk).await? {
             match job.outcome {
                 EnqueueOutcome::Created => accepted.jobs_created += 1,
                 EnqueueOutcome::Coalesced => accepted.jobs_coalesced += 1,
@@ -317,15 +324,33 @@ async fn write(
     Ok(())
 }
 
-/// One job per changing event and interested integration; the queue folds those of one record. Sorted by (integration, deduplication
-/// id), the order in which everybody locks jobs, so that portions of a large request keep to it too.
-fn specs(events: &[Event], changing: &[bool], interested: &[Interested], max_attempts: i16) -> Vec<JobSpec> {
-    let mut specs = Vec::new();
-    for (event, _) in events.iter().zip(changing).filter(|(_, changes)| **changes) {
-        let key = RecordKey::of(event);
-        let deduplication_id = deduplication_id(&key.record_type, &key.record_id);
-        for integration in interested.iter().filter(|integration| integration.wants(&key)) {
-            specs.push(JobSpec {
+/// One job per changing event and interested integration; the queue folds those of one record. In the order of (integration,
+/// deduplication id), in which everybody locks jobs, so that portions of a large request keep to it too. Made one by one as they are
+/// asked for: a thousand events are a million jobs for a thousand integrations.
+fn specs<'a>(
+    events: &'a [Event],
+    changing: &[bool],
+    mut interested: Vec<Interested>,
+    max_attempts: i16,
+) -> impl Iterator<Item = JobSpec> + 'a {
+    let mut keyed: Vec<(String, RecordKey, &Event)> = events
+        .iter()
+        .zip(changing)
+        .filter(|(_, changes)| **changes)
+        .map(|(event, _)| {
+            let key = RecordKey::of(event);
+            (deduplication_id(&key.record_type, &key.record_id), key, event)
+        })
+        .collect();
+    // Stable: the events of one record stay in the order of acceptance.
+    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+    interested.sort_by_key(|integration| integration.id);
+    let keyed = Arc::new(keyed);
+    interested.into_iter().flat_map(move |integration| {
+        let keyed = Arc::clone(&keyed);
+        (0..keyed.len()).filter_map(move |index| {
+            let (deduplication_id, key, event) = &keyed[index];
+            integration.wants(key).then(|| JobSpec {
                 app_id: key.app_id,
                 integration_id: integration.id,
                 job_type: event.event_type.as_str().to_owned(),
@@ -341,14 +366,9 @@ fn specs(events: &[Event], changing: &[bool], interested: &[Interested], max_att
                 max_attempts: integration.max_attempts.unwrap_or(max_attempts),
                 timeout_ms: integration.timeout_ms,
                 is_full: false,
-            });
-        }
-    }
-    // Stable: the events of one record stay in the order of acceptance.
-    specs.sort_by(|a, b| {
-        (a.integration_id, &a.deduplication_id).cmp(&(b.integration_id, &b.deduplication_id))
-    });
-    specs
+            })
+        })
+    })
 }
 
 fn count(n: usize) -> i64 {
