@@ -36,19 +36,36 @@ pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> any
     }
 }
 
-/// Made whole under another name first: half a key would lock everybody out for good.
+/// Made whole under another name first: half a key would lock everybody out for good. The name of its own and the link, which fails when
+/// the file is there already, keep two processes that start at once to one key: the later one takes the key of the earlier one.
 fn make(path: &Path) -> anyhow::Result<MasterKey> {
     let key = MasterKey::generate();
-    let scratch = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&scratch)?;
-    writeln!(file, "{}", key.to_base64().expose())?;
-    file.sync_all()?;
-    fs::rename(&scratch, path)?;
+    let scratch = path.with_extension(format!("{}.new", uuid::Uuid::now_v7()));
+    let linked = write_whole(&scratch, &key).and_then(|()| fs::hard_link(&scratch, path));
+    // It held the key under a second name; a failed start must not leave that behind either.
+    let _ = fs::remove_file(&scratch);
+    match linked {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Ok(MasterKey::from_base64(&fs::read_to_string(path)?)?);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // The name must outlive a power cut as the key itself does.
+    if let Some(directory) = path.parent() {
+        fs::File::open(directory)?.sync_all()?;
+    }
     tracing::info!(
         "made the key that seals secrets at rest: {} (keep a copy with your backups)",
         path.display()
     );
     Ok(key)
+}
+
+fn write_whole(path: &Path, key: &MasterKey) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    writeln!(file, "{}", key.to_base64().expose())?;
+    file.sync_all()
 }
 
 #[cfg(test)]
@@ -66,6 +83,23 @@ mod tests {
         assert_eq!(fs::metadata(dir.join(FILE)).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(dir.join(FILE), "broken").unwrap();
         assert!(master_key(None, Some(&dir)).is_err());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn processes_that_start_at_once_agree_on_one_key() {
+        let dir = std::env::temp_dir().join(format!("headgate-key-{}", uuid::Uuid::now_v7()));
+        fs::create_dir(&dir).unwrap();
+        // All of them have found no file.
+        let keys: Vec<String> = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| make(&dir.join(FILE)).unwrap().to_base64().expose().to_owned()))
+                .collect();
+            makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap().trim(), keys[0]);
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
         fs::remove_dir_all(dir).unwrap();
     }
 
