@@ -58,7 +58,7 @@ impl Delivery {
         store::apps::update(conn, scope, id, changes.name.as_deref(), changes.slug.as_deref()).await
     }
 
-    /// Deletes an app with everything it has.
+    /// Deletes an app with everything it has. To call its jobs off, run [`Self::call_off_app`] before the transaction.
     ///
     /// # Errors
     /// `live_jobs` when jobs are on their way and are not to be called off.

@@ -99,8 +99,12 @@ async fn delete_app(
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.app(actor.scope(), id).await?;
+    let cancel = params.into();
+    if cancel == CancelJobs::Yes {
+        state.delivery.call_off_app(actor.scope(), id).await?;
+    }
     let mut tx = audited::begin(&state).await?;
-    state.delivery.delete_app(&mut tx, actor.scope(), id, params.into()).await?;
+    state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
     record(&mut tx, &actor, Entry::new("app.delete").about(id).of_app(id).without(&before)).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)

@@ -9,7 +9,7 @@ use super::{
 use crate::state::AppState;
 use access::audit::{Entry, record};
 use axum::{Json as Answer, extract::State, http::StatusCode};
-use delivery::{IntegrationFilter, RecordPageRequest, SentFilter};
+use delivery::{CancelJobs, IntegrationFilter, RecordPageRequest, SentFilter};
 use model::{
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationChanges, IntegrationState, IntegrationWithSecret, NewIntegration},
@@ -71,6 +71,7 @@ async fn create_integration(
     State(state): State<AppState>,
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Answer<IntegrationWithSecret>), Problem> {
+    state.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
     let mut tx = audited::begin(&state).await?;
     let made = state.delivery.create_integration(&mut tx, actor.scope(), new).await?;
     let entry = Entry::new("integration.create").about(made.integration.id).of_app(made.integration.app_id);
@@ -99,6 +100,7 @@ async fn update_integration(
     Json(changes): Json<IntegrationChanges>,
 ) -> Result<Answer<Integration>, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
+    state.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
     let mut tx = audited::begin(&state).await?;
     let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes).await?;
     let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
@@ -118,8 +120,12 @@ async fn delete_integration(
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
+    let cancel = params.into();
+    if cancel == CancelJobs::Yes {
+        state.delivery.call_off_integration(actor.scope(), id).await?;
+    }
     let mut tx = audited::begin(&state).await?;
-    state.delivery.delete_integration(&mut tx, actor.scope(), id, params.into()).await?;
+    state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
     let entry = Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before);
     record(&mut tx, &actor, entry).await?;
     tx.commit().await?;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::{lane, secrets};
 use crate::{
     Delivery, DeliveryError, IntegrationFilter,
-    http::signature::SigningSecret,
+    http::{signature::SigningSecret, target_guard},
     store::{self, integrations::Sealed},
 };
 
@@ -23,7 +23,8 @@ const DEFAULT_MAX_CONCURRENCY: i32 = 50;
 const WORKERS: &str = "workers";
 
 impl Delivery {
-    /// Makes an integration; its secret is shown this once. It starts empty until records change or a re-sync is asked for.
+    /// Makes an integration; its secret is shown this once. It starts empty until records change or a re-sync is asked for. What its name
+    /// resolves to is judged by [`Self::judge_endpoint`], before the transaction begins.
     ///
     /// # Errors
     /// Every fault of the input, the address among them; an unknown app.
@@ -34,7 +35,7 @@ impl Delivery {
         new: NewIntegration,
     ) -> Result<IntegrationWithSecret, DeliveryError> {
         let mut faults = new.check().err().unwrap_or_default();
-        self.judge_endpoint(new.endpoint_url.as_deref(), &mut faults).await;
+        self.judge_text(new.endpoint_url.as_deref(), &mut faults);
         faults.into_result()?;
         if !scope.contains(new.app_id) || store::catalog::hold_apps(conn, &[new.app_id.0]).await?.is_empty() {
             return Err(DeliveryError::not_found_at("app", "/app_id"));
@@ -84,10 +85,26 @@ impl Delivery {
         store::integrations::list(&self.pool, scope, filter, page).await
     }
 
-    /// Adds a fault when an address is given that may not be reached.
-    pub(super) async fn judge_endpoint(&self, endpoint_url: Option<&str>, faults: &mut Faults) {
-        let Some(url) = endpoint_url else { return };
+    /// Judges what the name of a new or changed address resolves to. That may take seconds: ask before the transaction that writes it
+    /// begins. The text is judged there, with all that may be wrong besides; each send judges for itself.
+    ///
+    /// # Errors
+    /// The fault of the address, when its name leads where nothing may be sent.
+    pub async fn judge_endpoint(&self, endpoint_url: Option<&str>) -> Result<(), DeliveryError> {
+        let mut faults = Faults::default();
+        self.judge_text(endpoint_url, &mut faults);
+        let Some(url) = endpoint_url.filter(|_| faults.0.is_empty()) else { return Ok(()) };
         if let Err(refused) = self.client.guard().judge_endpoint(url).await {
+            faults.add("/endpoint_url", refused.to_string());
+        }
+        Ok(faults.into_result()?)
+    }
+
+    /// Adds a fault when an address is given that may not be reached, as far as its text says.
+    pub(super) fn judge_text(&self, endpoint_url: Option<&str>, faults: &mut Faults) {
+        let judged = endpoint_url
+            .map(|url| target_guard::parse(url).and_then(|url| self.client.guard().judge_url(&url)));
+        if let Some(Err(refused)) = judged {
             faults.add("/endpoint_url", refused.to_string());
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Delivery {
-    /// Changes what is given. A changed limit or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
+    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
     ///
     /// # Errors
     /// Every fault of the input, the address among them; no such integration in the scope.
@@ -28,8 +28,13 @@ impl Delivery {
         changes: IntegrationChanges,
     ) -> Result<Integration, DeliveryError> {
         let mut faults = changes.check().err().unwrap_or_default();
-        // Before the row is held: resolving a name may take seconds.
-        self.judge_endpoint(changes.endpoint_url.as_deref(), &mut faults).await;
+        self.judge_text(changes.endpoint_url.as_deref(), &mut faults);
+        // Those it shares a limit with first, all in one order: two changes at once would wait for each other.
+        let joins = match &changes.rate_limit_key {
+            Change::Set(key) => Some(key.as_str()),
+            Change::Keep | Change::Clear => None,
+        };
+        rate_limits::hold_sharing(conn, id, joins).await?;
         let mut integration = store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
         check_type(&integration, &changes, &mut faults);
         faults.into_result()?;

@@ -180,6 +180,20 @@ pub(crate) async fn get(
     Ok(row.try_into()?)
 }
 
+/// Every integration of an app, in the order in which they are locked.
+pub(crate) async fn ids_of_app(
+    db: impl PgExecutor<'_>,
+    app_id: AppId,
+) -> Result<Vec<IntegrationId>, DeliveryError> {
+    let ids = sqlx::query_scalar!(
+        r#"select id as "id: IntegrationId" from headgate.integrations where app_id = $1 order by id"#,
+        app_id as AppId,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(ids)
+}
+
 /// How strongly a row is held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {

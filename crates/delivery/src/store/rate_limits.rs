@@ -54,6 +54,30 @@ pub(crate) async fn of_key(
     Ok(limits.map(|limits| limits.0))
 }
 
+/// Holds an integration together with those that share a limit with it now, or will (`joins`), in the order of their ids.
+pub(crate) async fn hold_sharing(
+    conn: &mut PgConnection,
+    id: IntegrationId,
+    joins: Option<&str>,
+) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        r#"
+        select i.id from headgate.integrations i
+        where i.id = $1 or exists (
+            select 1 from headgate.integrations me
+            where me.id = $1 and me.app_id = i.app_id and i.rate_limit_key in (me.rate_limit_key, $2)
+        )
+        order by i.id
+        for no key update of i
+        "#,
+        id as IntegrationId,
+        joins,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
+}
+
 /// The limits given to one integration of a key hold for all of them.
 pub(crate) async fn share(
     conn: &mut PgConnection,
@@ -65,7 +89,7 @@ pub(crate) async fn share(
     sqlx::query!(
         r#"
         with sharing as materialized (
-            select id from headgate.integrations where app_id = $1 and rate_limit_key = $2 order by id for update
+            select id from headgate.integrations where app_id = $1 and rate_limit_key = $2 order by id for no key update
         ), agreed as (
             update headgate.integrations i set rate_limits = $3
             from sharing s where i.id = s.id and i.rate_limits is distinct from $3

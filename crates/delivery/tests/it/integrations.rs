@@ -5,7 +5,7 @@ use model::{
     actor::Scope,
     app::NewApp,
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationType},
+    integration::{Integration, IntegrationState, IntegrationType},
     page::PageRequest,
 };
 use serde_json::{Value, json};
@@ -112,6 +112,13 @@ async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
         faults(patch(&world, id, json!({"endpoint_url": "http://169.254.169.254/"})).await),
         ["/endpoint_url"]
     );
+    // What a name resolves to is judged apart, before the transaction.
+    let resolved = world.delivery.judge_endpoint(Some("https://localhost:8443/")).await;
+    assert!(resolved.is_ok(), "the loopback is allowed here");
+    assert_eq!(
+        faults(world.restarted(&[]).delivery.judge_endpoint(Some("https://localhost:8443/")).await),
+        ["/endpoint_url"]
+    );
     assert_eq!(
         faults(patch(&world, id, json!({"bundle_window_seconds": 5})).await),
         ["/bundle_window_seconds"]
@@ -205,6 +212,72 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::Yes).await.unwrap();
     transaction.commit().await.unwrap();
     assert!(world.delivery.app(Scope::AllApps, world.app).await.is_err());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn calling_jobs_off_for_a_deletion_holds_up_nobody_else(pool: PgPool) {
+    let world = World::new(pool).await;
+    let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
+    world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
+    // Someone has a job of it in hand, so that calling off waits.
+    let mut busy = world.pool.begin().await.unwrap();
+    sqlx::query("select id from headgate.jobs order by id limit 1 for update")
+        .execute(&mut *busy)
+        .await
+        .unwrap();
+    let delivery = world.delivery.clone();
+    let scope = world.scope;
+    let calling_off = tokio::spawn(async move { delivery.call_off_integration(scope, id).await });
+    let waiting = "select exists (select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database())";
+    while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&world.pool).await.unwrap() {
+        assert!(!calling_off.is_finished());
+    }
+    // Meanwhile it is seen to be off, its row is free, and events go on being taken in.
+    let shown = world.delivery.integration(world.scope, id).await.unwrap();
+    assert_eq!(
+        (shown.state, shown.state_reason.as_deref()),
+        (IntegrationState::Disabled, Some("it is being deleted"))
+    );
+    sqlx::query("select id from headgate.integrations where id = $1 for update nowait")
+        .bind(id.0)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(world.set(json!({"a": 2})).await.jobs_created, 0);
+    busy.rollback().await.unwrap();
+    calling_off.await.unwrap().unwrap();
+    let mut conn = world.pool.acquire().await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, id, CancelJobs::No).await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_changes_of_integrations_that_share_a_limit_take_turns(pool: PgPool) {
+    let world = World::new(pool).await;
+    let fields = json!({"endpoint_url": "https://shop.invalid/", "rate_limit_key": "erp", "rate_limit": {"requests": 3, "per_seconds": 1}});
+    let first = world.integration(fields.clone()).await;
+    let second = world.integration(fields).await;
+    let change =
+        |n: i64| serde_json::from_value(json!({"rate_limit": {"requests": n, "per_seconds": 1}})).unwrap();
+    // The second has begun: the first must not get half-way.
+    let mut later = world.pool.begin().await.unwrap();
+    world.delivery.update_integration(&mut later, world.scope, second, change(5)).await.unwrap();
+    let free = "select id from headgate.integrations where id = $1 for key share nowait";
+    sqlx::query(free).bind(first.0).execute(&world.pool).await.unwrap();
+    let (delivery, scope, pool) = (world.delivery.clone(), world.scope, world.pool.clone());
+    let turns = (0..20).map(|n| {
+        let (delivery, pool) = (delivery.clone(), pool.clone());
+        let (id, changes) = (if n % 2 == 0 { first } else { second }, change(n + 1));
+        tokio::spawn(async move {
+            let mut transaction = pool.begin().await.unwrap();
+            delivery.update_integration(&mut transaction, scope, id, changes).await.unwrap();
+            transaction.commit().await.unwrap();
+        })
+    });
+    let turns: Vec<_> = turns.collect();
+    later.commit().await.unwrap();
+    for turn in turns {
+        turn.await.unwrap();
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

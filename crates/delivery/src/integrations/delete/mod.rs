@@ -1,8 +1,15 @@
 //! Deleting an integration.
+//!
+//! Jobs on their way are called off in two steps. First, before the transaction that deletes: the integration is switched off, so that
+//! nothing runs or is added, and its jobs are called off portion by portion, each in a transaction of its own, so that a long backlog keeps
+//! nobody waiting. Then, under the lock that deletes: whatever a request that had begun earlier added.
+
+mod call_off;
 
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
+    integration::Integration,
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -26,6 +33,7 @@ pub enum CancelJobs {
 
 impl Delivery {
     /// Deletes an integration with what was sent of the catalog there and its dead letters. Its finished jobs stay until retention takes them.
+    /// To call its jobs off, run [`Self::call_off_integration`] before the transaction.
     ///
     /// # Errors
     /// `live_jobs` when jobs are on their way and are not to be called off; `built_in` for the app's own.
@@ -37,15 +45,20 @@ impl Delivery {
         cancel: CancelJobs,
     ) -> Result<(), DeliveryError> {
         let integration = store::integrations::hold(conn, scope, id, Hold::ForDeletion).await?;
-        if integration.is_built_in {
-            return Err(DeliveryError::Conflict {
-                code: "built_in",
-                detail: "every app has this integration: jobs that name none run here".to_owned(),
-            });
-        }
+        refuse_built_in(&integration)?;
         call_off_jobs(conn, &[id.0], cancel).await?;
         remove(conn, integration.app_id, id, integration.rate_limit_key.as_deref()).await
     }
+}
+
+fn refuse_built_in(integration: &Integration) -> Result<(), DeliveryError> {
+    if integration.is_built_in {
+        return Err(DeliveryError::Conflict {
+            code: "built_in",
+            detail: "every app has this integration: jobs that name none run here".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Calls off what is on its way for integrations that are held for deletion, or refuses.
