@@ -70,12 +70,16 @@ pub fn Failure(
             "The cause is in the log.".to_owned(),
         ),
     };
-    let again = here.get_untracked().to_string();
+    // The same address cannot be read a second time either.
+    let (again, word) = match error {
+        CallError::Invalid(_) => (here.get_untracked().path().to_owned(), "Clear filters"),
+        _ => (here.get_untracked().to_string(), "Try again"),
+    };
     view! {
         <section class="card" aria-label=title>
             <EmptyState glyph=glyph tone=tone title=title.clone() text=text>
                 <LinkButton href=again kind=ButtonKind::Primary>
-                    "Try again"
+                    {word}
                 </LinkButton>
                 <LinkButton href="/">"Overview"</LinkButton>
             </EmptyState>

@@ -31,7 +31,7 @@ pub struct ListQuery {
 
 /// Why an address cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this address holds a filter that cannot be read: {0}")]
+#[error("One of its filters is not understood: {0}.")]
 pub struct BadQuery(String);
 
 impl ListQuery {
