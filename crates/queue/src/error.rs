@@ -70,6 +70,16 @@ impl QueueError {
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
     }
+
+    /// Whether it is unavailable for want of the day's partition, which we can make.
+    pub(crate) fn wants_partition(&self) -> bool {
+        matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))
+    }
+
+    /// An answer that did not come in time: whatever was asked may or may not have been done.
+    pub(crate) fn no_answer() -> Self {
+        Self::Unavailable(sqlx::Error::PoolTimedOut)
+    }
 }
 
 /// The five characters of an SQLSTATE.
@@ -85,13 +95,20 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-            // Connection failure; too many connections; shut down, crashed, starting up; disk full; read only after a failover.
-            code.starts_with("08")
-                || matches!(&*code, "53300" | "57P01" | "57P02" | "57P03" | "53100" | "25006")
-        }),
+        sqlx::Error::Database(error) => {
+            error.code().is_some_and(|code| {
+                // Connection failure; too many connections; shut down, crashed, starting up; disk full; read only after a failover.
+                code.starts_with("08")
+                    || matches!(&*code, "53300" | "57P01" | "57P02" | "57P03" | "53100" | "25006")
+            }) || is_missing_partition(error.as_ref())
+        }
         _ => false,
     }
+}
+
+/// Whether the day's partition is not there: nothing is wrong with the row, and trying again helps once the partition is made.
+fn is_missing_partition(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error.code().as_deref() == Some("23514") && error.message().starts_with("no partition of relation")
 }
 
 /// Whether the statement lost a race against another one and may simply be tried again: a deadlock, a serialisation failure, a

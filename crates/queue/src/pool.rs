@@ -15,6 +15,10 @@ use std::{str::FromStr as _, time::Duration};
 /// How long a connection may take to come, or to prove that it is sound.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The longest statement and the longest wait for a lock of a pool that sets none: far beyond anything we do, and yet an end.
+const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
+const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(20);
+
 /// Where and how to connect.
 #[derive(Clone)]
 pub struct PoolSettings {
@@ -24,7 +28,7 @@ pub struct PoolSettings {
     pub max_connections: u32,
     /// As `pg_stat_activity` shows it.
     pub application_name: String,
-    /// What stops a statement that takes too long; none for the engine, whose statements have their own.
+    /// What stops a statement that takes too long; none: a minute.
     pub statement_timeout: Option<Duration>,
 }
 
@@ -55,7 +59,7 @@ pub async fn connect(settings: &PoolSettings) -> Result<PgPool, QueueError> {
 /// When the address cannot be read.
 pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
     let options = PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name);
-    let statement_timeout = settings.statement_timeout;
+    let statement_timeout = settings.statement_timeout.unwrap_or(LONGEST_STATEMENT);
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(PATIENCE)
@@ -63,7 +67,14 @@ pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
         .idle_timeout(Duration::from_secs(5 * 60))
         // The hook below asks the server already.
         .test_before_acquire(false)
-        .after_connect(move |connection, _| Box::pin(prepare(connection, statement_timeout)))
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                prepare(connection, Some(statement_timeout)).await?;
+                let limit = format!("set lock_timeout = {}", LONGEST_LOCK_WAIT.as_millis());
+                sqlx::raw_sql(sqlx::AssertSqlSafe(limit)).execute(connection).await?;
+                Ok(())
+            })
+        })
         .before_acquire(|connection, _| Box::pin(is_sound(connection)))
         .after_release(|connection, _| Box::pin(is_sound(connection)))
         .connect_lazy_with(options))

@@ -33,6 +33,11 @@ impl Service for Retention {
         Duration::from_secs(5 * 60)
     }
 
+    /// A big table takes its time.
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(60 * 60)
+    }
+
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let is_more = retention::delete_expired(pool, term).await?;
         if !is_more {

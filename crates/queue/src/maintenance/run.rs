@@ -12,7 +12,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Runs until the token ends it. A run is never cut short: a cancelled transaction would poison its connection (RELIABILITY 0.1).
+/// Runs until the token ends it. A run is not cut short by it; only by its deadline, and the pool refuses the connection it held
+/// (RELIABILITY 0.1).
 pub(super) async fn repeat(
     service: Arc<dyn Service>,
     pool: PgPool,
@@ -35,7 +36,12 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
     let name = service.name();
     let running = {
         let (service, pool) = (Arc::clone(service), pool.clone());
-        tokio::spawn(async move { service.run_once(&pool, term).await })
+        tokio::spawn(async move {
+            let deadline = service.deadline();
+            tokio::time::timeout(deadline, service.run_once(&pool, term))
+                .await
+                .unwrap_or_else(|_| Err(QueueError::no_answer()))
+        })
     };
     let error = match running.await {
         Ok(Ok(is_more)) => {

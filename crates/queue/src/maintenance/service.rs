@@ -18,6 +18,11 @@ pub trait Service: Send + Sync + 'static {
     /// thing is due may say so.
     fn interval(&self) -> Duration;
 
+    /// The longest a run may take. One that takes longer waits for an answer that will not come: it is given up, and run again.
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(2 * 60)
+    }
+
     /// Does a bounded piece of work; true when more is to be done at once.
     ///
     /// Tests `term` in the statements that write, or before them in the same transaction

@@ -34,6 +34,11 @@ impl Service for Vacuum {
         Duration::from_secs(2)
     }
 
+    /// A big table takes its time.
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(60 * 60)
+    }
+
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut kept = self.connection.lock().await;
         let mut connection = match kept.take() {

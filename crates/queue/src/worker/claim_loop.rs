@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{ClaimedJob, Claims, End, Ending, claim, give_back_unknown},
+    store::jobs::{ClaimedJob, Claims, End, Ending, Known, claim, give_back_unknown},
     worker::{
         execute::execute,
         finisher::{Finished, Finisher},
@@ -20,6 +20,10 @@ const PROMOTED: i32 = 500;
 const RECONCILED_EVERY: Duration = Duration::from_secs(30);
 /// The wait when something should be claimable and is not (another process is at it, or a cap is full).
 const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Nothing of the database's takes so long. Whatever took longer was cut off, and counts as a failure: the claimer must not wait for an
+/// answer that never comes, while heartbeats on another connection go on.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Claims until there are to be no more claims.
 pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
@@ -72,9 +76,15 @@ async fn round(
 ) -> Result<Option<Duration>, QueueError> {
     let lease = shared.lease();
     if is_unsure {
-        let count = give_back_unknown(&shared.pool, lease.worker_id, &shared.known_batches()).await?;
-        if count > 0 {
-            tracing::warn!(count, "gave back jobs whose claim was never answered");
+        let known = Known {
+            batches: shared.known_batches(),
+            running: shared.running_assignments(),
+            stuck: shared.stuck(),
+        };
+        let given_back = in_time(give_back_unknown(&shared.pool, lease.worker_id, &known)).await?;
+        if !given_back.is_empty() {
+            shared.forget_stuck(&given_back);
+            tracing::warn!(count = given_back.len(), "gave back jobs whose claim or end was never answered");
         }
     }
     let claims = Claims {
@@ -83,13 +93,13 @@ async fn round(
         lane_cap: shared.config.workers.div_ceil(2),
         busy: shared.busy_by_lane(),
     };
-    let jobs = claim(&shared.pool, &claims).await?;
+    let jobs = in_time(claim(&shared.pool, &claims)).await?;
     let claimed = jobs.len();
     begin(shared, finisher, jobs, &lease);
     if claimed >= wanted {
         return Ok(None);
     }
-    let (promoted, wake_in) = look_ahead(shared).await?;
+    let (promoted, wake_in) = in_time(look_ahead(shared)).await?;
     if promoted > 0 {
         return Ok(None);
     }
@@ -97,6 +107,11 @@ async fn round(
     // After a claim that found nothing, "at once" means that something else is in the way.
     let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
     Ok(Some(wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
+}
+
+/// A connection whose answer was not waited for is refused by the pool.
+async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+    tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }
 
 /// Starts a task per job. Jobs that came while the engine was told to stop go back unstarted.
@@ -108,7 +123,7 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
         if is_stopping {
             let end = End::of(&job, Duration::ZERO, Ending::Released { until: AT_ONCE });
             shared.let_go(job.assignment_id);
-            finisher.record(Finished { end, done: None, job });
+            finisher.record(Finished::new(job, end, None, None));
         } else {
             tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, lease.clone()));
         }

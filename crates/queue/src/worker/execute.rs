@@ -19,12 +19,15 @@ use model::{
 };
 use rand::Rng as _;
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// What a handler gets beyond the job's time, so that its own time-out, which can say more, comes first.
 const TIMEOUT_MARGIN: Duration = Duration::from_millis(250);
 /// A limited job waits for slots within its attempt; that time is given back afterwards.
 const SLOT_MARGIN: Duration = Duration::from_secs(1);
+
+/// The hold of an integration is worth waiting for, but not for ever: this process holds it anyway.
+const HOLD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs one claimed job and hands the result to the finisher. Frees the slot in any case.
 pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: ClaimedJob, lease: Lease) {
@@ -32,11 +35,22 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
     let ticket = job.clone();
     job.payload = payload;
     let started_at = Instant::now();
-    let ran = if job.is_expired {
+    let is_expired = job.is_expired;
+    let timeout = job
+        .timeout_ms
+        .and_then(|ms| u64::try_from(ms).ok())
+        .map_or(shared.config.job_timeout, Duration::from_millis);
+    let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
+    let held = HeldJob::new(job, timeout, slots.clone());
+    let ran = if is_expired {
         Some((Ending::Cancelled { why: "expired" }, None))
     } else {
-        run(&shared, job, &lease).await
+        // What a stopped attempt drops may panic too: the job must have an end and the slot come free all the same.
+        AssertUnwindSafe(run(&shared, &held, &slots, &lease)).catch_unwind().await.unwrap_or_else(|panic| {
+            judge(&shared, &held, failed(ErrorKind::Retryable, panicked(panic.as_ref())))
+        })
     };
+    let doubt = held.take_doubt();
     match ran {
         Some((ending, done)) => {
             let duration = match &ending {
@@ -44,10 +58,16 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
                 _ => started_at.elapsed(),
             };
             hold_if_asked(&shared, &ticket, &ending).await;
-            finisher.record(Finished { end: End::of(&ticket, duration, ending), done, job: ticket.clone() });
+            let end = End::of(&ticket, duration, ending);
+            finisher.record(Finished::new(ticket.clone(), end, done, doubt));
         }
-        // Someone else's by now, or soon: nothing is written about it.
-        None => shared.abandon(ticket.claim_batch_id),
+        // Someone else's by now, or soon: nothing is written about it, except what it may have left behind.
+        None => {
+            shared.abandon(ticket.claim_batch_id);
+            if doubt.is_some() {
+                finisher.record(Finished::of_a_lost_lease(ticket.clone(), doubt));
+            }
+        }
     }
     shared.let_go(ticket.assignment_id);
 }
@@ -55,17 +75,12 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
 /// How an attempt ended, with what a completed job's handler is shown; none: the lease was lost, the job is someone else's.
 type Ran = Option<(Ending, Option<CompletedJob>)>;
 
-async fn run(shared: &Shared, job: ClaimedJob, lease: &Lease) -> Ran {
-    let timeout = job
-        .timeout_ms
-        .and_then(|ms| u64::try_from(ms).ok())
-        .map_or(shared.config.job_timeout, Duration::from_millis);
-    let handler = Arc::clone(shared.handlers.of(&job.job_type));
-    let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
-    let held = HeldJob::new(job, timeout, slots.clone());
+async fn run(shared: &Shared, held: &HeldJob, slots: &Slots, lease: &Lease) -> Ran {
+    let timeout = held.timeout;
+    let handler = Arc::clone(shared.handlers.of(&held.job_type));
     let began_at = Instant::now();
     let margin = if slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
-    let mut attempt = std::pin::pin!(AssertUnwindSafe(handler.run(&held)).catch_unwind());
+    let mut attempt = std::pin::pin!(AssertUnwindSafe(async { handler.run(held).await }).catch_unwind());
     let outcome = loop {
         let deadline = began_at + timeout + margin + slots.waited();
         tokio::select! {
@@ -80,7 +95,7 @@ async fn run(shared: &Shared, job: ClaimedJob, lease: &Lease) -> Ran {
             }
         }
     };
-    judge(shared, &held, outcome)
+    judge(shared, held, outcome)
 }
 
 fn failed(kind: ErrorKind, message: String) -> Outcome {
@@ -169,7 +184,8 @@ async fn hold_if_asked(shared: &Shared, job: &ClaimedJob, ending: &Ending) {
         lanes::hold_until(&mut transaction, job.integration_id, quiet).await?;
         transaction.commit().await.map_err(crate::QueueError::from)
     };
-    if let Err(error) = hold.await {
+    let held = timeout(HOLD_PATIENCE, hold).await.unwrap_or_else(|_| Err(crate::QueueError::no_answer()));
+    if let Err(error) = held {
         tracing::warn!(integration.id = %job.integration_id, %error, "integration {} is held by this process alone", job.integration_id);
     }
 }

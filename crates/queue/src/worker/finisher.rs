@@ -6,15 +6,20 @@
 
 use crate::{
     error::{QueueError, is_race},
-    store::jobs::{Applied, BEGIN, ClaimedJob, End, Ending, Failure, finish},
-    worker::{CompletedJob, JobHandler, execute::ending_of_failure, limiter::AT_ONCE, shared::Shared},
+    store::{
+        jobs::{Applied, BEGIN, ClaimedJob, End, Ending, Failure, finish},
+        partitions,
+    },
+    worker::{CompletedJob, Doubt, execute::ending_of_failure, limiter::AT_ONCE, shared::Shared, tell},
 };
-use model::rules::verdict::{ErrorKind, Verdict};
-use sqlx::PgConnection;
+use model::{
+    id::AssignmentId,
+    rules::verdict::{ErrorKind, Verdict},
+};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, mpsc},
-    time::Instant,
+    time::{Instant, error::Elapsed, timeout},
 };
 
 /// Ends written in one statement at most.
@@ -26,6 +31,10 @@ const GATHER: Duration = Duration::from_millis(3);
 /// One transaction has this long; afterwards the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// While the database is away.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
 /// What came of one job.
 pub(super) struct Finished {
     /// Without its payload.
@@ -33,6 +42,23 @@ pub(super) struct Finished {
     pub end: End,
     /// Of a completed job: what its handler is shown inside the transaction.
     pub done: Option<CompletedJob>,
+    /// What may have arrived, as the handler said.
+    pub doubt: Option<Doubt>,
+    /// Stored without the handler's word: the row itself remembers the doubt.
+    pub is_bare: bool,
+}
+
+impl Finished {
+    pub(super) fn new(job: ClaimedJob, end: End, done: Option<CompletedJob>, doubt: Option<Doubt>) -> Self {
+        Self { job, end, done, doubt, is_bare: false }
+    }
+
+    /// Nothing is recorded of the job, which is somebody else's: its end is under a lease nobody has. Only its doubt is.
+    pub(super) fn of_a_lost_lease(job: ClaimedJob, doubt: Option<Doubt>) -> Self {
+        let mut end = End::of(&job, Duration::ZERO, Ending::Released { until: AT_ONCE });
+        end.assignment_id = AssignmentId(uuid::Uuid::nil());
+        Self::new(job, end, None, doubt)
+    }
 }
 
 /// Where results are handed in. When the last one is dropped, the finisher writes what it has and ends.
@@ -106,6 +132,8 @@ async fn write_one(shared: &Shared, finished: &mut Finished) {
             Plainer::Failure => make_plain(shared, finished),
             Plainer::Release => {
                 finished.done = None;
+                finished.is_bare = true;
+                finished.end.is_doubtful = finished.doubt.is_some();
                 finished.end.ending = Ending::Released { until: AT_ONCE };
             }
         }
@@ -123,8 +151,8 @@ async fn write_one(shared: &Shared, finished: &mut Finished) {
             }
         }
     }
-    tracing::error!(job.id = %id, "job {id} could not even be given back: the sweep finds it when this process has ended");
-    shared.abandon(finished.job.claim_batch_id);
+    tracing::error!(job.id = %id, "job {id} could not even be given back: it is tried again from time to time");
+    shared.note_stuck(finished.job.assignment_id, finished.job.claim_batch_id);
 }
 
 /// How much of a result is tried to be stored.
@@ -151,70 +179,82 @@ fn make_plain(shared: &Shared, finished: &mut Finished) {
 
 /// One transaction, repeated while the database is away.
 async fn persist(shared: &Shared, batch: &mut [Finished]) -> Result<(), QueueError> {
-    let mut pause = Duration::from_millis(50);
-    loop {
-        let result = match tokio::time::timeout(PATIENCE, transaction(shared, batch)).await {
-            Ok(result) => result,
-            Err(_) => Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)),
-        };
-        match result {
-            Err(error) if error.is_unavailable() => {
-                shared.set_away(true);
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(2));
-            }
-            result => {
-                shared.set_away(false);
-                return result;
+    let mut pause = FIRST_PAUSE;
+    let applied = loop {
+        let answer = timeout(PATIENCE, transaction(shared, batch)).await;
+        if let Some(result) = unless_away(shared, answer, &mut pause).await {
+            break result?;
+        }
+    };
+    let late: Vec<usize> = (0..batch.len()).filter(|at| applied.get(*at) != Some(&Applied::Yes)).collect();
+    for at in &late {
+        let id = batch[*at].end.job_id;
+        tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");
+    }
+    remember(shared, batch, &late).await;
+    Ok(())
+}
+
+/// Ends that were not recorded: the job was called off, or taken away. What they may have left behind is recorded all the same, one by
+/// one, so that a job that cannot be does not take the others' doubt with it.
+async fn remember(shared: &Shared, batch: &mut [Finished], late: &[usize]) {
+    for at in late {
+        let Some(finished) = batch.get_mut(*at).filter(|finished| finished.doubt.is_some()) else { continue };
+        let (mut tries_left, mut pause) = (5, FIRST_PAUSE);
+        while tries_left > 0 {
+            let answer = timeout(PATIENCE, tell_late(shared, finished)).await;
+            match unless_away(shared, answer, &mut pause).await {
+                Some(Ok(())) => break,
+                Some(Err(error)) => {
+                    tries_left -= 1;
+                    let id = finished.end.job_id;
+                    tracing::error!(job.id = %id, %error, tries_left, "what job {id} sent although it was taken away could not be noted");
+                    tokio::time::sleep(GATHER).await;
+                }
+                None => {}
             }
         }
     }
 }
 
-async fn transaction(shared: &Shared, batch: &mut [Finished]) -> Result<(), QueueError> {
+async fn tell_late(shared: &Shared, finished: &mut Finished) -> Result<(), QueueError> {
+    let mut transaction = shared.pool.begin().await?;
+    tell::unrecorded(&shared.handlers, &mut transaction, finished).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// The answer, unless the database is away: then none, after a pause.
+async fn unless_away<T>(
+    shared: &Shared,
+    answer: Result<Result<T, QueueError>, Elapsed>,
+    pause: &mut Duration,
+) -> Option<Result<T, QueueError>> {
+    match answer.unwrap_or_else(|_| Err(QueueError::no_answer())) {
+        Err(error) if error.is_unavailable() => {
+            shared.set_away(true);
+            if error.wants_partition()
+                && let Err(error) = partitions::make_ahead(&shared.pool).await
+            {
+                tracing::error!(%error, "today's partition is missing and cannot be made: nothing can be recorded");
+            }
+            tokio::time::sleep(*pause).await;
+            *pause = (*pause * 2).min(LONGEST_PAUSE);
+            None
+        }
+        result => {
+            shared.set_away(false);
+            Some(result)
+        }
+    }
+}
+
+async fn transaction(shared: &Shared, batch: &mut [Finished]) -> Result<Vec<Applied>, QueueError> {
     let began_at = Instant::now();
     let mut transaction = shared.pool.begin_with(BEGIN).await?;
     let ends: Vec<End> = batch.iter().map(|finished| finished.end.clone()).collect();
     let applied = finish(&mut transaction, &ends).await?;
-    tell_handlers(shared, &mut transaction, batch, &applied).await?;
+    tell::handlers(&shared.handlers, &mut transaction, batch, &applied).await?;
     transaction.commit().await?;
-    for (finished, applied) in batch.iter().zip(&applied) {
-        if *applied != Applied::Yes {
-            let id = finished.end.job_id;
-            tracing::info!(job.id = %id, ?applied, "the result of job {id} came too late");
-        }
-    }
     tracing::debug!(count = batch.len(), duration_ms = began_at.elapsed().as_millis(), "recorded");
-    Ok(())
-}
-
-/// Shows each handler those of its jobs that did complete.
-async fn tell_handlers(
-    shared: &Shared,
-    connection: &mut PgConnection,
-    batch: &mut [Finished],
-    applied: &[Applied],
-) -> Result<(), QueueError> {
-    let mut by_handler: Vec<(Arc<dyn JobHandler>, Vec<usize>)> = Vec::new();
-    for (index, finished) in batch.iter().enumerate() {
-        if finished.done.is_none() || applied.get(index) != Some(&Applied::Yes) {
-            continue;
-        }
-        let handler = shared.handlers.of(&finished.job.job_type);
-        match by_handler.iter_mut().find(|(known, _)| Arc::ptr_eq(known, handler)) {
-            Some((_, indices)) => indices.push(index),
-            None => by_handler.push((Arc::clone(handler), vec![index])),
-        }
-    }
-    for (handler, indices) in by_handler {
-        let (indices, done): (Vec<usize>, Vec<CompletedJob>) =
-            indices.into_iter().filter_map(|index| Some((index, batch[index].done.take()?))).unzip();
-        let told = handler.on_completed(connection, &done).await;
-        // Kept for a repetition.
-        for (index, done) in indices.into_iter().zip(done) {
-            batch[index].done = Some(done);
-        }
-        told?;
-    }
-    Ok(())
+    Ok(applied)
 }

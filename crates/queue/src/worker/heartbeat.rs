@@ -32,8 +32,13 @@ pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
             () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
         }
         let asked_at = Instant::now();
-        match tokio::time::timeout(interval.max(Duration::from_secs(1)), beat(&shared, &mut connection)).await
-        {
+        // A beat that hangs must not outlast the patience: beyond it others take our jobs while we still run them.
+        let patience = if is_registered {
+            (interval * PATIENT_BEATS).saturating_sub(beaten_at.elapsed()).max(interval / 10)
+        } else {
+            interval.max(Duration::from_secs(1))
+        };
+        match tokio::time::timeout(patience, beat(&shared, &mut connection)).await {
             Ok(Ok(true)) => beaten_at = asked_at,
             Ok(Ok(false)) => {
                 // The row was gone or its lease over: swept, or about to be.

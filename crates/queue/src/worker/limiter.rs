@@ -1,10 +1,11 @@
 //! Send times: one limiter per process reserves them in the database for all waiting jobs of an integration at once.
 //!
 //! The database hands out slots at least one emission apart, over all processes (`reserve_slots`, migration 0003). A job sleeps to
-//! its slot on this process's monotonic clock. Two things keep what arrives within what was reserved: a slot is never used
-//! early (its time counts from the moment the answer came), and one that would be used too late is given up and another is reserved
-//! (its lateness counts from before the question). Whatever is not used is lost; under-use is safe.
+//! its slot on this process's monotonic clock ([`DatabaseClock`]). Two things keep what arrives within what was reserved: a slot is
+//! never used early, and one that would be used too late is given up and another is reserved. Whatever is not used is lost;
+//! under-use is safe.
 
+use super::database_clock::DatabaseClock;
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use sqlx::PgPool;
@@ -101,6 +102,7 @@ struct Lane {
 pub(super) struct Limiter {
     pool: PgPool,
     lanes: Mutex<HashMap<IntegrationId, Lane>>,
+    clock: Mutex<Option<DatabaseClock>>,
     closed: CancellationToken,
 }
 
@@ -109,7 +111,7 @@ pub(super) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 impl Limiter {
     pub(super) fn new(pool: PgPool) -> Self {
-        Self { pool, lanes: Mutex::default(), closed: CancellationToken::new() }
+        Self { pool, lanes: Mutex::default(), clock: Mutex::default(), closed: CancellationToken::new() }
     }
 
     /// Every job that waits, or comes to wait, goes back.
@@ -127,6 +129,14 @@ impl Limiter {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Lane>> {
         self.lanes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Where the database's clock stands, the new proof taken into account.
+    fn learn(&self, proof: DatabaseClock) -> DatabaseClock {
+        let mut known = self.clock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let clock = known.map_or(proof, |known| known.or_better(proof));
+        *known = Some(clock);
+        clock
     }
 
     fn is_quiet(&self, integration_id: IntegrationId) -> bool {
@@ -226,7 +236,7 @@ impl Limiter {
             }
             Err(_) => return Vec::new(),
         };
-        let answered_at = Instant::now();
+        let clock = self.learn(DatabaseClock::proven(row.now_us, asked_at, Instant::now()));
         let lateness = row.per_seconds.map(|per_seconds| {
             let limit = RateLimit { requests: 1, per_seconds };
             Duration::from_micros(u64::try_from(limit.lateness_us()).unwrap_or(0))
@@ -235,12 +245,9 @@ impl Limiter {
         let mut grants: Vec<Grant> = row
             .slots_us
             .iter()
-            .map(|slot_us| {
-                let ahead = Duration::from_micros(u64::try_from(slot_us - row.now_us).unwrap_or(0));
-                Grant::At {
-                    due: answered_at + ahead,
-                    latest: lateness.map(|lateness| asked_at + ahead + lateness),
-                }
+            .map(|slot_us| Grant::At {
+                due: clock.reached_at(*slot_us),
+                latest: lateness.map(|lateness| clock.not_before(*slot_us) + lateness),
             })
             .collect();
         grants.resize_with(wanted, || Grant::Later(later));

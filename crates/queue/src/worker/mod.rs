@@ -14,6 +14,7 @@ mod held_job;
 mod limiter;
 mod listen;
 mod shared;
+mod tell;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};

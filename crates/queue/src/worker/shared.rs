@@ -65,6 +65,8 @@ pub(super) struct Shared {
 struct Batches {
     open: HashMap<ClaimBatchId, usize>,
     done: Vec<ClaimBatchId>,
+    /// Jobs whose end could not be written at all: still ours in the database, and running nowhere.
+    stuck: HashMap<AssignmentId, ClaimBatchId>,
 }
 
 /// A panic while a lock is held leaves plain data behind: there is nothing to protect from it.
@@ -139,6 +141,31 @@ impl Shared {
     /// A job of this batch was left to others: the sweep must find the batch, so it is never deleted by us.
     pub(super) fn abandon(&self, claim_batch_id: ClaimBatchId) {
         lock(&self.batches).open.remove(&claim_batch_id);
+    }
+
+    /// The end of a job could not be written: it is given back when claims without an answer are looked for.
+    pub(super) fn note_stuck(&self, assignment_id: AssignmentId, claim_batch_id: ClaimBatchId) {
+        lock(&self.batches).stuck.insert(assignment_id, claim_batch_id);
+    }
+
+    /// Jobs whose end could not be written.
+    pub(super) fn stuck(&self) -> Vec<AssignmentId> {
+        lock(&self.batches).stuck.keys().copied().collect()
+    }
+
+    /// They were given back after all.
+    pub(super) fn forget_stuck(&self, given_back: &[AssignmentId]) {
+        for assignment_id in given_back {
+            let batch = lock(&self.batches).stuck.remove(assignment_id);
+            if let Some(claim_batch_id) = batch {
+                self.settle(claim_batch_id);
+            }
+        }
+    }
+
+    /// Jobs that run in this process now.
+    pub(super) fn running_assignments(&self) -> Vec<AssignmentId> {
+        lock(&self.running).keys().copied().collect()
     }
 
     /// Batches this process knows of.

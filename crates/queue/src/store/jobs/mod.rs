@@ -25,6 +25,6 @@ pub(crate) use get::find;
 pub use get::get;
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
-pub(crate) use orphans::give_back_unknown;
+pub(crate) use orphans::{Known, give_back_unknown};
 pub use requeue::requeue;
 pub(crate) use requeue::{Which, bring_back_dead_letter};

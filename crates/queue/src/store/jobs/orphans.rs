@@ -9,13 +9,27 @@ use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Gives back what a worker holds by claim batches other than the `known` ones; answers how many jobs. No claim of this worker may be
-/// under way; one whose connection broke is waited for by its lock.
+/// What a process knows of its own claims.
+pub(crate) struct Known {
+    /// Batches it got an answer for.
+    pub batches: Vec<ClaimBatchId>,
+    /// Jobs it runs: never given back, whatever their batch.
+    pub running: Vec<AssignmentId>,
+    /// Jobs it is done with and could not write the end of: given back although their batch is known.
+    pub stuck: Vec<AssignmentId>,
+}
+
+/// How long all claims of the deployment may be held up by one that asks: three short statements.
+const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'; \
+    set local statement_timeout = '5s'";
+
+/// Gives back what a worker holds without knowing, or cannot end; answers which. No claim of this worker may be under way; one whose
+/// connection broke is waited for by its lock.
 pub(crate) async fn give_back_unknown(
     pool: &PgPool,
     worker_id: WorkerId,
-    known: &[ClaimBatchId],
-) -> Result<usize, QueueError> {
+    known: &Known,
+) -> Result<Vec<AssignmentId>, QueueError> {
     struct Row {
         batch_id: ClaimBatchId,
         job_id: Option<JobId>,
@@ -23,7 +37,7 @@ pub(crate) async fn give_back_unknown(
         deduplication_id: Option<String>,
         assignment_id: Option<AssignmentId>,
     }
-    let mut transaction = pool.begin().await?;
+    let mut transaction = pool.begin_with(BEGIN).await?;
     // A statement of its own: the next one sees what the lock's last holder committed.
     sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(&mut *transaction).await?;
     let rows = sqlx::query_as!(
@@ -34,33 +48,39 @@ pub(crate) async fn give_back_unknown(
         from headgate.claim_batches b
         left join lateral (
             select j.id, j.integration_id, j.deduplication_id, j.assignment_id
-            from headgate.jobs j where j.id = any (b.job_ids) and j.status = 1 and j.worker_id = b.worker_id
+            from headgate.jobs j
+            where j.id = any (b.job_ids) and j.status = 1 and j.worker_id = b.worker_id and j.assignment_id <> all ($4)
         ) j on true
-        where b.worker_id = $1 and b.id <> all ($2)
+        where b.worker_id = $1 and (b.id <> all ($2) or j.assignment_id = any ($3))
         "#,
         worker_id.0,
-        known as &[ClaimBatchId],
+        &known.batches as &[ClaimBatchId],
+        &known.stuck as &[AssignmentId],
+        &known.running as &[AssignmentId],
     )
     .fetch_all(&mut *transaction)
     .await?;
     transaction.commit().await?;
     if rows.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
-    let batches: Vec<ClaimBatchId> = rows.iter().map(|row| row.batch_id).collect();
+    let batches: Vec<ClaimBatchId> =
+        rows.iter().map(|row| row.batch_id).filter(|id| !known.batches.contains(id)).collect();
     let ends: Vec<End> = rows
         .into_iter()
         .filter_map(|row| {
+            let assignment_id = row.assignment_id?;
             Some(End {
                 job_id: row.job_id?,
                 integration_id: row.integration_id?,
                 deduplication_id: row.deduplication_id,
                 // Only a final end moves the key on.
                 serialize_key: None,
-                assignment_id: row.assignment_id?,
+                assignment_id,
                 duration: Duration::ZERO,
                 ending: Ending::Released { until: DateTime::UNIX_EPOCH },
-                is_doubtful: false,
+                // One whose claim was never answered was never begun.
+                is_doubtful: known.stuck.contains(&assignment_id),
             })
         })
         .collect();
@@ -70,5 +90,5 @@ pub(crate) async fn give_back_unknown(
         .execute(&mut *transaction)
         .await?;
     transaction.commit().await?;
-    Ok(ends.len())
+    Ok(ends.into_iter().map(|end| end.assignment_id).collect())
 }

@@ -1,0 +1,90 @@
+//! Where the database's clock stands on this process's monotonic one.
+//!
+//! An answer that carries the database's time proves that this time lay between question and answer. The tightest such proof of
+//! the last minute is kept, so that a slow round trip blurs no send time: what was reserved a while ahead is sent on time even when
+//! the reservation itself took long to arrive.
+
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A proof older than this is replaced by the next one, however loose: clocks drift.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// The tightest proof at hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DatabaseClock {
+    /// The database's time that was answered.
+    at_us: i64,
+    /// When it was asked for: the answered time was not reached before.
+    asked_at: Instant,
+    /// When the answer came: the answered time was reached by then.
+    answered_at: Instant,
+}
+
+impl DatabaseClock {
+    pub(super) fn proven(at_us: i64, asked_at: Instant, answered_at: Instant) -> Self {
+        Self { at_us, asked_at, answered_at }
+    }
+
+    /// The better of what was known and a new proof. One that contradicts what was known means that a clock was set: the new one counts.
+    pub(super) fn or_better(self, new: Self) -> Self {
+        let is_fresh = new.answered_at.duration_since(self.answered_at) < FRESH;
+        let agrees = self.reached_at(new.at_us) >= new.asked_at && self.not_before(new.at_us) <= new.answered_at;
+        let is_tighter = self.width() <= new.width();
+        if is_fresh && agrees && is_tighter { self } else { new }
+    }
+
+    /// By this moment the database's clock shows `us` for certain.
+    pub(super) fn reached_at(&self, us: i64) -> Instant {
+        shift(self.answered_at, us - self.at_us)
+    }
+
+    /// Before this moment it certainly does not.
+    pub(super) fn not_before(&self, us: i64) -> Instant {
+        shift(self.asked_at, us - self.at_us)
+    }
+
+    fn width(&self) -> Duration {
+        self.answered_at.duration_since(self.asked_at)
+    }
+}
+
+fn shift(from: Instant, us: i64) -> Instant {
+    let by = Duration::from_micros(us.unsigned_abs());
+    if us >= 0 { from + by } else { from.checked_sub(by).unwrap_or(from) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn a_slow_answer_does_not_blur_what_a_quick_one_proved() {
+        let start = Instant::now();
+        let quick = DatabaseClock::proven(1_000_000, start, start + MS(2));
+        let slow = DatabaseClock::proven(1_050_000, start + MS(10), start + MS(110));
+        let known = quick.or_better(slow);
+        assert_eq!(known.reached_at(1_200_000), start + MS(202));
+        assert_eq!(known.not_before(1_200_000), start + MS(200));
+        // The other way round the quick one replaces the slow one.
+        assert_eq!(slow.or_better(quick).reached_at(1_200_000), start + MS(202));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_believed_at_once() {
+        let start = Instant::now();
+        let before = DatabaseClock::proven(1_000_000, start, start + MS(2));
+        let after = DatabaseClock::proven(9_000_000, start + MS(10), start + MS(60));
+        assert_eq!(before.or_better(after).reached_at(9_000_000), start + MS(60));
+    }
+
+    #[test]
+    fn an_old_proof_gives_way() {
+        let start = Instant::now();
+        let old = DatabaseClock::proven(0, start, start + MS(1));
+        let new = DatabaseClock::proven(61_000_000, start + MS(61_000), start + MS(61_020));
+        assert_eq!(old.or_better(new).reached_at(61_000_000), start + MS(61_020));
+    }
+}

@@ -1,0 +1,127 @@
+//! Shows handlers what became of their attempts, inside the transaction that records it.
+//!
+//! A handler that panics here is one that refused: the transaction is rolled back, and what it was shown is kept for a repetition.
+
+use crate::{
+    error::QueueError,
+    store::jobs::{Applied, Ending},
+    worker::{CompletedJob, EndedAs, EndedJob, Handlers, JobHandler, finisher::Finished},
+};
+use futures::FutureExt as _;
+use sqlx::PgConnection;
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+/// Shows each handler those of its jobs that did complete, and those of its attempts that did not.
+pub(super) async fn handlers(
+    handlers: &Handlers,
+    connection: &mut PgConnection,
+    batch: &mut [Finished],
+    applied: &[Applied],
+) -> Result<(), QueueError> {
+    let is_applied = |at: &usize| applied.get(*at) == Some(&Applied::Yes);
+    let (completed, ended): (Vec<usize>, Vec<usize>) = (0..batch.len())
+        .filter(is_applied)
+        .filter(|at| !batch[*at].is_bare)
+        .partition(|at| ended_as(&batch[*at].end.ending).is_none());
+    for (handler, indices) in by_handler(handlers, batch, completed) {
+        completed_jobs(&*handler, connection, batch, indices).await?;
+    }
+    for (handler, indices) in by_handler(handlers, batch, ended) {
+        ended_jobs(&*handler, connection, batch, &indices, None).await?;
+    }
+    Ok(())
+}
+
+/// Shows the handler an attempt whose end was not recorded.
+pub(super) async fn unrecorded(
+    handlers: &Handlers,
+    connection: &mut PgConnection,
+    finished: &mut Finished,
+) -> Result<(), QueueError> {
+    let handler = Arc::clone(handlers.of(&finished.job.job_type));
+    let one = std::slice::from_mut(finished);
+    ended_jobs(&*handler, connection, one, &[0], Some(EndedAs::Unrecorded)).await
+}
+
+fn by_handler(
+    handlers: &Handlers,
+    batch: &[Finished],
+    indices: Vec<usize>,
+) -> Vec<(Arc<dyn JobHandler>, Vec<usize>)> {
+    let mut found: Vec<(Arc<dyn JobHandler>, Vec<usize>)> = Vec::new();
+    for index in indices {
+        let handler = handlers.of(&batch[index].job.job_type);
+        match found.iter_mut().find(|(known, _)| Arc::ptr_eq(known, handler)) {
+            Some((_, indices)) => indices.push(index),
+            None => found.push((Arc::clone(handler), vec![index])),
+        }
+    }
+    found
+}
+
+async fn completed_jobs(
+    handler: &dyn JobHandler,
+    connection: &mut PgConnection,
+    batch: &mut [Finished],
+    indices: Vec<usize>,
+) -> Result<(), QueueError> {
+    let (indices, done): (Vec<usize>, Vec<CompletedJob>) =
+        indices.into_iter().filter_map(|index| Some((index, batch[index].done.take()?))).unzip();
+    if done.is_empty() {
+        return Ok(());
+    }
+    let told = caught(handler.on_completed(connection, &done)).await;
+    for (index, done) in indices.into_iter().zip(done) {
+        batch[index].done = Some(done);
+    }
+    Ok(told?)
+}
+
+async fn ended_jobs(
+    handler: &dyn JobHandler,
+    connection: &mut PgConnection,
+    batch: &mut [Finished],
+    indices: &[usize],
+    fixed: Option<EndedAs>,
+) -> Result<(), QueueError> {
+    let ended: Vec<EndedJob> = indices
+        .iter()
+        .map(|index| {
+            let finished = &mut batch[*index];
+            let job = &finished.job;
+            EndedJob {
+                id: job.id,
+                app_id: job.app_id,
+                integration_id: job.integration_id,
+                job_type: job.job_type.clone(),
+                record: job.record(),
+                ended_as: fixed.or_else(|| ended_as(&finished.end.ending)).unwrap_or(EndedAs::Unrecorded),
+                may_have_arrived: job.may_have_arrived,
+                doubt: finished.doubt.take(),
+            }
+        })
+        .collect();
+    let told = caught(handler.on_ended(connection, &ended)).await;
+    for (index, ended) in indices.iter().zip(ended) {
+        batch[*index].doubt = ended.doubt;
+    }
+    Ok(told?)
+}
+
+async fn caught(told: impl Future<Output = Result<(), sqlx::Error>>) -> Result<(), sqlx::Error> {
+    AssertUnwindSafe(told)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| Err(sqlx::Error::Protocol("the handler panicked in the transaction".to_owned())))
+}
+
+/// None: it completed.
+fn ended_as(ending: &Ending) -> Option<EndedAs> {
+    match ending {
+        Ending::Completed { .. } => None,
+        Ending::Cancelled { .. } => Some(EndedAs::Cancelled),
+        Ending::Retried { .. } => Some(EndedAs::Retried),
+        Ending::Dead { .. } => Some(EndedAs::Dead),
+        Ending::Released { .. } => Some(EndedAs::Released),
+    }
+}
