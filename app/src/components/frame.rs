@@ -49,7 +49,8 @@ pub fn Frame() -> impl IntoView {
     clock::provide();
     revision::provide();
     view! {
-        <a class="skip" href="#content">
+        // The browser itself moves the focus: the router would only change the address.
+        <a class="skip" href="#content" rel="external">
             "Skip to content"
         </a>
         <div class="shell">
