@@ -69,14 +69,14 @@ test("ticked ones are requeued, the others stay, the filters too", async ({ cons
 test("all that match are requeued after a question", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(4));
   receiver.answer = { status: 200, body: "ok" };
-  await open(page, "/dead-letters?error=400&q=sku");
+  await open(page, "/dead-letters?error=400&record_type=product");
   await page.getByRole("link", { name: "Requeue all that match" }).click();
   const question = page.getByRole("dialog", { name: "Requeue 4 dead letters?" });
   await expect(question).toBeVisible();
   await expectWellMade(page);
   await question.getByRole("button", { name: "Requeue 4 dead letters" }).click();
   await expect(notice(page)).toHaveText("4 jobs requeued, with all attempts anew.");
-  await expect(page).toHaveURL(/error=400&q=sku/);
+  await expect(page).toHaveURL(/error=400&record_type=product/);
   await expect(page.getByText("No dead letter fits these filters")).toBeVisible();
   await settled(api, integration, "records_in_sync", 4);
 });

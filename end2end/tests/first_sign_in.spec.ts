@@ -1,5 +1,6 @@
 // A program that nobody has signed in to yet prints a link that lets the first person in, once.
 import { PORT } from "../fixtures/environment";
+import { expectWellMade } from "../fixtures/looks";
 import { Program } from "../fixtures/program";
 import { expect, hydrated, test } from "../fixtures/test";
 
@@ -13,6 +14,9 @@ test("the printed link signs in once", async ({ page, browser }) => {
     await expect(page).toHaveURL(`${program.url}/`);
     await hydrated(page);
     await expect(page.getByText("No integrations yet").first()).toBeVisible();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Jobs" }).click();
+    await expect(page.getByText("No jobs yet")).toBeVisible();
+    await expectWellMade(page);
 
     const other = await (await browser.newContext()).newPage();
     await other.goto(link ?? "");

@@ -103,6 +103,12 @@ test("limits are edited in place, and an impossible one is refused in words", as
   await expect(card(page, "Settings")).toContainText("5 per 2 s");
   await expect(form.getByLabel("Jobs at once")).toHaveValue("7");
 
+  // The same button again leads to the same address: the page shows what holds now all the same.
+  await form.getByLabel("Jobs at once").fill("9");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await expect.poll(async () => (await api.integration(integration.id)).max_concurrency).toBe(9);
+  await expect(card(page, "Settings")).toContainText("Jobs at once9");
+
   // The browser's own check would stop the form: the server has the last word.
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
   await form.getByLabel("Requests").fill("2000000");

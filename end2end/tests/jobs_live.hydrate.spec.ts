@@ -5,7 +5,7 @@ import { expect, open, test } from "../fixtures/test";
 
 test("rows change in place and new jobs wait behind a link", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(1));
-  await open(page, "/jobs");
+  await open(page, `/jobs?app_id=${app.id}`);
   await expect(rows(page, "Jobs")).toHaveCount(1);
   await expect(row(page, "Jobs", "product sku-1")).toContainText("To be retried");
 

@@ -37,7 +37,7 @@ test("signing out ends the session", async ({ page }) => {
   await open(page, "/sign-in");
   await expectWellMade(page);
   await signIn(page, PEOPLE.support);
-  await expect(page.getByText("Sam Support")).toBeVisible();
+  await expect(page.getByText(PEOPLE.support.email)).toBeVisible();
   await page.getByRole("button", { name: "Sign out" }).click();
   await expect(page).toHaveURL(/\/sign-in$/);
   await page.goto("/jobs");

@@ -3,7 +3,6 @@ import type { Page } from "@playwright/test";
 import { expect, hydrated, open, test } from "../fixtures/test";
 
 
-
 test("the button goes round and the choice survives a reload", async ({ console: page }) => {
   await page.emulateMedia({ colorScheme: "light" });
   await open(page, "/jobs");
@@ -44,5 +43,5 @@ test("the sign-in page has the button too, and keeps its address", async ({ page
 });
 
 function background(page: Page): Promise<string> {
-  return page.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor);
+  return page.locator("html").evaluate((html) => getComputedStyle(html).backgroundColor);
 }
