@@ -44,6 +44,12 @@ impl Delivery {
         Ok(Self { pool, key, client, config: Arc::new(config), waker })
     }
 
+    /// The same with other connections: requests must not take those that jobs run with.
+    #[must_use]
+    pub fn with_pool(self, pool: PgPool) -> Self {
+        Self { pool, ..self }
+    }
+
     /// Tells the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.
     pub fn wake(&self) {
         self.waker.jobs_added();

@@ -9,15 +9,18 @@ use model::{
     record::Attributes,
     rules::verdict::{ErrorKind, Verdict},
 };
-use queue::worker::{CompletedJob, Failure, HeldJob, How, JobHandler, Outcome, Slot};
+use queue::{
+    QueueError,
+    worker::{CompletedJob, EndedJob, Failure, HeldJob, How, JobHandler, Outcome, Slot},
+};
 use reqwest::Method;
 use sqlx::PgConnection;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Draft, Seal,
     bundle::Bundle,
-    in_flight::InFlight,
+    doubt::{self, MayHaveArrived},
     outcome::{Judged, judge_result, told_attributes},
     receipt::{self, Receipt},
     rest,
@@ -31,6 +34,11 @@ use crate::{
     secrets::SealError,
     store::material::{self, Material},
 };
+
+/// The database has this long to say what is to be sent.
+const READ_PATIENCE: Duration = Duration::from_secs(5);
+/// The wait when it did not; within the margin a job has beyond its own time.
+const READ_AGAIN: Duration = Duration::from_millis(100);
 
 /// Does the jobs of integrations.
 pub(crate) struct DeliveryHandler {
@@ -52,6 +60,10 @@ impl JobHandler for DeliveryHandler {
 
     async fn on_completed(&self, conn: &mut PgConnection, done: &[CompletedJob]) -> Result<(), sqlx::Error> {
         receipt::write(conn, done).await
+    }
+
+    async fn on_ended(&self, conn: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
+        doubt::write(conn, ended).await
     }
 }
 
@@ -83,35 +95,40 @@ impl DeliveryHandler {
         }
         .apply(prepared.draft.clone());
 
-        let in_flight = self.in_flight(job, &material, &prepared);
+        if let Some(telling) = &prepared.telling {
+            let told = told_attributes(telling, prepared.draft.method == Method::PUT);
+            job.doubt(Box::new(MayHaveArrived(told)));
+        }
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
         let result = self.delivery.client.send(request, within).await;
         let judged = judge_result(result, prepared.telling.as_ref(), material.now);
-        if judged.may_have_arrived {
-            in_flight.unsettled().await;
-        } else {
-            in_flight.settled();
+        // Accepted, the doubt stays until that is recorded; refused, there is none.
+        if judged.verdict != Verdict::Completed && !judged.may_have_arrived {
+            job.settle();
         }
         Ok(self.conclude(job, prepared, judged).await)
     }
 
-    fn in_flight(&self, job: &HeldJob, material: &Material, prepared: &Prepared) -> InFlight {
-        let (Some(telling), Some(record)) = (&prepared.telling, &job.record) else {
-            return InFlight::of_no_record();
-        };
-        let attributes = told_attributes(telling, prepared.draft.method == Method::PUT);
-        let pool = self.delivery.pool.clone();
-        InFlight::of_record(pool, job.integration_id, record, attributes, material.unsure.as_ref())
-    }
-
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
         let record = job.record.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str()));
-        let material = material::read(&self.delivery.pool, job.integration_id, job.id, record)
-            .await
-            .map_err(|error| {
+        let reading = material::read(&self.delivery.pool, job.integration_id, job.id, record);
+        // Within the attempt's own time, so that waiting for a connection never looks like an external system that does not answer.
+        let read = timeout(job.timeout.min(READ_PATIENCE), reading).await;
+        let material = match read.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(QueueError::from) {
+            Ok(material) => material,
+            Err(error) => {
                 tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
-                Stop::Retry("could not be prepared: the database did not answer".to_owned())
-            })?;
+                if !error.is_unavailable() {
+                    return Err(Stop::Retry(
+                        "could not be prepared: the database refused to say what is to be sent".to_owned(),
+                    ));
+                }
+                // Nothing was sent, and it is nobody's fault: no attempt is counted. The place is held for a moment, so that a database
+                // that has too much to do is not asked again at once.
+                sleep(READ_AGAIN).await;
+                return Err(Stop::Later(DateTime::UNIX_EPOCH));
+            }
+        };
         let material = material.ok_or_else(|| Stop::give_up("the integration was deleted"))?;
         if material.state != IntegrationState::Active {
             // Paused between the claim and now: its jobs wait with it.

@@ -5,9 +5,9 @@
 //! is at least once: a receiver may see a request again, with the same `webhook-id`.
 
 mod bundle;
+mod doubt;
 mod draft;
 mod handler;
-mod in_flight;
 mod outcome;
 mod receipt;
 mod rest;

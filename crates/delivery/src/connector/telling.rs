@@ -43,9 +43,9 @@ pub(super) fn decide(
     let Some(sent) = sent.filter(|_| !is_full) else { return Telling::Whole };
     let doubtful: &[String] = match unsure {
         None => &[],
-        Some(Unsure { attributes: Some(attributes), .. }) => attributes,
+        Some(Unsure { attributes: Some(attributes) }) => attributes,
         // A whole state or a deletion may have arrived.
-        Some(Unsure { attributes: None, .. }) => return Telling::Whole,
+        Some(Unsure { attributes: None }) => return Telling::Whole,
     };
     let changes =
         with_doubtful(Changes::between(&sent.attributes, &record.attributes), &record.attributes, doubtful);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn unsure(names: &[&str]) -> Unsure {
-        Unsure { attributes: Some(names.iter().map(|name| (*name).to_owned()).collect()), is_stored: true }
+        Unsure { attributes: Some(names.iter().map(|name| (*name).to_owned()).collect()) }
     }
 
     fn difference(set: Value, unset: &[&str], is_unsure: bool) -> Telling {
@@ -101,7 +101,7 @@ mod tests {
         let now = record(json!({"a": 1, "b": 2}));
         let same = sent(json!({"a": 1, "b": 2}));
         let older = sent(json!({"a": 0, "c": 3}));
-        let whole = Unsure { attributes: None, is_stored: true };
+        let whole = Unsure { attributes: None };
         for (sent, unsure, is_full, telling) in [
             (None, None, false, Telling::Whole),
             (Some(&same), None, false, Telling::Nothing),
@@ -120,7 +120,7 @@ mod tests {
     fn a_deletion_is_told_to_whoever_may_have_the_record() {
         let gone = KnownRecord { is_deleted: true, ..record(json!({})) };
         let has = sent(json!({"a": 1}));
-        let may_have = Unsure { attributes: None, is_stored: true };
+        let may_have = Unsure { attributes: None };
         assert_eq!(decide(Some(&gone), None, None, true), Telling::Nothing);
         assert_eq!(decide(None, None, None, false), Telling::Nothing);
         assert_eq!(decide(Some(&gone), Some(&has), None, false), Telling::Deletion { is_unsure: false });

@@ -3,6 +3,10 @@
 //! Redirects are not followed, a proxy of the environment is not used (it would resolve names elsewhere), nothing is decompressed, no
 //! cookie is kept. Connections are kept alive and pinned to addresses that were judged when they were opened. One deadline covers
 //! resolving, connecting, TLS, headers and body, because a slow drip resets every idle time-out.
+//!
+//! A limit on what arrives is kept on what leaves: a request on a new connection arrives later by resolving, connecting and TLS (100 to
+//! 500 ms) than one on a kept connection, so that after a quiet time a window may see one request more than the limit. The client
+//! offers no moment between having a connection and writing to it at which the slot could be judged again.
 
 use std::{sync::Arc, time::Duration};
 

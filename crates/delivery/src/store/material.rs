@@ -43,8 +43,6 @@ pub(crate) struct SentState {
 pub(crate) struct Unsure {
     /// None: all attributes, or a deletion.
     pub(crate) attributes: Option<Vec<String>>,
-    /// Whether a row says so, and not only that a worker vanished with the job.
-    pub(crate) is_stored: bool,
 }
 
 /// None: the integration is gone.
@@ -92,9 +90,9 @@ pub(crate) async fn read(
             .zip(row.sent_attributes)
             .map(|(version, attributes)| SentState { version, attributes: attributes.0 }),
         unsure: match (row.was_lost, row.is_unsure) {
-            // A worker vanished with this job: nobody knows what it had sent by then.
-            (true, is_stored) => Some(Unsure { attributes: None, is_stored }),
-            (false, true) => Some(Unsure { attributes: row.unsure_attributes, is_stored: true }),
+            // An attempt of this job, or of the one before it, vanished: nobody knows what it had sent by then.
+            (true, _) => Some(Unsure { attributes: None }),
+            (false, true) => Some(Unsure { attributes: row.unsure_attributes }),
             (false, false) => None,
         },
     }))

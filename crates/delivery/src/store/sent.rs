@@ -159,29 +159,52 @@ pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) 
     Ok(())
 }
 
-/// Remembers what may have arrived although it was not accepted. `attributes`: those told; none: all of them, or a deletion.
+/// What may have arrived although it was not accepted.
+pub(crate) struct Unsure<'a> {
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) record_type: &'a str,
+    pub(crate) record_id: &'a str,
+    /// The attributes told; none: all of them, or a deletion.
+    pub(crate) attributes: Option<Vec<&'a str>>,
+}
+
+/// Remembers doubts, in the order given: each record of an integration once, sorted. Integrations deleted meanwhile are passed over.
 pub(crate) async fn remember_unsure(
-    pool: &PgPool,
-    integration_id: IntegrationId,
-    record: (&str, &str),
-    attributes: Option<&[String]>,
+    conn: &mut PgConnection,
+    unsure: &[Unsure<'_>],
 ) -> Result<(), sqlx::Error> {
+    if unsure.is_empty() {
+        return Ok(());
+    }
+    let integrations: Vec<uuid::Uuid> = unsure.iter().map(|one| one.integration_id.0).collect();
+    let types: Vec<String> = unsure.iter().map(|one| one.record_type.to_owned()).collect();
+    let ids: Vec<String> = unsure.iter().map(|one| one.record_id.to_owned()).collect();
+    let attributes: Vec<Option<Value>> =
+        unsure.iter().map(|one| one.attributes.as_ref().map(|names| Value::from(names.clone()))).collect();
     sqlx::query!(
         r#"
+        with present as materialized (
+            select id from headgate.integrations where id = any ($1) order by id for key share
+        )
         insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
-        select id, $2, $3, $4 from headgate.integrations where id = $1
+        select g.integration_id, g.record_type, g.record_id,
+            case when g.attributes is not null then array(select jsonb_array_elements_text(g.attributes)) end
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[]) with ordinality
+            as g (integration_id, record_type, record_id, attributes, n)
+        join present p on p.id = g.integration_id
+        order by g.n
         on conflict (integration_id, record_type, record_id) do update
         set attributes = case
             when u.attributes is null or excluded.attributes is null then null
             else array(select distinct unnest(u.attributes || excluded.attributes))
         end
         "#,
-        integration_id as IntegrationId,
-        record.0,
-        record.1,
-        attributes,
+        &integrations,
+        &types,
+        &ids,
+        &attributes as &[Option<Value>],
     )
-    .execute(pool)
+    .execute(conn)
     .await?;
     Ok(())
 }

@@ -1,8 +1,12 @@
 //! What may have arrived although nobody said so.
 
+use std::sync::Arc;
+
 use axum::http::Method;
+use model::id::JobId;
 use serde_json::json;
 use sqlx::PgPool;
+use tokio::sync::Notify;
 
 use crate::support::{Receiver, Reply, World};
 
@@ -70,4 +74,55 @@ async fn a_refused_change_leaves_no_doubt(pool: PgPool) {
     world.run_until(1).await;
     assert_eq!(world.newest(shop).await.1.as_deref(), Some("unchanged"));
     assert_eq!(receiver.rest().await.len(), 2);
+}
+
+async fn doubts(world: &World) -> Vec<(String, Option<Vec<String>>)> {
+    sqlx::query_as("select record_id, attributes from headgate.unsure_records order by record_id")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_answer_that_came_too_late_to_be_recorded_leaves_a_doubt(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.integration(json!({"endpoint_url": receiver.url})).await;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
+    world.set(json!({"a": 1})).await;
+    let running = world.run();
+    receiver.next().await;
+    // Called off while it is on its way, and accepted nevertheless.
+    let id: JobId = sqlx::query_scalar("select id from headgate.jobs").fetch_one(&world.pool).await.unwrap();
+    let mut transaction = world.pool.begin().await.unwrap();
+    queue::store::jobs::cancel(&mut transaction, world.scope, id).await.unwrap();
+    transaction.commit().await.unwrap();
+    answer.notify_one();
+    running.until(1).await;
+    running.stop().await;
+    assert_eq!(doubts(&world).await, [("1".to_owned(), None)]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_vanished_attempt_is_not_forgotten_by_a_refused_one(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    world.set(json!({"a": 1, "b": 1})).await;
+    world.run_until(1).await;
+    receiver.next().await;
+
+    // A worker sent {"a": 2} and died; the next attempt is refused for good.
+    world.set(json!({"a": 2})).await;
+    sqlx::query("update headgate.jobs set may_have_arrived = true").execute(&world.pool).await.unwrap();
+    receiver.replies([Reply::Status(422)]);
+    world.run_until(1).await;
+    assert_eq!(receiver.next().await.json()["changes"]["set"], json!({"a": 2, "b": 1}));
+    assert_eq!(doubts(&world).await, [("1".to_owned(), None)]);
+
+    // Changed back: nobody knows what is there, so everything is told.
+    world.set(json!({"a": 1})).await;
+    world.run_until(1).await;
+    assert_eq!(receiver.next().await.json()["changes"]["set"], json!({"a": 1, "b": 1}));
+    assert_eq!(world.newest(shop).await.1.as_deref(), Some("sent"));
+    assert!(doubts(&world).await.is_empty());
 }

@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::Value;
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
 /// One request, as it came.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub(crate) enum Reply {
     With(u16, Vec<(&'static str, String)>, String),
     /// Never.
     Hang,
+    /// 200, once told to.
+    When(Arc<Notify>),
 }
 
 #[derive(Clone)]
@@ -116,5 +118,9 @@ async fn take(
             response
         }
         Reply::Hang => std::future::pending().await,
+        Reply::When(told) => {
+            told.notified().await;
+            StatusCode::OK.into_response()
+        }
     }
 }
