@@ -54,6 +54,7 @@ impl Delivery {
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
         steer(conn, scope, id, ResyncState::Cancelled).await?;
+        rows::release_successors(conn, id).await?;
         call_off(self, conn, id).await?;
         rows::get(conn, scope, id).await
     }

@@ -1,6 +1,6 @@
 //! Re-syncs.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use delivery::{DeliveryConfig, DeliveryError};
 use model::{
@@ -10,6 +10,7 @@ use model::{
 use queue::store::leader;
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use tokio::sync::Notify;
 
 use crate::support::{Receiver, Reply, World, faults};
 
@@ -210,4 +211,35 @@ async fn a_cancelled_resync_loses_no_live_change(pool: PgPool) {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].json()["changes"]["set"], json!({"n": 77}));
     assert_eq!(sent[0].json()["full"], json!(false));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn cancelling_a_resync_leaves_what_is_being_processed_alone(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
+    world.set(json!({"a": 1})).await;
+    let running = world.run();
+    receiver.next().await;
+    let started = start(&world, shop, json!({})).await.unwrap();
+    let behind = || {
+        sqlx::query_as::<_, (i16, Option<String>)>(
+            "select status, successor ->> 'batch_id' from headgate.jobs",
+        )
+        .fetch_all(&world.pool)
+    };
+    assert!(matches!(behind().await.unwrap().as_slice(), [(1, Some(_))]));
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.cancel_resync(&mut transaction, world.scope, started.resync_id).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(behind().await.unwrap(), [(1, None)]);
+    answer.notify_one();
+    running.until(2).await;
+    running.stop().await;
+    assert_eq!(world.sent(shop).await.len(), 1);
+    let ends: Vec<_> = world.jobs(shop).await.into_iter().map(|job| (job.outcome, job.batch_id)).collect();
+    assert_eq!(ends, [(Some("sent".to_owned()), None), (Some("sent".to_owned()), None)]);
+    maintain(&world).await;
+    assert_eq!(get(&world, started.resync_id).await.state, ResyncState::Cancelled);
 }

@@ -73,6 +73,32 @@ pub(crate) async fn set_state(
     Ok(())
 }
 
+/// Takes what stands behind a job that is being processed out of a cancelled re-sync: such a change may stand for a live one too, so it is
+/// sent, but no longer for the re-sync. Before the first portion is called off: afterwards none comes about, and one that takes its
+/// place in the queue meanwhile is found waiting.
+pub(crate) async fn release_successors(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
+    sqlx::query!(
+        r#"
+        with held as materialized (
+            select j.id, r.batch_id
+            from headgate.resyncs r
+            join headgate.jobs j on j.integration_id = r.integration_id
+            where r.id = $1 and j.successor is not null and (j.successor ->> 'batch_id')::uuid = r.batch_id
+            order by j.deduplication_id collate "C", j.id
+            for update of j
+        ), released as (
+            update headgate.jobs j set successor = j.successor || '{"batch_id": null}'::jsonb from held h where j.id = h.id
+        )
+        insert into headgate.batch_deltas (batch_id, cancelled)
+        select batch_id, count(*) from held group by batch_id
+        "#,
+        id as ResyncId,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Holds a cancelled re-sync whose jobs are still to be called off.
 pub(crate) async fn batch_to_call_off(
     conn: &mut PgConnection,
