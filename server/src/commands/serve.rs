@@ -74,11 +74,11 @@ async fn with_database(
     }
 
     let admin_key = settings.operator.admin_api_key.as_ref().and_then(|key| AdminKey::new(key.expose()));
-    let access = Access::new(pools.engine.clone(), admin_key);
+    let access = Access::new(pools.api.clone(), admin_key);
     let link = first_operator(&access, &settings.operator).await?;
     let delivery = delivery(&pools.engine, &settings.engine, key.clone())?;
     let engine = Engine::start(&pools.engine, &settings.engine, &delivery, &stop);
-    let live = LiveHub::start(pools.engine.clone(), stop.clone());
+    let live = LiveHub::start(pools.api.clone(), stop.clone());
     let demo = match sample {
         Sample::None => None,
         Sample::Demo => {
@@ -87,9 +87,9 @@ async fn with_database(
     };
 
     let state = AppState {
-        delivery,
+        delivery: delivery.with_pool(pools.api.clone()),
         access,
-        pool: pools.engine.clone(),
+        pool: pools.api.clone(),
         console_pool: pools.console.clone(),
         live,
         maintenance: engine.health(),

@@ -1,4 +1,5 @@
-//! The connections of a process: some for the engine and everything that writes, some for pages, which must not hold it up.
+//! The connections of a process: some for the engine, some for requests that decide and write, some for pages. None holds the others up: a
+//! burst of requests must not keep running jobs from being read and recorded.
 
 use super::Database;
 use crate::config::{DatabaseSettings, Secret};
@@ -6,8 +7,10 @@ use queue::{QueueError, pool::PoolSettings};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Reads of a job's record, flushes, API writes: each short.
+/// Reads of a job's record, flushes, maintenance: each short.
 const ENGINE_CONNECTIONS: u32 = 20;
+/// Events, changes, sign-in: each short.
+const API_CONNECTIONS: u32 = 12;
 /// Pages and lists.
 const CONSOLE_CONNECTIONS: u32 = 6;
 /// A search that takes longer needs a narrower filter.
@@ -18,8 +21,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// What `serve` connects with.
 #[derive(Clone)]
 pub(crate) struct Pools {
-    /// Decides and writes.
+    /// Runs jobs and keeps the deployment in order.
     pub(crate) engine: PgPool,
+    /// Decides and writes for requests.
+    pub(crate) api: PgPool,
     /// Lists and searches; a replica may answer.
     pub(crate) console: PgPool,
 }
@@ -29,18 +34,19 @@ impl Pools {
     /// When nobody answers.
     pub(crate) async fn open(database: &Database, settings: &DatabaseSettings) -> Result<Self, QueueError> {
         let engine = connect(&database.url, "headgate", ENGINE_CONNECTIONS).await?;
+        let api = connect(&database.url, "headgate api", API_CONNECTIONS).await?;
         let console = queue::pool::connect_lazy(&PoolSettings {
             url: settings.read_url.as_ref().unwrap_or(&database.url).expose().to_owned(),
             max_connections: CONSOLE_CONNECTIONS,
             application_name: "headgate console".to_owned(),
             statement_timeout: Some(CONSOLE_PATIENCE),
         })?;
-        Ok(Self { engine, console })
+        Ok(Self { engine, api, console })
     }
 
-    /// Closes both.
+    /// Closes all.
     pub(crate) async fn close(&self) {
-        tokio::join!(close(&self.console), close(&self.engine));
+        tokio::join!(close(&self.console), close(&self.api), close(&self.engine));
     }
 }
 
