@@ -161,14 +161,23 @@ as $$
         order by due_at, job_id
         limit most
         for update skip locked
+    ), found as materialized (
+        -- The job's row too, not waited for: a fold that is changing its rank, or a cancel, would miss an entry made meanwhile
+        -- with the rank of before. It stays in `waiting` until the next round. An entry without a job just goes.
+        select d.due_at, d.job_id, j.integration_id, j.rank, j.created_at, j.status
+        from due d
+        left join lateral (
+            select j.id, j.integration_id, j.rank, j.created_at, j.status from headgate.jobs j where j.id = d.job_id
+            for update skip locked offset 0
+        ) j on true
+        where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = d.job_id)
     ), gone as materialized (
-        delete from headgate.waiting w using due d
-        where w.due_at = d.due_at and w.job_id = d.job_id
-        returning w.job_id
+        delete from headgate.waiting w using found f
+        where w.due_at = f.due_at and w.job_id = f.job_id
+        returning w.job_id, f.integration_id, f.rank, f.created_at, f.status
     ), promoted as (
         insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select j.integration_id, j.rank, j.created_at, j.id from gone g join headgate.jobs j on j.id = g.job_id
-        where j.status <> 1
+        select integration_id, rank, created_at, job_id from gone where status <> 1
         on conflict do nothing
         returning 1
     )

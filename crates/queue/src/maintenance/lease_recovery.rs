@@ -12,8 +12,10 @@ use crate::{
     wake,
 };
 use async_trait::async_trait;
+use model::id::ClaimBatchId;
 use sqlx::PgPool;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// Claim batches looked at in one transaction.
 const CLAIM_BATCHES: i64 = 50;
@@ -22,13 +24,15 @@ const CLAIM_BATCHES: i64 = 50;
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,
+    /// Up to where claims that have ended were looked for.
+    cursor: Mutex<Option<ClaimBatchId>>,
 }
 
 impl LeaseRecovery {
     /// Looks every `HEADGATE_RECOVERY_INTERVAL`.
     #[must_use]
     pub fn new(config: &EngineConfig) -> Self {
-        Self { interval: config.recovery_interval }
+        Self { interval: config.recovery_interval, cursor: Mutex::default() }
     }
 }
 
@@ -48,9 +52,10 @@ impl Service for LeaseRecovery {
         let lost = jobs::lose_of_dead_workers(&mut transaction, CLAIM_BATCHES).await?;
         transaction.commit().await?;
         if lost == Lost::default() {
-            let forgotten = workers::forget_claims(pool, term).await?;
+            let mut cursor = self.cursor.lock().await;
+            *cursor = workers::forget_claims(pool, term, *cursor).await?;
             workers::remove_dead(pool, term).await?;
-            return Ok(forgotten == workers::CLAIMS);
+            return Ok(cursor.is_some());
         }
         tracing::warn!(
             given_back = lost.given_back,

@@ -1,7 +1,10 @@
 //! Worker processes, for people to look at. The lease itself is renewed by the worker's heartbeat.
 
 use crate::{error::QueueError, store::leader::Term};
-use model::{id::WorkerId, worker::Worker};
+use model::{
+    id::{ClaimBatchId, WorkerId},
+    worker::Worker,
+};
 use sqlx::{PgConnection, PgPool};
 
 /// The processes whose lease holds, the latest start first.
@@ -69,34 +72,43 @@ pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
 }
 
 /// Claim batches looked at by one [`forget_claims`].
-pub const CLAIMS: u64 = 500;
+const CLAIMS: i64 = 500;
 
-/// Removes claim batches of which the worker holds no job any more; answers how many. A worker deletes its own as they end; this is
-/// for those it could not.
+/// Removes those of the next claim batches after `cursor` of which the worker holds no job any more; answers where to go on, none when
+/// that was the last. A worker deletes its own as they end; this is for those it could not. By a cursor, because hundreds of batches
+/// of long jobs would hide all others for as long as they run.
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn forget_claims(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+pub async fn forget_claims(
+    pool: &PgPool,
+    term: Term,
+    cursor: Option<ClaimBatchId>,
+) -> Result<Option<ClaimBatchId>, QueueError> {
     // A batch and its jobs are claimed by one statement, so that a batch without a job of its worker has ended for good.
-    let forgotten = sqlx::query!(
+    let looked_at = sqlx::query!(
         r#"
-        with oldest as materialized (
-            select id, worker_id, job_ids from headgate.claim_batches
-            where claimed_at < clock_timestamp() - interval '1 minute' and (select headgate.is_leader($1, $2))
-            order by claimed_at
+        with looked_at as materialized (
+            select id, worker_id, job_ids, claimed_at < clock_timestamp() - interval '1 minute' as is_old
+            from headgate.claim_batches
+            where ($4::uuid is null or id > $4) and (select headgate.is_leader($1, $2))
+            order by id
             limit $3
+        ), forgotten as (
+            delete from headgate.claim_batches b using looked_at o
+            where b.id = o.id and o.is_old and not exists (
+                select 1 from unnest(o.job_ids) u (id) join headgate.jobs j on j.id = u.id
+                where j.status = 1 and j.worker_id = o.worker_id
+            )
         )
-        delete from headgate.claim_batches b using oldest o
-        where b.id = o.id and not exists (
-            select 1 from unnest(o.job_ids) u (id) join headgate.jobs j on j.id = u.id
-            where j.status = 1 and j.worker_id = o.worker_id
-        )
+        select (array_agg(id order by id desc))[1] as "last: ClaimBatchId", count(*) as "n!" from looked_at
         "#,
         term.holder as WorkerId,
         term.number,
-        CLAIMS.cast_signed(),
+        CLAIMS,
+        cursor.map(|id| id.0),
     )
-    .execute(pool)
+    .fetch_one(pool)
     .await?;
-    Ok(forgotten.rows_affected())
+    Ok(looked_at.last.filter(|_| looked_at.n == CLAIMS))
 }

@@ -56,6 +56,10 @@ struct Row<'a> {
     rank: i16,
     payload: &'a Option<Value>,
     run_at: Option<DateTime<Utc>>,
+    expires_at: Option<DateTime<Utc>>,
+    max_attempts: i16,
+    timeout_ms: Option<i32>,
+    batch_id: Option<BatchId>,
     is_full: bool,
     folded: i32,
 }
@@ -111,8 +115,15 @@ pub async fn enqueue(
     }
     if !places.is_empty() {
         let made: std::collections::HashSet<JobId> = stored.iter().map(|row| row.id).collect();
-        keys::line_up(connection, places.into_iter().filter(|place| made.contains(&place.job_id)).collect())
-            .await?;
+        let (taken, unused): (Vec<_>, Vec<_>) =
+            places.into_iter().partition(|place| made.contains(&place.job_id));
+        keys::line_up(connection, taken).await?;
+        if !unused.is_empty() {
+            // Folded into a job that may have another key: a key with nobody in line is forgotten.
+            let (lanes, keys): (Vec<_>, Vec<_>) =
+                unused.into_iter().map(|place| (place.integration_id, place.key)).unzip();
+            keys::advance(connection, &lanes, &keys).await?;
+        }
     }
     Ok(answers(specs, &rows, &row_of, &stored))
 }
@@ -137,6 +148,11 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             row.folded += 1;
             // Now (none) is sooner than any time.
             row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
+            // As the statement folds into a row: never (none) is the latest of all, the last one's wish counts where it has one.
+            row.expires_at = row.expires_at.zip(spec.expires_at).map(|(a, b)| a.max(b));
+            row.max_attempts = row.max_attempts.max(spec.max_attempts);
+            row.timeout_ms = spec.timeout_ms.or(row.timeout_ms);
+            row.batch_id = spec.batch_id.or(row.batch_id);
             row_of.push(row.id);
             continue;
         }
@@ -148,6 +164,10 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             rank,
             payload: &spec.payload,
             run_at: spec.run_at,
+            expires_at: spec.expires_at,
+            max_attempts: spec.max_attempts,
+            timeout_ms: spec.timeout_ms,
+            batch_id: spec.batch_id,
             is_full: spec.is_full,
             folded: 0,
         };
@@ -184,13 +204,13 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
         &column!(|row| row.id.0),
         &column!(|row| row.spec.app_id.0),
         &column!(|row| row.spec.integration_id.0),
-        &column!(|row| row.spec.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column!(|row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
         &column!(|row| row.run_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.spec.expires_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.spec.timeout_ms) as &[Option<i32>],
+        &column!(|row| row.expires_at) as &[Option<DateTime<Utc>>],
+        &column!(|row| row.timeout_ms) as &[Option<i32>],
         &column!(|row| row.rank),
         &column!(|row| row.urgent.priority),
-        &column!(|row| row.spec.max_attempts),
+        &column!(|row| row.max_attempts),
         &column!(|row| row.is_full),
         &column!(|row| row.folded),
         &column!(|row| row.urgent.job_type.clone()),
@@ -208,7 +228,8 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
 }
 
 /// Moves the `ready` entries of jobs that became more urgent. A statement of its own, because it must see what was committed while
-/// the fold waited for the job's row. It never waits for an entry: a claim that holds one waits for no job either.
+/// the fold waited for the job's row. It never waits for an entry: a claim that holds one waits for no job either. (A promotion
+/// locks the job, so that none puts an entry of the old rank in behind our back.)
 async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
     sqlx::query!(
         r#"

@@ -71,6 +71,7 @@ pub(crate) async fn bring_back_dead_letter(
     .fetch_optional(&mut *connection)
     .await?;
     let Some(line) = line else { return Ok(None) };
+    hold_integration(connection, line.integration_id).await?;
     let place = place(connection, line.integration_id, line.serialize_key.as_deref(), line.job_id).await?;
     let back = sqlx::query_file_as!(
         Back,
@@ -89,6 +90,7 @@ async fn bring_back_cancelled(
     scope: Scope,
     job: &Job,
 ) -> Result<Option<JobId>, QueueError> {
+    hold_integration(connection, job.integration_id).await?;
     let place = place(connection, job.integration_id, job.serialize_key.as_deref(), job.id).await?;
     let back = sqlx::query_file_as!(
         Back,
@@ -100,6 +102,18 @@ async fn bring_back_cancelled(
     .fetch_optional(&mut *connection)
     .await?;
     line_up(connection, back, place).await
+}
+
+/// Keeps the integration from being deleted until we commit: what came back would belong to nobody. One that is gone already has no
+/// lane, and the statement brings nothing back.
+async fn hold_integration(
+    connection: &mut PgConnection,
+    integration_id: IntegrationId,
+) -> Result<(), QueueError> {
+    sqlx::query!("select 1 as one from headgate.integrations where id = $1 for key share", integration_id.0)
+        .fetch_optional(connection)
+        .await?;
+    Ok(())
 }
 
 /// A job with a serialize key comes back at the end of the line.

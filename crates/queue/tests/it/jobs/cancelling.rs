@@ -1,0 +1,141 @@
+//! Jobs called off while others claim them, and what is behind them.
+
+use crate::support::{World, end, given_up, retried, sent};
+use queue::store::jobs::{self, Applied, JobSpec};
+use sqlx::PgPool;
+use std::time::Duration;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_claim_passes_over_what_a_cancel_is_deleting(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let ids = world.accept_plain(lane, 3).await;
+    // The first statement of a cancel, not committed yet.
+    let mut cancelling = pool.begin().await.unwrap();
+    sqlx::query("delete from headgate.ready where job_id = $1")
+        .bind(ids[0])
+        .execute(&mut *cancelling)
+        .await
+        .unwrap();
+    let claimed = tokio::time::timeout(Duration::from_secs(10), world.claim(worker, 10)).await;
+    let claimed = claimed.expect("the claim does not wait for the cancel");
+    assert_eq!(claimed.iter().map(|job| job.id).collect::<Vec<_>>(), ids[1..]);
+    cancelling.rollback().await.unwrap();
+    assert_eq!(world.claim(worker, 10).await[0].id, ids[0]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_successor_of_another_key_runs_when_the_job_before_it_is_called_off(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let of = |dedup: &str, key: Option<&str>| JobSpec {
+        deduplication_id: Some(dedup.into()),
+        serialize_key: key.map(str::to_owned),
+        ..world.spec(lane)
+    };
+    world.accept(&[of("a", None), of("b", Some("k1"))]).await;
+    let before = world.claim(worker, 10).await;
+    let after = world.accept(&[of("a", Some("k2")), of("b", Some("k3"))]).await;
+    for job in &before {
+        world.cancel(job.id).await.unwrap();
+    }
+    world.must_be_sound().await;
+    let claimed = world.claim(worker, 10).await;
+    let ids: Vec<_> = claimed.iter().map(|job| job.id).collect();
+    assert!(after.iter().all(|job| ids.contains(&job.id)), "both run");
+    assert!(claimed.iter().all(|job| job.may_have_arrived), "what was running may arrive yet");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_claimed_since_we_looked_is_not_called_off_with_its_batch(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let batch = model::id::BatchId::generate();
+    world.accept(&vec![JobSpec { batch_id: Some(batch), ..world.spec(lane) }; 2]).await;
+    let held = world.claim(worker, 1).await;
+    let mut transaction = pool.begin().await.unwrap();
+    let ended = jobs::cancel_of_batch(&mut transaction, batch, "enough", 10).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(ended.len(), 1);
+    assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let (dead, alive) = (world.worker().await, world.worker().await);
+    let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
+    let id = world.accept(std::slice::from_ref(&spec)).await[0].id;
+    assert!(!world.claim(dead, 1).await[0].may_have_arrived);
+    sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
+        .bind(dead)
+        .execute(&pool)
+        .await
+        .unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    jobs::lose_of_dead_workers(&mut transaction, 10).await.unwrap();
+    transaction.commit().await.unwrap();
+
+    let held = world.claim(alive, 1).await;
+    assert!(held[0].may_have_arrived);
+    world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
+    let held = world.claim(alive, 1).await;
+    assert!(held[0].may_have_arrived, "a retry does not know better");
+    world.finish(&[end(&held[0], given_up())]).await;
+    world.requeue(id).await.unwrap();
+    let held = world.claim(alive, 1).await;
+    assert!(held[0].may_have_arrived, "a dead letter keeps it");
+    world.accept(&[spec]).await;
+    world.finish(&[end(&held[0], sent())]).await;
+    assert!(!world.claim(alive, 1).await[0].may_have_arrived, "a recorded completion settles it");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_key_nobody_stands_in_line_for_is_forgotten(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let of = |key: &str| JobSpec {
+        deduplication_id: Some("a".into()),
+        serialize_key: Some(key.into()),
+        ..world.spec(lane)
+    };
+    world.accept(&[of("first")]).await;
+    world.accept(&[of("second")]).await;
+    assert_eq!(world.number("select count(*) from headgate.serialize_keys").await, 1);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn duplicates_of_one_call_fold_as_those_of_two_calls_do(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let soon = chrono::DateTime::from_timestamp(4_000_000_000, 0).unwrap();
+    let of = |dedup: &str| JobSpec {
+        deduplication_id: Some(dedup.into()),
+        expires_at: Some(soon),
+        max_attempts: 3,
+        timeout_ms: Some(100),
+        ..world.spec(lane)
+    };
+    let later = |dedup: &str| JobSpec {
+        expires_at: Some(soon + chrono::Duration::hours(1)),
+        max_attempts: 7,
+        timeout_ms: Some(900),
+        batch_id: Some(model::id::BatchId(uuid::Uuid::nil())),
+        ..of(dedup)
+    };
+    world.accept(&[of("one"), later("one")]).await;
+    world.accept(&[of("two")]).await;
+    world.accept(&[later("two")]).await;
+    let differing = world
+        .number("select count(distinct (expires_at, max_attempts, timeout_ms, batch_id, folded)) from headgate.jobs")
+        .await;
+    assert_eq!(differing, 1);
+    assert_eq!(world.number("select max_attempts::bigint from headgate.jobs limit 1").await, 7);
+}
