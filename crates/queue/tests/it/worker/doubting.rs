@@ -79,12 +79,11 @@ async fn every_end_that_is_no_completion_is_shown_with_its_doubt(pool: PgPool) {
     let engine = start(&pool, config(), doubter.clone());
     until_recorded(&engine, 6).await;
     engine.shutdown().await;
-    let shown = doubter.shown.lock().unwrap();
+    let shown = std::mem::take(&mut *doubter.shown.lock().unwrap());
     for kind in kinds {
         let doubt = (kind != "settled").then(|| kind.to_owned());
         assert!(shown.contains(&(kind.to_owned(), EndedAs::Dead, doubt)), "{kind}: {shown:?}");
     }
-    drop(shown);
     world.must_be_sound().await;
 }
 
