@@ -24,7 +24,7 @@ pub struct DeadLetter {
     /// What kind of job.
     pub job_type: String,
     /// What was last sent, or the payload it was made with.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub payload: Option<Value>,
     /// Of a record's change.
     pub record_type: Option<String>,

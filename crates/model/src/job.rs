@@ -125,7 +125,7 @@ pub struct Job {
     /// -100 to 100, higher first.
     pub priority: i16,
     /// What `POST /jobs` gave; null for a record's change, whose payload is computed when it is sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub payload: Option<Value>,
     /// Of a record's change.
     pub record_type: Option<String>,
@@ -195,7 +195,7 @@ pub struct NewJob {
     pub job_type: String,
     /// Any JSON up to 1 MB.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub payload: Option<Value>,
     /// 1 to 255 characters.
     #[serde(default)]

@@ -55,7 +55,11 @@ fn walk(value: &Value, at: &mut String, depth: usize) -> Result<(), Fault> {
     }
 }
 
-fn within(at: &mut String, step: &str, go: impl FnOnce(&mut String) -> Result<(), Fault>) -> Result<(), Fault> {
+fn within(
+    at: &mut String,
+    step: &str,
+    go: impl FnOnce(&mut String) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let length = at.len();
     at.push('/');
     at.push_str(&escape(step));

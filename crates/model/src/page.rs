@@ -25,7 +25,8 @@ impl<T> Page<T> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let next_cursor = if has_more { rows.last().map(|last| Cursor::After(id(last)).to_string()) } else { None };
+        let next_cursor =
+            if has_more { rows.last().map(|last| Cursor::After(id(last)).to_string()) } else { None };
         Self { items: rows, next_cursor }
     }
 

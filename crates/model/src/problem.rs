@@ -32,9 +32,10 @@ impl Faults {
     /// Adds the faults of a part, each below `prefix`.
     pub fn nest(&mut self, prefix: &str, part: Self) {
         self.0.extend(
-            part.0
-                .into_iter()
-                .map(|fault| FieldError { pointer: format!("{prefix}{}", fault.pointer), detail: fault.detail }),
+            part.0.into_iter().map(|fault| FieldError {
+                pointer: format!("{prefix}{}", fault.pointer),
+                detail: fault.detail,
+            }),
         );
     }
 

@@ -1,6 +1,13 @@
 //! Rate limits: how many requests in how many seconds, and how slots are spaced to keep to it.
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{
+        MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use std::fmt;
 
 use crate::problem::Faults;
 
@@ -37,16 +44,16 @@ impl RateLimit {
         (window + requests - 1) / requests
     }
 
-    /// How late a slot may still be used: half of what [`Self::emission_us`] leaves, at most 250 ms; a later one is given up and
+    /// How late a slot may still be used: two thirds of what [`Self::emission_us`] leaves, at most 250 ms; a later one is given up and
     /// another is reserved.
     #[must_use]
     pub fn lateness_us(self) -> i64 {
-        (i64::from(self.per_seconds) * 30_000).min(250_000)
+        (i64::from(self.per_seconds) * 40_000).min(250_000)
     }
 }
 
 /// One limit or several, as `POST /integrations` takes them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum RateLimits {
@@ -95,6 +102,29 @@ impl RateLimits {
     }
 }
 
+/// Object or array is told apart by looking: serde's untagged forms would try both and could not say which field is wrong.
+impl<'de> Deserialize<'de> for RateLimits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrSeveral;
+        impl<'de> Visitor<'de> for OneOrSeveral {
+            type Value = RateLimits;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a limit with requests and per_seconds, or a list of them")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RateLimits, A::Error> {
+                RateLimit::deserialize(MapAccessDeserializer::new(map)).map(RateLimits::One)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RateLimits, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(RateLimits::Several)
+            }
+        }
+        deserializer.deserialize_any(OneOrSeveral)
+    }
+}
+
 /// How much of a limit is used: for people to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -113,7 +143,8 @@ mod tests {
 
     #[test]
     fn no_sliding_window_holds_more_slots_than_the_limit_even_when_late() {
-        for (requests, per_seconds) in [(1, 1), (2, 1), (7, 3), (10, 1), (100, 1), (999, 60), (1_000_000, 1)] {
+        for (requests, per_seconds) in [(1, 1), (2, 1), (7, 3), (10, 1), (100, 1), (999, 60), (1_000_000, 1)]
+        {
             let limit = RateLimit { requests, per_seconds };
             let window = i64::from(per_seconds) * 1_000_000;
             // The first of requests + 1 slots goes out as late as allowed, the last on time.

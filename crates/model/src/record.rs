@@ -185,7 +185,7 @@ pub struct Event {
     pub record_type: String,
     /// 1 to 255 characters.
     pub record_id: String,
-    /// A null value is a value; a key is taken away by `record.replaced` without it.
+    /// A null value is a value; a key is taken away by `record.replaced` without it. Ignored in `record.deleted`.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
@@ -210,11 +210,6 @@ impl Event {
         faults.require(is_key(&self.record_id), "/record_id", key);
         faults.require(self.correlation_id.as_deref().is_none_or(is_key), "/correlation_id", key);
         faults.require(self.id.as_deref().is_none_or(is_key), "/id", key);
-        faults.require(
-            self.event_type != EventType::Deleted || self.attributes.is_empty(),
-            "/attributes",
-            "must be empty or absent: a deletion carries none",
-        );
         for (name, value) in &self.attributes {
             if name.contains('\0') {
                 faults.add("/attributes", "has a key with a NUL character (\\u0000)");

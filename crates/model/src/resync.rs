@@ -64,7 +64,11 @@ impl NewResync {
         let key = "must be 1 to 255 characters without control characters";
         faults.require(self.record_type.as_deref().is_none_or(is_key), "/record_type", key);
         if let Some(ids) = &self.record_ids {
-            faults.require(self.record_type.is_some(), "/record_type", "is required together with record_ids");
+            faults.require(
+                self.record_type.is_some(),
+                "/record_type",
+                "is required together with record_ids",
+            );
             faults.require((1..=1_000).contains(&ids.len()), "/record_ids", "must be 1 to 1,000 ids");
             for (index, _) in ids.iter().enumerate().filter(|(_, id)| !is_key(id)) {
                 faults.add(format!("/record_ids/{index}"), key);

@@ -113,7 +113,9 @@ mod tests {
     #[test]
     fn the_nth_wait_follows_attempt_n_and_the_last_repeats() {
         let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
-        for (attempt, seconds) in [(1, 0), (2, 10), (3, 30), (4, 60), (10, 1800), (11, 1800), (i16::MAX, 1800)] {
+        for (attempt, seconds) in
+            [(1, 0), (2, 10), (3, 30), (4, 60), (10, 1800), (11, 1800), (i16::MAX, 1800)]
+        {
             assert_eq!(backoff.wait(attempt, None, 0.9), S(seconds), "after attempt {attempt}");
         }
     }
@@ -121,7 +123,8 @@ mod tests {
     #[test]
     fn exponential_doubles_and_never_overflows() {
         let backoff = Backoff { schedule: RetrySchedule::Exponential, jitter: 0.0 };
-        for (attempt, seconds) in [(1, 2), (2, 4), (10, 1024), (16, 65_536), (17, 86_400), (i16::MAX, 86_400)] {
+        for (attempt, seconds) in [(1, 2), (2, 4), (10, 1024), (16, 65_536), (17, 86_400), (i16::MAX, 86_400)]
+        {
             assert_eq!(backoff.wait(attempt, None, 0.0), S(seconds), "after attempt {attempt}");
         }
     }

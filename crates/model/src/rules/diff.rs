@@ -108,7 +108,10 @@ mod tests {
         ] {
             let (accepted, now) = (object(accepted), object(now));
             let changes = Changes::between(&accepted, &now);
-            assert_eq!(changes, Changes { set: object(set), unset: unset.into_iter().map(str::to_owned).collect() });
+            assert_eq!(
+                changes,
+                Changes { set: object(set), unset: unset.into_iter().map(str::to_owned).collect() }
+            );
             let mut copy = accepted;
             changes.apply_to(&mut copy);
             assert_eq!(copy, now);

@@ -73,10 +73,8 @@ mod tests {
     #[test]
     fn an_auditor_changes_nothing() {
         for permission in Permission::ALL {
-            let reads = matches!(
-                permission,
-                Permission::Read | Permission::ReadDeployment | Permission::OpenConsole
-            );
+            let reads =
+                matches!(permission, Permission::Read | Permission::ReadDeployment | Permission::OpenConsole);
             assert_eq!(is_allowed(Role::Auditor, permission), reads, "{permission:?}");
         }
     }

@@ -29,7 +29,8 @@ impl DatabaseClock {
     /// The better of what was known and a new proof. One that contradicts what was known means that a clock was set: the new one counts.
     pub(super) fn or_better(self, new: Self) -> Self {
         let is_fresh = new.answered_at.duration_since(self.answered_at) < FRESH;
-        let agrees = self.reached_at(new.at_us) >= new.asked_at && self.not_before(new.at_us) <= new.answered_at;
+        let agrees =
+            self.reached_at(new.at_us) >= new.asked_at && self.not_before(new.at_us) <= new.answered_at;
         let is_tighter = self.width() <= new.width();
         if is_fresh && agrees && is_tighter { self } else { new }
     }

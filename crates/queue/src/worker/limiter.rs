@@ -2,10 +2,14 @@
 //!
 //! The database hands out slots at least one emission apart, over all processes (`reserve_slots`, migration 0003). A job sleeps to
 //! its slot on this process's monotonic clock ([`DatabaseClock`]). Two things keep what arrives within what was reserved: a slot is
-//! never used early, and one that would be used too late is given up and another is reserved. Whatever is not used is lost;
-//! under-use is safe.
+//! never used early, and one that comes late never bunches with those behind it: the only process of a deployment waits until the window
+//! has room ([`RecentSends`]); where several send, a slot that would be used too late is given up and another is reserved. Whatever is
+//! not used is lost; under-use is safe.
 
-use super::database_clock::DatabaseClock;
+use super::{
+    database_clock::DatabaseClock,
+    recent_sends::{Limit, RecentSends},
+};
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use sqlx::PgPool;
@@ -22,6 +26,9 @@ use tokio_util::sync::CancellationToken;
 
 /// No slot further ahead is taken: its job goes back and leaves its place to another.
 const HORIZON: Duration = Duration::from_millis(500);
+/// A job that goes back for want of a slot is claimable again this much later at the most: the claim itself passes over a lane
+/// without slots, and a limit that is raised meanwhile must not wait out the old one.
+const GIVEN_BACK_FOR: Duration = Duration::from_millis(250);
 /// The most slots of one reservation.
 const MOST: usize = 200;
 /// The database has this long to answer; afterwards nothing is granted.
@@ -86,6 +93,7 @@ enum Grant {
     At {
         due: Instant,
         latest: Option<Instant>,
+        limits: Arc<[Limit]>,
     },
     Later(DateTime<Utc>),
 }
@@ -103,6 +111,7 @@ pub(super) struct Limiter {
     pool: PgPool,
     lanes: Mutex<HashMap<IntegrationId, Lane>>,
     clock: Mutex<Option<DatabaseClock>>,
+    sends: RecentSends,
     closed: CancellationToken,
 }
 
@@ -111,7 +120,13 @@ pub(super) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 impl Limiter {
     pub(super) fn new(pool: PgPool) -> Self {
-        Self { pool, lanes: Mutex::default(), clock: Mutex::default(), closed: CancellationToken::new() }
+        Self {
+            pool,
+            lanes: Mutex::default(),
+            clock: Mutex::default(),
+            sends: RecentSends::default(),
+            closed: CancellationToken::new(),
+        }
     }
 
     /// Every job that waits, or comes to wait, goes back.
@@ -155,20 +170,41 @@ impl Limiter {
             if !is_limited {
                 return Slot::Go;
             }
-            let (due, latest) = tokio::select! {
+            let (due, latest, limits) = tokio::select! {
                 () = self.closed.cancelled() => return Slot::Later(AT_ONCE),
                 grant = self.queue(integration_id) => match grant {
-                    Ok(Grant::At { due, latest }) => (due, latest),
+                    Ok(Grant::At { due, latest, limits }) => (due, latest, limits),
                     Ok(Grant::Later(until)) => return Slot::Later(until),
                     Err(_) => return Slot::Later(AT_ONCE),
                 },
             };
-            tokio::select! {
-                () = self.closed.cancelled() => return Slot::Later(AT_ONCE),
-                () = tokio::time::sleep_until(due) => {}
-            }
-            if latest.is_none_or(|latest| Instant::now() <= latest) && !self.is_quiet(integration_id) {
+            if self.is_sent_on_time(integration_id, due, latest, &limits).await {
                 return Slot::Go;
+            }
+        }
+    }
+
+    /// Sleeps to the slot and until the windows have room; false when that is later than the slot may be used.
+    async fn is_sent_on_time(
+        &self,
+        integration_id: IntegrationId,
+        due: Instant,
+        latest: Option<Instant>,
+        limits: &[Limit],
+    ) -> bool {
+        let mut wake_at = due;
+        loop {
+            tokio::select! {
+                () = self.closed.cancelled() => return false,
+                () = tokio::time::sleep_until(wake_at) => {}
+            }
+            let now = Instant::now();
+            if latest.is_some_and(|latest| now > latest) || self.is_quiet(integration_id) {
+                return false;
+            }
+            match self.sends.send(limits, now) {
+                Ok(()) => return true,
+                Err(free_at) => wake_at = free_at,
             }
         }
     }
@@ -216,9 +252,15 @@ impl Limiter {
         let asked = sqlx::query!(
             r#"
             select r.slots_us as "slots_us!", r.now_us as "now_us!", r.next_free_us as "next_free_us!",
-                (select min(x.per_seconds) from headgate.rate_limits x where x.key = any (l.limit_keys)) as per_seconds
+                (select count(*) from headgate.workers w where w.lease_until > clock_timestamp()) as "workers!",
+                x.keys as "keys!", x.requests as "requests!", x.per_seconds as "per_seconds!"
             from headgate.lanes l
             cross join lateral headgate.reserve_slots(l.limit_keys, $2, $3) r
+            cross join lateral (
+                select coalesce(array_agg(x.key), '{}') as keys, coalesce(array_agg(x.requests), '{}') as requests,
+                    coalesce(array_agg(x.per_seconds), '{}') as per_seconds
+                from headgate.rate_limits x where x.key = any (l.limit_keys)
+            ) x
             where l.integration_id = $1
             "#,
             integration_id.0,
@@ -237,17 +279,31 @@ impl Limiter {
             Err(_) => return Vec::new(),
         };
         let clock = self.learn(DatabaseClock::proven(row.now_us, asked_at, Instant::now()));
-        let lateness = row.per_seconds.map(|per_seconds| {
-            let limit = RateLimit { requests: 1, per_seconds };
+        let limits: Arc<[Limit]> = row
+            .keys
+            .into_iter()
+            .zip(row.requests)
+            .zip(&row.per_seconds)
+            .map(|((key, requests), per_seconds)| Limit {
+                key,
+                requests: usize::try_from(requests).unwrap_or(usize::MAX),
+                per: Duration::from_secs(u64::try_from(*per_seconds).unwrap_or(1)),
+            })
+            .collect();
+        // The only process knows of every request and needs no deadline.
+        let lateness = row.per_seconds.iter().min().filter(|_| row.workers > 1).map(|per_seconds| {
+            let limit = RateLimit { requests: 1, per_seconds: *per_seconds };
             Duration::from_micros(u64::try_from(limit.lateness_us()).unwrap_or(0))
         });
-        let later = DateTime::from_timestamp_micros(row.next_free_us).unwrap_or(AT_ONCE);
+        let soon_us = row.now_us + i64::try_from(GIVEN_BACK_FOR.as_micros()).unwrap_or(0);
+        let later = DateTime::from_timestamp_micros(row.next_free_us.min(soon_us)).unwrap_or(AT_ONCE);
         let mut grants: Vec<Grant> = row
             .slots_us
             .iter()
             .map(|slot_us| Grant::At {
                 due: clock.reached_at(*slot_us),
                 latest: lateness.map(|lateness| clock.not_before(*slot_us) + lateness),
+                limits: Arc::clone(&limits),
             })
             .collect();
         grants.resize_with(wanted, || Grant::Later(later));

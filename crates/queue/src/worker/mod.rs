@@ -5,6 +5,7 @@
 //! What they share is in `shared`.
 
 mod claim_loop;
+mod database_clock;
 mod engine;
 mod execute;
 mod finisher;
@@ -13,6 +14,7 @@ mod heartbeat;
 mod held_job;
 mod limiter;
 mod listen;
+mod recent_sends;
 mod shared;
 mod tell;
 

@@ -6,6 +6,7 @@ use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
     integration::IntegrationType,
     job::{Job, JobStatus},
+    rules::verdict::ErrorKind,
 };
 use serde_json::Value;
 
@@ -93,6 +94,13 @@ impl From<JobRow> for Job {
     fn from(row: JobRow) -> Self {
         let status = JobStatus::from_code(row.status, row.retry_at, row.now);
         let ended = |wanted: JobStatus| row.ended_at.filter(|_| status == wanted);
+        // A finished row keeps no error: why a job was called off is its outcome.
+        let is_expired = status == JobStatus::Cancelled && row.outcome.as_deref() == Some("expired");
+        let error_kind = if is_expired {
+            Some(ErrorKind::Expired)
+        } else {
+            row.error_kind.and_then(|kind| kind.parse().ok())
+        };
         Self {
             id: row.id,
             app_id: row.app_id,
@@ -118,7 +126,7 @@ impl From<JobRow> for Job {
             failed_at: ended(JobStatus::Failed),
             cancelled_at: ended(JobStatus::Cancelled),
             created_at: row.created_at,
-            error_kind: row.error_kind.and_then(|kind| kind.parse().ok()),
+            error_kind,
             error_message: row.error_message,
             outcome: row.outcome,
             folded: row.folded,

@@ -1,0 +1,93 @@
+//! When this process last sent under each limit: keeps a late request and the punctual ones behind it within the limit.
+//!
+//! Slots are spaced so that no window holds more than its limit as long as each is used on time. A process that is the only one need
+//! not throw away a slot it comes late for: it knows every request that was sent, and waits until the window has room.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// A limit of more requests is not looked after here: its slots are nearer to each other than any clock is exact.
+const MOST_REQUESTS: usize = 10_000;
+
+/// A limit as the lane's row tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    /// Shared limits have one key for several integrations.
+    pub key: String,
+    pub requests: usize,
+    pub per: Duration,
+}
+
+impl Limit {
+    /// The window, and 2 % for what the network adds to the distance of two requests.
+    fn window(&self) -> Duration {
+        self.per + self.per / 50
+    }
+}
+
+/// The send times of the newest requests under each limit.
+#[derive(Default)]
+pub(super) struct RecentSends(Mutex<HashMap<String, VecDeque<Instant>>>);
+
+impl RecentSends {
+    /// Records a request that is sent `now`, or answers when every window has room for it.
+    pub(super) fn send(&self, limits: &[Limit], now: Instant) -> Result<(), Instant> {
+        let mut sends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let looked_after = || limits.iter().filter(|limit| (1..=MOST_REQUESTS).contains(&limit.requests));
+        let free_at = looked_after()
+            .filter_map(|limit| {
+                let recent = sends.get(&limit.key)?;
+                let first_in_window = recent.len().checked_sub(limit.requests)?;
+                Some(*recent.get(first_in_window)? + limit.window())
+            })
+            .max();
+        if let Some(free_at) = free_at.filter(|free_at| *free_at > now) {
+            return Err(free_at);
+        }
+        for limit in looked_after() {
+            let recent = sends.entry(limit.key.clone()).or_default();
+            recent.push_back(now);
+            while recent.len() > limit.requests {
+                recent.pop_front();
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn limit(key: &str, requests: usize) -> Limit {
+        Limit { key: key.to_owned(), requests, per: Duration::from_secs(1) }
+    }
+
+    #[test]
+    fn a_full_window_makes_the_next_request_wait() {
+        let (sends, start) = (RecentSends::default(), Instant::now());
+        let limits = [limit("a", 2)];
+        assert_eq!(sends.send(&limits, start), Ok(()));
+        assert_eq!(sends.send(&limits, start + MS(900)), Ok(()));
+        assert_eq!(sends.send(&limits, start + MS(950)), Err(start + MS(1020)));
+        assert_eq!(sends.send(&limits, start + MS(1020)), Ok(()));
+        assert_eq!(sends.send(&limits, start + MS(1030)), Err(start + MS(1920)));
+    }
+
+    #[test]
+    fn every_limit_counts_and_a_refused_request_counts_nowhere() {
+        let (sends, start) = (RecentSends::default(), Instant::now());
+        let both = [limit("wide", 100), limit("narrow", 1)];
+        assert_eq!(sends.send(&both, start), Ok(()));
+        assert_eq!(sends.send(&both, start + MS(10)), Err(start + MS(1020)));
+        // Another integration that shares the narrow limit alone waits too.
+        assert_eq!(sends.send(&[limit("narrow", 1)], start + MS(20)), Err(start + MS(1020)));
+        assert_eq!(sends.send(&[limit("wide", 100)], start + MS(20)), Ok(()));
+    }
+}
