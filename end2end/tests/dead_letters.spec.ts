@@ -2,7 +2,7 @@
 import { deadLetters, products, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/looks";
 import { card, notice, row, rows } from "../fixtures/parts";
-import { expect, hydrated, open, test } from "../fixtures/test";
+import { expect, hydrated, open, openUntil, test } from "../fixtures/test";
 
 test("none is good news", async ({ console: page, app }) => {
   await open(page, "/dead-letters");
@@ -21,7 +21,9 @@ test("they are grouped by cause, and a cause is a filter", async ({ console: pag
   await api.sendEvents(app, products(1, "other"));
   await settled(api, lost, "dead_letters", 1);
 
-  await open(page, "/dead-letters");
+  await openUntil(page, "/dead-letters", () =>
+    expect(row(page, "Dead letters by cause", "Lost")).toBeVisible({ timeout: 1_000 }),
+  );
   await expect(rows(page, "Dead letters by cause")).toHaveCount(2);
   await expect(rows(page, "Dead letters by cause").first()).toContainText("Picky");
   await expect(page.getByText("3 dead letters of 2 causes")).toBeVisible();

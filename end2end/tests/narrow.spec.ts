@@ -1,5 +1,5 @@
 // A phone, 375 px wide: nothing sticks out of any page, whatever it holds.
-import { deadLetters, jobOf, settled } from "../fixtures/data";
+import { deadLetters, jobOf } from "../fixtures/data";
 import { expectFitsAPhone } from "../fixtures/looks";
 import { expect, open, test } from "../fixtures/test";
 
@@ -11,9 +11,8 @@ test("every page fits, with long words and big numbers", async ({ console: page,
     integration: `Interminable ${"marketplace-of-very-long-names".repeat(3)}`,
     more: { rate_limit: { requests: 999_999, per_seconds: 86_400 } },
   });
-  await api.resync(integration);
-  await settled(api, integration, "dead_letters", 1);
   const job = await jobOf(api, integration, long);
+  await api.resync(integration);
   const pages = [
     "/", "/?window=7d", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, `/jobs?q=${long}&error=400&app_id=${app.id}`,
     "/dead-letters", `/dead-letters?fingerprint=${long}`, "/dead-letters?confirm=purge", `/jobs/${job.id}?notice=conflict`, "/resyncs",
