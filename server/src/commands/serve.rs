@@ -73,10 +73,10 @@ async fn with_database(
         tracing::warn!("HEADGATE_AMQP_URL is set, but this build has no RabbitMQ fan-out: workers poll");
     }
 
+    let delivery = delivery(&pools.engine, &settings.engine, key.clone()).await?;
     let admin_key = settings.operator.admin_api_key.as_ref().and_then(|key| AdminKey::new(key.expose()));
     let access = Access::new(pools.api.clone(), admin_key);
     let link = first_operator(&access, &settings.operator).await?;
-    let delivery = delivery(&pools.engine, &settings.engine, key.clone())?;
     let engine = Engine::start(&pools.engine, &settings.engine, &delivery, &stop);
     let live = LiveHub::start(pools.api.clone(), stop.clone());
     let demo = match sample {

@@ -41,7 +41,7 @@ async fn work(database: &Database, settings: &EngineSettings, stop: Cancellation
     // Any process may come first after an upgrade.
     queue::migrate::run(&pool).await?;
     queue::store::partitions::make_ahead(&pool).await?;
-    let delivery = delivery(&pool, settings, key)?;
+    let delivery = delivery(&pool, settings, key).await?;
     let engine = Engine::start(&pool, settings, &delivery, &stop);
     tracing::info!(workers = settings.workers.workers, "working");
     stop.cancelled().await;

@@ -1,6 +1,7 @@
 //! The engine of a process: deliveries, claiming, maintenance.
 
 use crate::config::EngineSettings;
+use anyhow::bail;
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use queue::{
     EngineConfig, Waker,
@@ -56,22 +57,30 @@ impl Engine {
     }
 }
 
-/// The deliveries of this process.
+/// The deliveries of this process, on a database that is migrated.
 ///
 /// # Errors
-/// When the HTTP client cannot be set up.
-pub(crate) fn delivery(
+/// When the HTTP client cannot be set up, or the master key is not the one the database was filled with.
+pub(crate) async fn delivery(
     pool: &PgPool,
     settings: &EngineSettings,
     master_key: MasterKey,
-) -> Result<Delivery, DeliveryError> {
+) -> anyhow::Result<Delivery> {
     let guard = TargetGuard::new(settings.delivery.allowed_targets.clone(), settings.delivery.allow_http);
     let config = DeliveryConfig {
         timeout: settings.workers.job_timeout,
         max_attempts: settings.retry.max_attempts,
         ..DeliveryConfig::default()
     };
-    Delivery::new(pool.clone(), master_key, guard, config, Waker::new(pool.clone()))
+    let delivery = Delivery::new(pool.clone(), master_key, guard, config, Waker::new(pool.clone()))?;
+    match delivery.check_master_key().await {
+        // Said in whole here: by chance one wrong key of 256 cannot be told from a damaged secret.
+        Err(DeliveryError::Sealed(_)) => bail!(
+            "HEADGATE_MASTER_KEY: this key does not open the secrets of this database: they were sealed with another one"
+        ),
+        checked => checked?,
+    }
+    Ok(delivery)
 }
 
 fn config(settings: &EngineSettings) -> EngineConfig {

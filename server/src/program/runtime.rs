@@ -11,7 +11,8 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 /// # Errors
 /// The command's own, and when no thread can be started.
 pub(crate) fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?;
     let result = runtime.block_on(command);
     // What still runs has had its time; a blocking read of a terminal would otherwise keep the process.
     runtime.shutdown_background();

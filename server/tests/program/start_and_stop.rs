@@ -55,6 +55,29 @@ async fn an_external_database_wants_a_master_key() {
 }
 
 #[tokio::test]
+async fn another_master_key_than_the_databases_own_stops_the_start_with_one_line() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    let app = program.api().app("shop").await;
+    program.api().webhook(&app, "Search", "http://127.0.0.1:9/", json!({})).await;
+    assert_eq!(program.stop().await, Some(0));
+    let other = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let environment = [("HEADGATE_DATABASE_URL", database.url()), ("HEADGATE_MASTER_KEY", other)];
+    for command in
+        [&["serve", "--listen", "127.0.0.1:0"][..], &["demo", "--listen", "127.0.0.1:0"], &["worker"]]
+    {
+        let Output { code, out, err } = run(command, &environment, "").await;
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{command:?}: {err}");
+        let complaints: Vec<&str> = err.lines().filter(|line| line.starts_with("headgate: ")).collect();
+        assert!(complaints.len() == 1 && complaints[0].contains("HEADGATE_MASTER_KEY"), "{command:?}: {err}");
+        assert!(!err.contains(other));
+    }
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    assert_eq!(program.stop().await, Some(0), "with its own key it starts again");
+    database.drop().await;
+}
+
+#[tokio::test]
 async fn everything_lies_below_the_mount_prefix() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_BASE_PATH", "/gate/")]).await;
@@ -68,6 +91,20 @@ async fn everything_lies_below_the_mount_prefix() {
         reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let page = client.get(format!("{}/jobs", program.url)).send().await.unwrap();
     assert_eq!(page.headers()["location"], "/gate/sign-in?next=%2Fjobs");
+
+    let to_console = client.get(format!("{root}/")).send().await.unwrap();
+    assert_eq!(to_console.headers()["location"], "/gate/");
+    let link = program.sign_in.as_ref().unwrap();
+    let signed_in = client.get(link).send().await.unwrap();
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    for slash in ["", "/", "/?window=1h"] {
+        let address = format!("{}{slash}", program.url);
+        let stranger = client.get(&address).send().await.unwrap();
+        assert!(stranger.headers()["location"].to_str().unwrap().starts_with("/gate/sign-in"), "{address}");
+        let overview = client.get(&address).header("cookie", &cookie).send().await.unwrap();
+        assert_eq!(overview.status(), StatusCode::OK, "{address}");
+        assert!(overview.text().await.unwrap().contains("<title>Overview"), "{address}");
+    }
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;
 }

@@ -69,6 +69,18 @@ pub(crate) fn open_credentials(
 }
 
 impl Delivery {
+    /// Whether the master key is the one this deployment's secrets were sealed with, tried on the oldest of them: with another one, every
+    /// attempt at every job would fail.
+    ///
+    /// # Errors
+    /// [`DeliveryError::Sealed`] when it is another one.
+    pub async fn check_master_key(&self) -> Result<(), DeliveryError> {
+        if let Some((id, sealed)) = store::integrations::oldest_signing_secret(&self.pool).await? {
+            self.key.open(place(id, SIGNING_SECRET), &sealed)?;
+        }
+        Ok(())
+    }
+
     /// A new signing secret, shown this once. The one before signs beside it for 24 hours, so that receivers can change over; a second
     /// rotation within that time drops the oldest.
     ///

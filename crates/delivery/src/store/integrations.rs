@@ -313,6 +313,20 @@ pub(crate) async fn rotate_secret(
     Ok(())
 }
 
+/// Some signing secret that is sealed, if there is any: the first that was made.
+pub(crate) async fn oldest_signing_secret(
+    pool: &PgPool,
+) -> Result<Option<(IntegrationId, Vec<u8>)>, DeliveryError> {
+    let row = sqlx::query!(
+        r#"
+        select id as "id: IntegrationId", signing_secret_sealed from headgate.integrations order by id limit 1
+        "#
+    )
+    .fetch_optional(pool)
+    .await?;
+    Ok(row.map(|row| (row.id, row.signing_secret_sealed)))
+}
+
 /// What signs and authenticates an integration's requests, sealed; the previous secret only while it still signs.
 pub(crate) struct SealedSecrets {
     pub(crate) signing_secret: Vec<u8>,
