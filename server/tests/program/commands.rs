@@ -1,7 +1,9 @@
 //! Import, export and admin as people use them.
 
-use crate::support::{Api, Database, Program, run};
+use crate::support::{Api, Database, Manner, Program, Receiver, eventually, run};
 use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
@@ -67,7 +69,67 @@ async fn an_export_holds_no_formulas() {
     let jsonl = run(&["export", "records"], &environment, "").await;
     assert!(jsonl.out.contains("\"record_id\":\"=cmd()\""), "{}", jsonl.out);
     assert_eq!(run(&["export", "dead-letters"], &environment, "").await.out, "");
-    assert_eq!(run(&["export", "sent"], &environment, "").await.code, Some(1));
+    let nobody = uuid::Uuid::now_v7().to_string();
+    assert_eq!(run(&["export", "sent", "--integration", &nobody], &environment, "").await.code, Some(1));
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn an_export_holds_everything_unless_it_is_narrowed() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[]).await;
+    let api = program.api();
+    let receiver = Receiver::start(Manner::Obliging).await;
+    let mut made = Vec::new();
+    for slug in ["one", "two"] {
+        let app = api.app(slug).await;
+        let integration =
+            api.webhook(&app, "Search", &receiver.url, json!({"record_types": ["product"]})).await;
+        for kind in ["product", "price"] {
+            let event = json!({
+                "app_id": app, "type": "record.created", "record_type": kind, "record_id": slug, "attributes": {"n": 1}
+            });
+            api.post("/events", &event).await;
+        }
+        made.push((app, integration));
+    }
+    for (_, integration) in &made {
+        eventually("it is sent", Duration::from_secs(30), async || {
+            let status = api.get(&format!("/integrations/{integration}/status")).await;
+            (status["records_in_sync"] == 1).then_some(())
+        })
+        .await;
+    }
+    let environment = [("HEADGATE_DATABASE_URL", database.url())];
+    let export = async |arguments: &[&str]| {
+        let output = run(&[&["export"], arguments].concat(), &environment, "").await;
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        output.out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (app, integration) = (&made[0].0, &made[0].1);
+    for (arguments, rows) in [
+        (&["sent"][..], 2),
+        (&["sent", "--app", "one"], 1),
+        (&["sent", "--integration", integration], 1),
+        (&["sent", "--record-type", "price"], 0),
+        (&["records"], 4),
+        (&["records", "--app", "one"], 2),
+        (&["records", "--integration", integration], 1),
+        (&["records", "--integration", integration, "--record-type", "price"], 0),
+        (&["dead-letters"], 0),
+    ] {
+        assert_eq!(export(arguments).await.len(), rows, "{arguments:?}");
+        let csv = [arguments, &["--format", "csv"]].concat();
+        assert_eq!(export(&csv).await.len(), rows + 1, "{csv:?}");
+    }
+    let sent: Vec<Value> =
+        export(&["sent"]).await.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let owners: Vec<_> = sent.iter().map(|row| (&row["app_id"], &row["integration_id"])).collect();
+    assert!(owners.contains(&(&json!(app), &json!(integration))), "{owners:?}");
+    let csv = export(&["sent", "--format", "csv", "--app", "one"]).await;
+    assert!(csv[0].starts_with("\"app_id\",\"integration_id\",\"record_type\""), "{csv:?}");
+    assert!(csv[1].starts_with(&format!("\"{app}\",\"{integration}\",\"product\",\"one\"")), "{csv:?}");
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;
 }

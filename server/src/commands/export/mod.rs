@@ -27,7 +27,7 @@ pub struct Export {
     /// Slug or id of an app: only its own
     #[arg(long)]
     app: Option<String>,
-    /// Id of an integration: only its own (needed for `sent`)
+    /// Id of an integration: only its own; of records, those it is sent
     #[arg(long)]
     integration: Option<IntegrationId>,
     /// Only records of this type
@@ -43,7 +43,7 @@ enum What {
     DeadLetters,
     /// The catalog
     Records,
-    /// What an integration last accepted
+    /// What each integration last accepted
     Sent,
 }
 
@@ -68,9 +68,6 @@ struct Wanted {
 /// A setting, an app or an integration that is not there, the database's, a closed pipe.
 pub fn run(export: Export, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let Export { what, format, app, integration, record_type, settings } = export;
-    if matches!(what, What::Sent) && integration.is_none() {
-        anyhow::bail!("export sent needs --integration ID");
-    }
     let sources = settings.sources(config)?;
     telemetry::start(&TelemetrySettings::read(&sources)?);
     let database = DatabaseSettings::read(&sources)?;

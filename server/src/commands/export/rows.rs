@@ -1,11 +1,15 @@
 //! Where the rows come from: the same lists as the API's, page after page.
 
 use super::{Wanted, What, write::Writer};
-use delivery::{Delivery, RecordFilter, RecordPageRequest, SentFilter};
+use delivery::{Delivery, IntegrationFilter, RecordFilter, RecordPageRequest, SentFilter};
 use model::{
     filter::JobFilter,
+    id::{AppId, IntegrationId},
+    integration::Integration,
     page::{MAX_LIMIT, PageRequest},
+    record::SentRecord,
 };
+use serde::Serialize;
 use std::io::Write;
 
 const DEAD_LETTERS: [&str; 13] = [
@@ -25,7 +29,17 @@ const DEAD_LETTERS: [&str; 13] = [
 ];
 const RECORDS: [&str; 7] =
     ["app_id", "record_type", "record_id", "version", "updated_at", "created_at", "attributes"];
-const SENT: [&str; 5] = ["record_type", "record_id", "version", "sent_at", "attributes"];
+const SENT: [&str; 7] =
+    ["app_id", "integration_id", "record_type", "record_id", "version", "sent_at", "attributes"];
+
+/// What was sent and to whom: one export holds the rows of several integrations.
+#[derive(Serialize)]
+struct Sent<'a> {
+    app_id: AppId,
+    integration_id: IntegrationId,
+    #[serde(flatten)]
+    sent: &'a SentRecord,
+}
 
 /// Writes every row that is wanted.
 pub(super) async fn write(
@@ -66,10 +80,31 @@ async fn dead_letters(
 
 async fn records(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
     out.names(&RECORDS)?;
-    let filter = RecordFilter { app_id: wanted.scope.app_id(), record_type: wanted.record_type.clone() };
+    let mut filter = RecordFilter { app_id: wanted.scope.app_id(), record_type: wanted.record_type.clone() };
+    let mut types = None;
+    if let Some(id) = wanted.integration {
+        let integration = delivery.integration(wanted.scope, id).await?;
+        filter.app_id = Some(integration.app_id);
+        types = integration.record_types;
+    }
+    let Some(types) = types else { return records_of(delivery, wanted, &filter, out).await };
+    let asked_for = |kind: &String| wanted.record_type.as_ref().is_none_or(|asked| asked == kind);
+    for kind in types.into_iter().filter(asked_for) {
+        filter.record_type = Some(kind);
+        records_of(delivery, wanted, &filter, out).await?;
+    }
+    Ok(())
+}
+
+async fn records_of(
+    delivery: &Delivery,
+    wanted: &Wanted,
+    filter: &RecordFilter,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = delivery.records(wanted.scope, &filter, &page).await?;
+        let found = delivery.records(wanted.scope, filter, &page).await?;
         for record in &found.items {
             out.row(record, &RECORDS)?;
         }
@@ -81,14 +116,38 @@ async fn records(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Wri
 }
 
 async fn sent(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
-    let Some(integration) = wanted.integration else { return Ok(()) };
     out.names(&SENT)?;
+    if let Some(id) = wanted.integration {
+        let integration = delivery.integration(wanted.scope, id).await?;
+        return sent_to(delivery, wanted, &integration, out).await;
+    }
+    let filter = IntegrationFilter { app_id: wanted.scope.app_id(), state: None };
+    let mut page = PageRequest { limit: MAX_LIMIT, after: None };
+    loop {
+        let found = delivery.integrations(wanted.scope, filter, page).await?;
+        for integration in &found.items {
+            sent_to(delivery, wanted, integration, out).await?;
+        }
+        if found.next_cursor.is_none() {
+            return Ok(());
+        }
+        page = PageRequest::parse(Some(MAX_LIMIT), found.next_cursor.as_deref())?;
+    }
+}
+
+async fn sent_to(
+    delivery: &Delivery,
+    wanted: &Wanted,
+    integration: &Integration,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     let filter = SentFilter { record_type: wanted.record_type.clone(), record_id: None };
     let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = delivery.sent(wanted.scope, integration, &filter, &page).await?;
+        let found = delivery.sent(wanted.scope, integration.id, &filter, &page).await?;
         for sent in &found.items {
-            out.row(sent, &SENT)?;
+            let row = Sent { app_id: integration.app_id, integration_id: integration.id, sent };
+            out.row(&row, &SENT)?;
         }
         if found.next_cursor.is_none() {
             return Ok(());
