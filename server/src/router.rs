@@ -1,7 +1,8 @@
 //! The whole router, as `serve` runs it and tests use it.
 
 use crate::{api, console, console_files, health, metrics, middleware, state::AppState};
-use axum::{Router, http::Uri, response::Redirect, routing::get};
+use axum::{Router, extract::Request, http::Uri, response::Redirect, routing::get};
+use tower::ServiceExt as _;
 use tower_http::compression::{
     CompressionLayer, CompressionLevel,
     predicate::{DefaultPredicate, NotForContentType, Predicate as _},
@@ -22,14 +23,29 @@ pub fn build(state: AppState) -> Router {
         below.merge(pages)
     } else {
         let to_console = format!("{base}/");
+        // The overview is listed as `/gate` alone; people and proxies ask for `/gate/`.
+        let overview = pages.clone();
+        let at_slash = async move |mut request: Request| {
+            *request.uri_mut() = without_slash(request.uri());
+            overview.oneshot(request).await
+        };
         Router::new()
             .nest(&base, below)
             .merge(pages)
             .merge(machines.with_state(state.clone()))
+            .route(&to_console, get(at_slash))
             .route("/", get(async move |_: Uri| Redirect::temporary(&to_console)))
     };
     let router = router.fallback_service(console::not_found(&state));
     middleware::around(router, &state).layer(compression())
+}
+
+/// The same address without the slash at the end of its path.
+fn without_slash(uri: &Uri) -> Uri {
+    let path = uri.path().trim_end_matches('/');
+    let wanted = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    // What was an address stays one when a slash is taken away.
+    wanted.parse().unwrap_or_else(|_| uri.clone())
 }
 
 /// Quick levels: answers are made once and read once. Events are a stream, wasm comes compressed.
