@@ -58,6 +58,9 @@ async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
     assert_eq!(client.send("/events", Some(batch), two.to_string()).await.ok(202)["accepted"], 2);
     let record = client.get(&format!("/records/{app}/product/2%2Fx")).await.ok(200);
     assert_eq!(record["attributes"], json!({"title": "Lamp"}));
+    let mut gone = event("2", &app);
+    gone["type"] = json!("record.deleted");
+    assert_eq!(client.send("/events", Some(single), gone.to_string()).await.ok(202)["records_changed"], 1);
     // The forms are not mixed up.
     client.send("/events", Some(single), two.to_string()).await.problem(422);
     client.send("/events", Some(batch), event("4", &app).to_string()).await.problem(422);
