@@ -58,7 +58,7 @@ async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
         (Failed, 1, Some(ErrorKind::NotRetryable), None),
         (Failed, 3, Some(ErrorKind::RetriesExceeded), None),
         (Failed, 1, Some(ErrorKind::RetriesExceeded), None),
-        (Cancelled, 0, None, Some("expired")),
+        (Cancelled, 0, Some(ErrorKind::Expired), Some("expired")),
     ]) {
         let found = world.get(*id).await;
         let job = &found.job;
