@@ -18,9 +18,12 @@ async fn more_than_a_hundred_are_held_and_can_be_withdrawn(pool: PgPool) {
     assert_eq!((&operation["state"], &operation["changed"]), (&json!("held"), &json!(0)));
     assert_eq!((&operation["reason"], &operation["action"]), (&json!("wrong import"), &json!("cancel")));
     assert_eq!(client.get("/operations").await.ok(200)["items"][0]["id"], operation["id"]);
+    client.act(&format!("{path}/undo")).await.problem(409);
     assert_eq!(client.act(&format!("{path}/pause")).await.ok(200)["state"], "paused");
     assert_eq!(client.act(&format!("{path}/abort")).await.ok(200)["state"], "aborted");
-    client.act(&format!("{path}/resume")).await.problem(409);
+    for step in ["resume", "pause", "abort", "undo"] {
+        client.act(&format!("{path}/{step}")).await.problem(409);
+    }
     let waiting = client.get(&format!("/jobs?app_id={app}&status=pending&limit=500")).await.ok(200);
     assert_eq!(waiting["items"].as_array().unwrap().len(), 101);
 }
