@@ -195,6 +195,15 @@ mod tests {
             ("record_types", json!(["a", 5]), "/record_types/1"),
             ("headers", json!({"a/b": 5}), "/headers/a~1b"),
             ("rate_limit", json!("fast"), "/rate_limit"),
+            ("rate_limit", json!({"requests": 1, "per_seconds": 1, "burst": 5}), "/rate_limit/burst"),
+            ("rate_limit", json!({"requests": "1", "per_seconds": 1}), "/rate_limit/requests"),
+            ("rate_limit", json!({"requests": 1}), "/rate_limit/per_seconds"),
+            (
+                "rate_limit",
+                json!([{"requests": 1, "per_seconds": 1}, {"requests": 1, "per_seconds": null}]),
+                "/rate_limit/1/per_seconds",
+            ),
+            ("rate_limit", json!([{"requests": 1, "per_seconds": 1, "a/b": 1}]), "/rate_limit/0/a~1b"),
         ] {
             let mut document = base.clone();
             document[field] = value;
