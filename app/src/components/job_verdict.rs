@@ -137,7 +137,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
 
 fn closed_in_words(reason: &Reason) -> String {
     match reason.code {
-        ReasonCode::WaitingRetry => "next attempt".to_owned(),
+        ReasonCode::WaitingRetry => "waits".to_owned(),
         ReasonCode::Scheduled => "scheduled".to_owned(),
         ReasonCode::HeldByReceiver => "quiet asked for (429)".to_owned(),
         ReasonCode::RateLimited => "used up".to_owned(),
