@@ -166,7 +166,8 @@ mod tests {
     fn each_cause_is_named_first_when_it_is_the_only_one() {
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
         let later = now + Duration::seconds(30);
-        let cases: Vec<(ReasonCode, Box<dyn Fn(&mut Gates)>, bool)> = vec![
+        type Closing = Box<dyn Fn(&mut Gates)>;
+        let cases: Vec<(ReasonCode, Closing, bool)> = vec![
             (ReasonCode::IntegrationPaused, Box::new(|g| g.paused = Some(None)), false),
             (ReasonCode::IntegrationDisabled, Box::new(|g| g.is_disabled = true), false),
             (ReasonCode::Scheduled, Box::new(move |g| g.run_at = later), true),
