@@ -1,7 +1,7 @@
 //! `/metrics` in Prometheus' text format: what the sampler keeps anyway and what the kernel knows of this process.
 //!
 //! Nothing is counted for a scrape: the numbers are those of the snapshot in memory. Labels are bounded by the number of integrations, and
-//! that by [`MOST_INTEGRATIONS`]; the rest is in the totals. No names, which customers choose, only ids.
+//! that by `MOST_INTEGRATIONS`; the rest is in the totals. No names, which customers choose, only ids.
 
 use axum::{
     Router,

@@ -1,8 +1,8 @@
 //! Integrations: what is sent, where, and whether it may be.
 //!
-//! [`Delivery`] is the door: it accepts events into the catalog and makes jobs of them ([`catalog`]), keeps apps, integrations and their
+//! [`Delivery`] is the door: it accepts events into the catalog and makes jobs of them (`catalog`), keeps apps, integrations and their
 //! secrets, starts re-syncs, and gives the queue its handler, which computes the difference to what an external system last accepted
-//! and sends it ([`connector`]). It knows no routes and no views.
+//! and sends it (`connector`). It knows no routes and no views.
 #![deny(missing_docs)]
 
 mod apps;

@@ -28,7 +28,7 @@ pub enum Action {
         /// operator, support or auditor
         #[arg(long, default_value = "operator")]
         role: Role,
-        /// For people [default: the part before the @]
+        /// For people; by default the part of the e-mail address before its at sign
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
