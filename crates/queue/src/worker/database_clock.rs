@@ -45,6 +45,15 @@ impl DatabaseClock {
         shift(self.asked_at, us - self.at_us)
     }
 
+    /// What the database's clock shows at a moment, as well as that is known.
+    pub(super) fn shows_at(&self, moment: Instant) -> i64 {
+        let us = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        match moment.checked_duration_since(self.answered_at) {
+            Some(later) => self.at_us.saturating_add(us(later)),
+            None => self.at_us.saturating_sub(us(self.answered_at.duration_since(moment))),
+        }
+    }
+
     fn width(&self) -> Duration {
         self.answered_at.duration_since(self.asked_at)
     }
@@ -60,6 +69,15 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn a_moment_has_its_time() {
+        let start = Instant::now() + MS(1_000);
+        let clock = DatabaseClock::proven(5_000_000, start, start + MS(2));
+        assert_eq!(clock.shows_at(start + MS(2)), 5_000_000);
+        assert_eq!(clock.shows_at(start + MS(102)), 5_100_000);
+        assert_eq!(clock.shows_at(start), 4_998_000);
+    }
 
     #[test]
     fn a_slow_answer_does_not_blur_what_a_quick_one_proved() {

@@ -16,7 +16,7 @@ use sqlx::PgPool;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -29,6 +29,11 @@ const HORIZON: Duration = Duration::from_millis(500);
 /// A job that goes back for want of a slot is claimable again this much later at the most: the claim itself passes over a lane
 /// without slots, and a limit that is raised meanwhile must not wait out the old one.
 const GIVEN_BACK_FOR: Duration = Duration::from_millis(250);
+/// A job waits this long at its slot for room in the windows: longer than a late request makes it wait in a window of a second, and
+/// short against the windows of minutes and days, which a limit that was lowered may have filled for hours.
+const ROOM_PATIENCE: Duration = Duration::from_millis(1_500);
+/// A job that goes back because a window is full is claimable again this much later at the most.
+const FULL_FOR: Duration = Duration::from_secs(1);
 /// The most slots of one reservation.
 const MOST: usize = 200;
 /// The database has this long to answer; afterwards nothing is granted.
@@ -98,6 +103,17 @@ enum Grant {
     Later(DateTime<Utc>),
 }
 
+/// What came of a slot.
+enum Turn {
+    Send,
+    /// It may not be used any more: another is reserved.
+    Missed,
+    /// A window has no room for long, because its limit was lowered: the slot is lost, and its job goes back.
+    Full {
+        until: Instant,
+    },
+}
+
 #[derive(Default)]
 struct Lane {
     waiting: Vec<oneshot::Sender<Grant>>,
@@ -143,12 +159,12 @@ impl Limiter {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Lane>> {
-        self.lanes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the database's clock stands, the new proof taken into account.
     fn learn(&self, proof: DatabaseClock) -> DatabaseClock {
-        let mut known = self.clock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         let clock = known.map_or(proof, |known| known.or_better(proof));
         *known = Some(clock);
         clock
@@ -178,35 +194,46 @@ impl Limiter {
                     Err(_) => return Slot::Later(AT_ONCE),
                 },
             };
-            if self.is_sent_on_time(integration_id, due, latest, &limits).await {
-                return Slot::Go;
+            match self.turn(integration_id, due, latest, &limits).await {
+                Turn::Send => return Slot::Go,
+                Turn::Missed => {}
+                Turn::Full { until } => return Slot::Later(self.time_at(until)),
             }
         }
     }
 
-    /// Sleeps to the slot and until the windows have room; false when that is later than the slot may be used.
-    async fn is_sent_on_time(
+    /// Sleeps to the slot and until the windows have room, if that is soon.
+    async fn turn(
         &self,
         integration_id: IntegrationId,
         due: Instant,
         latest: Option<Instant>,
         limits: &[Limit],
-    ) -> bool {
+    ) -> Turn {
         let mut wake_at = due;
         loop {
             tokio::select! {
-                () = self.closed.cancelled() => return false,
+                () = self.closed.cancelled() => return Turn::Missed,
                 () = tokio::time::sleep_until(wake_at) => {}
             }
             let now = Instant::now();
             if latest.is_some_and(|latest| now > latest) || self.is_quiet(integration_id) {
-                return false;
+                return Turn::Missed;
             }
             match self.sends.send(limits, now) {
-                Ok(()) => return true,
+                Ok(()) => return Turn::Send,
+                Err(free_at) if free_at > now + ROOM_PATIENCE => {
+                    return Turn::Full { until: free_at.min(now + FULL_FOR) };
+                }
                 Err(free_at) => wake_at = free_at,
             }
         }
+    }
+
+    /// What the database's clock shows at a moment.
+    fn time_at(&self, moment: Instant) -> DateTime<Utc> {
+        let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.and_then(|clock| DateTime::from_timestamp_micros(clock.shows_at(moment))).unwrap_or(AT_ONCE)
     }
 
     /// Waits in line for the lane's next reservation; the first in line sees to it that there is one.

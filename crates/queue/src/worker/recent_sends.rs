@@ -13,6 +13,9 @@ use tokio::time::Instant;
 /// A limit of more requests is not looked after here: its slots are nearer to each other than any clock is exact.
 const MOST_REQUESTS: usize = 10_000;
 
+/// The longest window a limit may have, 24 hours, and what [`Limit::window`] adds: a key not used for so long has an empty window.
+const LONGEST_WINDOW: Duration = Duration::from_secs(86_400 + 86_400 / 50);
+
 /// A limit as the lane's row tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
@@ -49,6 +52,10 @@ impl RecentSends {
             return Err(free_at);
         }
         for limit in looked_after() {
+            if !sends.contains_key(&limit.key) {
+                // Integrations come and go: what went is forgotten when something new comes.
+                sends.retain(|_, recent| recent.back().is_some_and(|last| now < *last + LONGEST_WINDOW));
+            }
             let recent = sends.entry(limit.key.clone()).or_default();
             recent.push_back(now);
             while recent.len() > limit.requests {
@@ -89,5 +96,17 @@ mod tests {
         // Another integration that shares the narrow limit alone waits too.
         assert_eq!(sends.send(&[limit("narrow", 1)], start + MS(20)), Err(start + MS(1020)));
         assert_eq!(sends.send(&[limit("wide", 100)], start + MS(20)), Ok(()));
+    }
+
+    #[test]
+    fn what_no_window_can_hold_is_forgotten() {
+        let (sends, start) = (RecentSends::default(), Instant::now());
+        assert_eq!(sends.send(&[limit("gone", 2)], start), Ok(()));
+        assert_eq!(sends.send(&[limit("here", 2)], start + MS(86_400_000)), Ok(()));
+        assert_eq!(sends.0.lock().unwrap().len(), 2, "a window of a day still holds the first");
+        assert_eq!(sends.send(&[limit("new", 2)], start + MS(90_000_000)), Ok(()));
+        let mut keys: Vec<String> = sends.0.lock().unwrap().keys().cloned().collect();
+        keys.sort();
+        assert_eq!(keys, ["here", "new"]);
     }
 }

@@ -6,7 +6,10 @@ use model::{
     rate_limit::RateLimit,
     rules::verdict::{ErrorKind, Verdict},
 };
-use queue::worker::{HeldJob, Outcome, Slot};
+use queue::{
+    store::lanes,
+    worker::{HeldJob, Outcome, Slot},
+};
 use sqlx::PgPool;
 use std::{
     sync::{Arc, Mutex},
@@ -110,6 +113,32 @@ async fn a_job_without_a_slot_goes_back_uncounted(pool: PgPool) {
     let job = world.get(ids[1]).await.job;
     assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
     assert_eq!(sent.lock().unwrap().len(), 1);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_a_lowered_limit_has_no_room_for_goes_back_and_holds_no_slot(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(50, Some(RateLimit { requests: 10_000, per_seconds: 600 })).await;
+    world.accept_plain(lane, 5).await;
+    let sent = Arc::default();
+    let engine = start(&pool, config(), sender(&sent));
+    until(&pool, "select count(*) = 5 from headgate.finished_jobs").await;
+    // Three in ten minutes: five have been sent already.
+    let mut connection = pool.acquire().await.unwrap();
+    let lowered = RateLimit { requests: 3, per_seconds: 600 };
+    lanes::set_limits(&mut connection, &[lane.to_string()], &[lowered]).await.unwrap();
+    world.accept_plain(lane, 1).await;
+    engine.wake();
+    // Its slot was reserved, and it did not stay with the worker.
+    until(
+        &pool,
+        "select (select tat_us > extract(epoch from clock_timestamp() + interval '1 minute') * 1000000 from headgate.rate_limits)
+            and (select status = 0 and attempt = 0 from headgate.jobs)",
+    )
+    .await;
+    engine.shutdown().await;
+    assert_eq!(sent.lock().unwrap().len(), 5);
     world.must_be_sound().await;
 }
 
