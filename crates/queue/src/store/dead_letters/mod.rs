@@ -4,4 +4,5 @@ mod read;
 mod write;
 
 pub use read::{get, groups, list};
+pub(crate) use write::purge_many;
 pub use write::{purge, requeue};

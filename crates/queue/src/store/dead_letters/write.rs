@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{Which, bring_back_dead_letter, find},
+    store::jobs::{Which, bring_back, find},
 };
 use model::{actor::Scope, id::DeadLetterId, job::Job};
 use sqlx::PgConnection;
@@ -18,9 +18,8 @@ pub async fn requeue(
     scope: Scope,
     id: DeadLetterId,
 ) -> Result<Job, QueueError> {
-    let job = bring_back_dead_letter(connection, scope, Which::DeadLetter(id))
-        .await?
-        .ok_or(QueueError::NotFound)?;
+    let back = bring_back(connection, scope, Which::DeadLetters(&[id])).await?;
+    let job = back.first().ok_or(QueueError::NotFound)?.id;
     find(connection, scope, job).await?.ok_or(QueueError::NotFound)
 }
 
@@ -29,21 +28,36 @@ pub async fn requeue(
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
 pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<(), QueueError> {
-    let purged = sqlx::query!(
+    if purge_many(connection, scope, &[id]).await? == 0 { Err(QueueError::NotFound) } else { Ok(()) }
+}
+
+/// Deletes those that are there and in scope; answers how many.
+///
+/// # Errors
+/// When the database is away, or lost a race: nothing is changed, repeat.
+pub(crate) async fn purge_many(
+    connection: &mut PgConnection,
+    scope: Scope,
+    ids: &[DeadLetterId],
+) -> Result<usize, QueueError> {
+    let purged = sqlx::query_scalar!(
         r#"
-        with gone as materialized (
-            delete from headgate.dead_letter_jobs where id = $1 and ($2::uuid is null or app_id = $2)
-            returning integration_id, attempt
+        with found as materialized (
+            select id from headgate.dead_letter_jobs where id = any ($1) and ($2::uuid is null or app_id = $2)
+            order by id for update
+        ), gone as materialized (
+            delete from headgate.dead_letter_jobs d using found f where d.id = f.id
+            returning d.integration_id, d.attempt
         ), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n)
-            select integration_id, 5, attempt, -1 from gone
+            select integration_id, 5, attempt, -count(*) from gone group by integration_id, attempt
         )
         select count(*) as "n!" from gone
         "#,
-        id.0,
+        ids as &[DeadLetterId],
         scope.app_id().map(|id| id.0)
     )
     .fetch_one(connection)
     .await?;
-    if purged.n == 0 { Err(QueueError::NotFound) } else { Ok(()) }
+    Ok(usize::try_from(purged).unwrap_or_default())
 }

@@ -1,5 +1,6 @@
 //! Jobs: accepted, claimed, finished, called off, asked about.
 
+mod bring_back;
 mod cancel;
 mod cancel_many;
 mod claim;
@@ -8,6 +9,7 @@ mod explain;
 pub(crate) mod filter;
 mod finish;
 mod get;
+mod hasten;
 mod keys;
 mod list;
 mod lose;
@@ -15,6 +17,7 @@ mod orphans;
 mod requeue;
 mod rows;
 
+pub(crate) use bring_back::{Which, bring_back};
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use cancel_many::cancel_many;
 pub use claim::{ClaimedJob, Claims, claim};
@@ -23,8 +26,9 @@ pub use explain::explain;
 pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};
 pub(crate) use get::find;
 pub use get::get;
+pub use hasten::hasten;
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
 pub(crate) use orphans::{Known, give_back_unknown};
 pub use requeue::requeue;
-pub(crate) use requeue::{Which, bring_back_dead_letter};
+pub(crate) use requeue::requeue_many;

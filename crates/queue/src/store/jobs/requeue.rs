@@ -2,15 +2,19 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{cancel::leave_queue, get::find, keys},
+    store::jobs::{
+        bring_back::{Which, bring_back, prepare},
+        get::find,
+    },
 };
 use model::{
     actor::Scope,
-    id::{DeadLetterId, IntegrationId, JobId},
-    job::{Job, JobStatus, rank},
+    id::{AppId, JobId},
+    job::{Job, JobStatus},
     rules::transition::can_requeue,
 };
 use sqlx::PgConnection;
+use std::collections::HashSet;
 
 /// Brings a job back: a dead letter, one that was called off, or one that waits for its retry and should not. It keeps its id. When
 /// a live job of the same deduplication id exists, that one takes the work over and is the answer.
@@ -26,136 +30,83 @@ pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: JobId) -> 
         return Err(wrong());
     }
     let back = match job.status {
-        JobStatus::Failed => bring_back_dead_letter(connection, scope, Which::Job(id)).await?,
-        JobStatus::Cancelled => bring_back_cancelled(connection, scope, &job).await?,
-        _ => begin_anew(connection, id).await?.then_some(id),
+        JobStatus::Failed | JobStatus::Cancelled => {
+            bring_back(connection, scope, Which::Jobs(&[id])).await?.into_iter().map(|back| back.id).next()
+        }
+        _ => begin_anew(connection, scope, &[id]).await?.into_iter().next(),
     };
     // Someone else was quicker: the job is no more where it was found.
     let id = back.ok_or_else(wrong)?;
     find(connection, scope, id).await?.ok_or(QueueError::NotFound)
 }
 
-/// A dead letter, by one of its two ids.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Which {
-    Job(JobId),
-    DeadLetter(DeadLetterId),
-}
-
-struct Back {
-    id: JobId,
-    job_id: JobId,
-    is_back: bool,
-}
-
-/// Answers the job that does the work now; none when there is no such dead letter.
-pub(crate) async fn bring_back_dead_letter(
+/// Brings those of the jobs back that are in scope and can be, as [`requeue`] does with one; answers which. Run it in a transaction.
+///
+/// # Errors
+/// When the database is away, or lost a race: nothing is changed, repeat.
+pub(crate) async fn requeue_many(
     connection: &mut PgConnection,
     scope: Scope,
-    which: Which,
-) -> Result<Option<JobId>, QueueError> {
-    let (job_id, id) = match which {
-        Which::Job(id) => (Some(id.0), None),
-        Which::DeadLetter(id) => (None, Some(id.0)),
-    };
-    let line = sqlx::query!(
+    ids: &[JobId],
+) -> Result<HashSet<JobId>, QueueError> {
+    // Keys before jobs, and `waiting` before jobs: the order of locks.
+    let prepared = prepare(connection, scope, Which::Jobs(ids)).await?;
+    let mut done: HashSet<JobId> = begin_anew(connection, scope, ids).await?.into_iter().collect();
+    done.extend(prepared.store(connection, scope).await?.into_iter().map(|back| back.job_id));
+    Ok(done)
+}
+
+/// Jobs that wait for their retry run now, as if for the first time; answers which.
+///
+/// `waiting`, `ready`, then the row, as a cancel: each statement sees what the one before it waited for. Only entries of jobs that
+/// are to be retried are taken out: someone else may have begun one anew and put it back just now.
+async fn begin_anew(
+    connection: &mut PgConnection,
+    scope: Scope,
+    ids: &[JobId],
+) -> Result<Vec<JobId>, QueueError> {
+    let waiting = sqlx::query_scalar!(
         r#"
-        select job_id as "job_id: JobId", integration_id as "integration_id: IntegrationId", serialize_key
-        from headgate.dead_letter_jobs
-        where (job_id = $1 or id = $2) and ($3::uuid is null or app_id = $3)
+        select id as "id: JobId" from headgate.jobs
+        where id = any ($1) and status = 2 and ($2::uuid is null or app_id = $2)
+        order by integration_id, deduplication_id collate "C" nulls last, id
         "#,
-        job_id,
-        id,
-        scope.app_id().map(|id| id.0)
+        ids as &[JobId],
+        scope.app_id() as Option<AppId>,
     )
-    .fetch_optional(&mut *connection)
+    .fetch_all(&mut *connection)
     .await?;
-    let Some(line) = line else { return Ok(None) };
-    hold_integration(connection, line.integration_id).await?;
-    let place = place(connection, line.integration_id, line.serialize_key.as_deref(), line.job_id).await?;
-    let back = sqlx::query_file_as!(
-        Back,
-        "src/store/jobs/requeue_dead.sql",
-        job_id,
-        id,
-        scope.app_id().map(|id| id.0)
-    )
-    .fetch_optional(&mut *connection)
-    .await?;
-    line_up(connection, back, place).await
-}
-
-async fn bring_back_cancelled(
-    connection: &mut PgConnection,
-    scope: Scope,
-    job: &Job,
-) -> Result<Option<JobId>, QueueError> {
-    hold_integration(connection, job.integration_id).await?;
-    let place = place(connection, job.integration_id, job.serialize_key.as_deref(), job.id).await?;
-    let back = sqlx::query_file_as!(
-        Back,
-        "src/store/jobs/requeue_cancelled.sql",
-        job.id.0,
-        scope.app_id().map(|id| id.0),
-        rank(&job.job_type, job.priority)
-    )
-    .fetch_optional(&mut *connection)
-    .await?;
-    line_up(connection, back, place).await
-}
-
-/// Keeps the integration from being deleted until we commit: what came back would belong to nobody. One that is gone already has no
-/// lane, and the statement brings nothing back.
-async fn hold_integration(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-) -> Result<(), QueueError> {
-    sqlx::query!("select 1 as one from headgate.integrations where id = $1 for key share", integration_id.0)
-        .fetch_optional(connection)
+    if waiting.is_empty() {
+        return Ok(Vec::new());
+    }
+    // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
+    sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
+        .fetch_one(&mut *connection)
         .await?;
-    Ok(())
-}
-
-/// A job with a serialize key comes back at the end of the line.
-async fn place(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-    key: Option<&str>,
-    job_id: JobId,
-) -> Result<Vec<keys::Place>, QueueError> {
-    match key {
-        Some(key) => keys::take_places(connection, &[keys::Keyed { integration_id, key, job_id }]).await,
-        None => Ok(Vec::new()),
-    }
-}
-
-async fn line_up(
-    connection: &mut PgConnection,
-    back: Option<Back>,
-    places: Vec<keys::Place>,
-) -> Result<Option<JobId>, QueueError> {
-    let Some(back) = back else { return Ok(None) };
-    debug_assert!(places.iter().all(|place| place.job_id == back.job_id));
-    if !places.is_empty() {
-        if back.is_back {
-            keys::line_up(connection, places).await?;
-        } else {
-            // Nobody took the place: a key with nobody in line is forgotten.
-            let (lanes, keys): (Vec<_>, Vec<_>) =
-                places.into_iter().map(|place| (place.integration_id, place.key)).unzip();
-            keys::advance(connection, &lanes, &keys).await?;
-        }
-    }
-    Ok(Some(back.id))
-}
-
-/// A job that waits for its retry runs now, as if for the first time.
-async fn begin_anew(connection: &mut PgConnection, id: JobId) -> Result<bool, QueueError> {
-    leave_queue(connection, &[id]).await?;
-    let done = sqlx::query!(
+    sqlx::query!(
+        "delete from headgate.waiting w using headgate.jobs j where j.id = any ($1) and j.status = 2 and w.job_id = j.id",
+        &waiting as &[JobId]
+    )
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query!(
+        r#"
+        delete from headgate.ready r using headgate.jobs j
+        where j.id = any ($1) and j.status = 2 and r.integration_id = j.integration_id and r.rank = j.rank
+            and r.created_at = j.created_at and r.job_id = j.id
+        "#,
+        &waiting as &[JobId]
+    )
+    .execute(&mut *connection)
+    .await?;
+    let begun = sqlx::query_scalar!(
         r#"
         with found as materialized (
-            select j.id, j.integration_id, j.attempt from headgate.jobs j where j.id = $1 and j.status = 2 for update
+            select j.id, j.integration_id, j.attempt
+            from unnest($1::uuid[]) with ordinality as g (id, n)
+            cross join lateral (
+                select j.id, j.integration_id, j.attempt from headgate.jobs j where j.id = g.id and j.status = 2 for update offset 0
+            ) j
         ), begun as (
             update headgate.jobs j
             set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0
@@ -167,15 +118,15 @@ async fn begin_anew(connection: &mut PgConnection, id: JobId) -> Result<bool, Qu
             on conflict do nothing
         ), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n)
-            select integration_id, 2, attempt, -1 from found
+            select integration_id, 2, attempt, -count(*) from found group by integration_id, attempt
             union all
-            select integration_id, 0, 0, 1 from found
+            select integration_id, 0, 0, count(*) from found group by integration_id
         )
-        select id from begun
+        select id as "id: JobId" from begun
         "#,
-        id.0
+        &waiting as &[JobId]
     )
-    .fetch_optional(connection)
+    .fetch_all(connection)
     .await?;
-    Ok(done.is_some())
+    Ok(begun)
 }

@@ -1,4 +1,5 @@
-//! Doing it, through the statements the single buttons run, so that a bulk action can do nothing they could not.
+//! Doing it, through the statements the single buttons run (one row is a set of one), so that a bulk action can do nothing they
+//! could not.
 
 use super::selection::Selection;
 use crate::{
@@ -16,7 +17,7 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 /// Rows of one transaction: few enough that nobody waits long for their locks, enough that commits do not cost most.
-pub(super) const GROUP: usize = 50;
+pub(super) const GROUP: usize = 250;
 
 /// How it went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,46 +29,25 @@ pub(super) struct Tally {
 impl Selection {
     /// Applies the action to each; those not in a state that allows it any more are skipped.
     pub(super) async fn apply(&self, conn: &mut PgConnection, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let changed = if (self.subject, self.action) == (BulkSubject::Jobs, BulkAction::Cancel) {
-            let jobs: Vec<JobId> = ids.iter().copied().map(JobId).collect();
-            jobs::cancel_many(conn, self.scope, &jobs).await?.len()
-        } else {
-            let mut changed = 0;
-            for id in ids {
-                changed += usize::from(self.apply_one(conn, *id).await?);
+        let changed = match (self.subject, self.action) {
+            (BulkSubject::Jobs, BulkAction::Cancel) => {
+                jobs::cancel_many(conn, self.scope, &typed(ids, JobId)).await?.len()
             }
-            changed
+            (BulkSubject::Jobs, BulkAction::Requeue) => {
+                jobs::requeue_many(conn, self.scope, &typed(ids, JobId)).await?.len()
+            }
+            (BulkSubject::DeadLetters, BulkAction::Requeue) => {
+                let ids = typed(ids, DeadLetterId);
+                jobs::bring_back(conn, self.scope, Which::DeadLetters(&ids)).await?.len()
+            }
+            (BulkSubject::DeadLetters, BulkAction::Purge) => {
+                dead_letters::purge_many(conn, self.scope, &typed(ids, DeadLetterId)).await?
+            }
+            // Refused when they are asked for.
+            (BulkSubject::Jobs, BulkAction::Purge) | (BulkSubject::DeadLetters, BulkAction::Cancel) => 0,
         };
         let count = |n| i64::try_from(n).unwrap_or(i64::MAX);
         Ok(Tally { changed: count(changed), skipped: count(ids.len().saturating_sub(changed)) })
-    }
-
-    async fn apply_one(&self, conn: &mut PgConnection, id: Uuid) -> Result<bool, QueueError> {
-        let scope = self.scope;
-        let applied = match (self.subject, self.action) {
-            (BulkSubject::Jobs, BulkAction::Requeue) => {
-                // Most are dead letters, for which the job need not be looked up first.
-                if jobs::bring_back_dead_letter(conn, scope, Which::Job(JobId(id))).await?.is_some() {
-                    return Ok(true);
-                }
-                jobs::requeue(conn, scope, JobId(id)).await.map(drop)
-            }
-            (BulkSubject::DeadLetters, BulkAction::Requeue) => {
-                let which = Which::DeadLetter(DeadLetterId(id));
-                return Ok(jobs::bring_back_dead_letter(conn, scope, which).await?.is_some());
-            }
-            (BulkSubject::DeadLetters, BulkAction::Purge) => {
-                dead_letters::purge(conn, scope, DeadLetterId(id)).await
-            }
-            // The first is done for all together; the others are refused when they are asked for.
-            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge)
-            | (BulkSubject::DeadLetters, BulkAction::Cancel) => Err(QueueError::NotFound),
-        };
-        match applied {
-            Ok(()) => Ok(true),
-            Err(QueueError::NotFound | QueueError::WrongState { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// Applies the action outside any operation. A group that lost a race against the workers is done again row by row.
@@ -106,6 +86,10 @@ impl Selection {
         }
         Ok(tally)
     }
+}
+
+fn typed<T>(ids: &[Uuid], of: impl Fn(Uuid) -> T) -> Vec<T> {
+    ids.iter().copied().map(of).collect()
 }
 
 /// Whether trying again may help: see [`crate::error::is_race`].

@@ -15,7 +15,7 @@ const AT_ONCE: i64 = 100;
 /// How long more are held unless the caller says.
 const HOLD_SECONDS: i32 = 30;
 /// Jobs a second an operation without a chosen rate manages, for the estimate of a dry run.
-const PACE: i64 = 1_000;
+const PACE: i64 = 5_000;
 /// Jobs a dry run shows.
 const SAMPLE: i64 = 5;
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn few_take_no_time_and_many_their_hold_and_their_rate() {
         for (matched, rate, hold, seconds) in
-            [(100, Some(1), 30, 0), (101, Some(10), 30, 41), (5_000, None, 0, 5), (1_000, Some(1_000), 0, 1)]
+            [(100, Some(1), 30, 0), (101, Some(10), 30, 41), (25_000, None, 0, 5), (1_000, Some(1_000), 0, 1)]
         {
             assert_eq!(estimate(matched, rate, hold), seconds);
         }

@@ -9,4 +9,5 @@ mod keys;
 mod listing;
 mod losing;
 mod plans;
+mod requeuing;
 mod steering;

@@ -1,5 +1,6 @@
 //! What the leader does: counters, snapshots, partitions, retention, bulk actions, and who leads.
 
+mod bulk_pace;
 mod fold;
 mod leader;
 mod live;

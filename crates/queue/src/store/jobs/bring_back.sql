@@ -1,0 +1,92 @@
+-- Brings dead letters and jobs that were called off back, with all attempts before them. When a live job of the same deduplication id
+-- exists, that one takes the work over: it is locked, so that it cannot end meanwhile, and what was to come back becomes a job that was
+-- called off and says so. Of several of one deduplication id the newest comes back and takes the others over.
+--
+-- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere.
+with given as materialized (
+    select g.n, g.id, g.rank, g.is_dead, g.ended_at
+    from unnest($1::uuid[], $2::smallint[], $3::boolean[], $4::timestamptz[]) with ordinality as g (id, rank, is_dead, ended_at, n)
+), dead as materialized (
+    delete from headgate.dead_letter_jobs d using given g
+    where g.is_dead and d.job_id = g.id and ($5::uuid is null or d.app_id = $5)
+        and exists (select 1 from headgate.lanes l where l.integration_id = d.integration_id)
+    returning g.n, g.rank, d.job_id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.expires_at, d.started_at,
+        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.may_have_arrived, d.is_full, d.folded, d.job_type, d.record_type,
+        d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.payload
+), called_off as materialized (
+    -- The time of its end names the day's partition.
+    delete from headgate.finished_jobs d using given g
+    where not g.is_dead and d.id = g.id and d.finished_at = g.ended_at and d.status = 4 and ($5::uuid is null or d.app_id = $5)
+        and exists (select 1 from headgate.lanes l where l.integration_id = d.integration_id)
+    returning g.n, g.rank, d.id as job_id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.expires_at, d.started_at,
+        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.is_full, d.folded, d.job_type, d.record_type, d.record_id,
+        d.deduplication_id, d.serialize_key, d.correlation_id, d.payload
+), gone as materialized (
+    select n, rank, true as was_dead, job_id, app_id, integration_id, batch_id, worker_id, created_at, expires_at, started_at, timeout_ms,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, job_type, record_type, record_id, deduplication_id,
+        serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id) as line
+    from dead
+    union all
+    -- What may have arrived of one that was called off stands in `unsure_records`.
+    select n, rank, false, job_id, app_id, integration_id, batch_id, worker_id, created_at, expires_at, started_at, timeout_ms,
+        priority, attempt, max_attempts, false, is_full, folded, job_type, record_type, record_id, deduplication_id,
+        serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id)
+    from called_off
+), newest as materialized (
+    select distinct on (g.integration_id, g.line) g.n, g.rank, g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at,
+        g.expires_at, g.timeout_ms, g.priority, g.max_attempts, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.serialize_key, g.correlation_id, g.payload, t.is_full, t.may_have_arrived
+    from gone g
+    join (
+        select integration_id, line, bool_or(is_full) as is_full, bool_or(may_have_arrived) as may_have_arrived
+        from gone group by integration_id, line
+    ) t on t.integration_id = g.integration_id and t.line = g.line
+    order by g.integration_id, g.line, g.job_id desc
+), stored as materialized (
+    insert into headgate.jobs as j (
+        id, app_id, integration_id, batch_id, created_at, timeout_ms, rank, previous_rank, priority, max_attempts, is_full, folded,
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, expires_at, may_have_arrived
+    )
+    select g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.timeout_ms, g.rank, g.rank, g.priority, g.max_attempts,
+        g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id,
+        -- Someone wants it to run although its time may have passed.
+        g.payload, case when g.expires_at > clock_timestamp() then g.expires_at end, g.may_have_arrived
+    from newest g
+    order by g.n
+    on conflict (integration_id, deduplication_id) where deduplication_id is not null do update
+    set is_full = j.is_full or (j.status <> 1 and excluded.is_full), may_have_arrived = j.may_have_arrived or excluded.may_have_arrived
+    returning j.id, coalesce((j.successor ->> 'id')::uuid, j.id) as worker_of_it, j.integration_id, j.rank, j.created_at, j.serialize_key,
+        coalesce('d' || j.deduplication_id, 'i' || j.id) as line
+), pairs as materialized (
+    select g.was_dead, g.job_id, g.app_id, g.integration_id, g.batch_id, g.worker_id, g.created_at, g.expires_at, g.started_at, g.timeout_ms,
+        g.priority, g.attempt, g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.serialize_key, g.correlation_id, g.payload, s.worker_of_it, s.rank as stored_rank, s.id = g.job_id as is_back
+    from gone g
+    join stored s on s.integration_id = g.integration_id and s.line = g.line
+), now_ready as (
+    insert into headgate.ready (integration_id, rank, created_at, job_id)
+    select p.integration_id, p.stored_rank, p.created_at, p.job_id from pairs p
+    where p.is_back and p.serialize_key is null
+    on conflict do nothing
+), coalesced as (
+    insert into headgate.finished_jobs (
+        id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, status, priority, attempt,
+        max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
+    )
+    select p.job_id, p.app_id, p.integration_id, p.batch_id, p.worker_id, p.created_at, p.created_at, p.expires_at, p.started_at,
+        p.timeout_ms, 4, p.priority, p.attempt, p.max_attempts, p.is_full, p.folded, p.job_type, p.record_type, p.record_id,
+        p.deduplication_id, p.serialize_key, p.correlation_id, 'coalesced into ' || p.worker_of_it, p.payload
+    from pairs p where not p.is_back
+), counted as (
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select integration_id, 5, attempt, -count(*) from pairs where was_dead group by integration_id, attempt
+    union all
+    select integration_id, 0, 0, count(*) from pairs where is_back group by integration_id
+), batched as (
+    insert into headgate.batch_deltas (batch_id, failed, cancelled)
+    select batch_id, -count(*) filter (where was_dead),
+        count(*) filter (where was_dead and not is_back) - count(*) filter (where not was_dead and is_back)
+    from pairs where batch_id is not null and (was_dead or is_back)
+    group by batch_id
+)
+select p.worker_of_it as "id!: JobId", p.job_id as "job_id!: JobId", p.is_back as "is_back!" from pairs p
