@@ -32,6 +32,7 @@ create table headgate.integrations (
     -- Limits in the order they were given: [{"requests": n, "per_seconds": n}].
     rate_limits jsonb not null default '[]',
     rate_limit_key text,
+    -- Bundles alone have one: changes are gathered until the next multiple of it.
     bundle_window_seconds int,
     headers jsonb not null default '{}',
     metadata jsonb not null default '{}',
@@ -46,12 +47,21 @@ create table headgate.integrations (
     constraint integrations_type_known check (integration_type in ('webhook', 'rest', 'bundle', 'external')),
     constraint integrations_state_known check (state in ('active', 'paused', 'disabled')),
     constraint integrations_endpoint_present check ((integration_type = 'external') = (endpoint_url is null)),
+    constraint integrations_bundle_window_present check ((integration_type = 'bundle') = (bundle_window_seconds is not null)),
+    constraint integrations_bundle_window_range check (bundle_window_seconds between 1 and 86400),
     constraint integrations_timeout_range check (timeout_ms between 100 and 3600000),
     constraint integrations_max_attempts_range check (max_attempts between 1 and 100),
     constraint integrations_max_concurrency_range check (max_concurrency between 1 and 10000)
 );
 create index integrations_by_app on headgate.integrations (app_id, id);
 create unique index integrations_built_in_key on headgate.integrations (app_id) where is_built_in;
+
+-- When the current window of a bundle ends: the next multiple of its length, for every integration alike. Null without a window.
+create function headgate.window_ends_at(window_seconds int) returns timestamptz
+language sql volatile
+as $$
+    select to_timestamp((floor(extract(epoch from clock_timestamp()) / window_seconds) + 1) * window_seconds)
+$$;
 
 -- What the claim reads of an integration: narrow, so that thousands of idle ones cost nothing. Written together with
 -- `integrations`, in the same transaction.
@@ -61,11 +71,14 @@ create table headgate.lanes (
     is_external boolean not null,
     is_open boolean not null default true,
     max_concurrency int not null,
+    -- Jobs one request tells of at most: more than one for bundles. Such jobs are claimed for one request at a time.
+    jobs_per_request int not null default 1,
     -- Rows of rate_limits that every request of this lane must pass.
     limit_keys text[] not null default '{}',
     -- The external system asked for quiet until then (429 with Retry-After).
     held_until timestamptz,
-    last_claimed_at timestamptz
+    last_claimed_at timestamptz,
+    constraint lanes_jobs_per_request_range check (jobs_per_request >= 1)
 ) with (fillfactor = 50);
 
 -- GCRA as a scheduler: one row per limited thing; `tat_us` is when the next slot is free. Unlogged would be wrong: a crash must

@@ -41,8 +41,18 @@ begin
     with lanes_open as materialized (
         -- The lanes that may run now and have work, and how many jobs each may take: its free concurrency, and what its limits
         -- let go within half a second, so that jobs are not taken to be given back.
+        -- Where a request tells of several jobs, a claim takes those of one request, and none while as many jobs run as requests
+        -- may: each request in flight holds a job at least, so there are never too many, over all processes.
         select l.integration_id, l.last_claimed_at, cardinality(l.limit_keys) > 0 as is_limited,
-            least(l.max_concurrency - coalesce(p.n, 0), coalesce(r.slots, wanted), wanted) as room,
+            least(
+                case
+                    when l.jobs_per_request = 1 then l.max_concurrency - coalesce(p.n, 0)
+                    when coalesce(p.n, 0) < l.max_concurrency then l.jobs_per_request
+                    else 0
+                end,
+                coalesce(r.slots * l.jobs_per_request, wanted),
+                wanted
+            ) as room,
             greatest(lane_cap - coalesce(b.n, 0), 0) as share
         from headgate.lanes l
         left join headgate.processing_counts p on p.integration_id = l.integration_id

@@ -113,7 +113,7 @@ pub struct Integration {
     pub rate_limit: Option<RateLimits>,
     /// Integrations of an app with the same key share the limit.
     pub rate_limit_key: Option<String>,
-    /// Jobs processed at once, over all processes. Default 50.
+    /// Jobs processed at once, over all processes; of a bundle: requests. Default 50.
     pub max_concurrency: i32,
     /// Time for one attempt; null: the deployment's default.
     pub timeout_ms: Option<i32>,
@@ -123,7 +123,8 @@ pub struct Integration {
     pub record_types: Option<Vec<String>>,
     /// Sent with every request. Values of secret headers belong into `credentials`.
     pub headers: BTreeMap<String, String>,
-    /// Of a bundle: how long changes are gathered.
+    /// Of a bundle: seconds over which changes are gathered. A window ends at each multiple of it (UTC, the database's clock); what changed
+    /// in it goes out then, a record once, in as few requests as take it (100 items and 1 MB each). Other types: null.
     pub bundle_window_seconds: Option<i32>,
     /// Whether credentials are stored (they are never shown).
     pub has_credentials: bool,
@@ -135,6 +136,9 @@ pub struct Integration {
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
 }
+
+/// The window of a bundle that names none: seconds.
+pub const DEFAULT_BUNDLE_WINDOW_SECONDS: i32 = 5;
 
 /// An integration together with the secret that is shown once.
 #[derive(Clone, Serialize, Deserialize)]
@@ -182,7 +186,7 @@ pub struct NewIntegration {
     /// Up to 50.
     #[serde(default)]
     pub headers: Option<BTreeMap<String, String>>,
-    /// 1 to 86,400; `bundle` only.
+    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400, default 5; `bundle` only.
     #[serde(default)]
     pub bundle_window_seconds: Option<i32>,
     /// Stored encrypted and never shown: headers sent with each request, such as `authorization`.
@@ -234,7 +238,8 @@ pub struct IntegrationChanges {
     /// Replaces all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
-    /// 1 to 86,400; `bundle` only.
+    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400; `bundle` only. What waits for the end of a longer window goes
+    /// out with the new one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle_window_seconds: Option<i32>,
     /// Replaces all; null: none.

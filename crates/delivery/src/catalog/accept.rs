@@ -361,7 +361,7 @@ fn specs<'a>(
                 correlation_id: event.correlation_id.clone().unwrap_or_default(),
                 batch_id: None,
                 priority: 0,
-                run_at: None,
+                run_at: integration.window_ends_at,
                 expires_at: None,
                 max_attempts: integration.max_attempts.unwrap_or(max_attempts),
                 timeout_ms: integration.timeout_ms,

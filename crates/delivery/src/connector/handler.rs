@@ -1,17 +1,18 @@
-//! One attempt, read from top to bottom: read, decide, draft, slot, send, judge, tell.
+//! One attempt, read from top to bottom: read, decide, draft, slot, send, judge, tell. An item of a bundle leaves slot and sending to its
+//! group ([`bundle`]).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use model::{
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
-    rules::verdict::{ErrorKind, Verdict},
+    rules::verdict::Verdict,
 };
 use queue::{
     QueueError,
-    worker::{CompletedJob, EndedJob, Failure, HeldJob, How, JobHandler, Outcome, Slot},
+    worker::{CompletedJob, EndedJob, HeldJob, How, JobHandler, Outcome, Slot},
 };
 use reqwest::Method;
 use sqlx::PgConnection;
@@ -19,11 +20,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Draft, Seal,
-    bundle::Bundle,
+    bundle::{self, Address, Item, Place},
     doubt::{self, MayHaveArrived},
     outcome::{Judged, judge_result, told_attributes},
     receipt::{self, Receipt},
     rest,
+    stop::{Stop, unusable},
     telling::{self, Telling},
     webhook::{self, Subject, Told},
 };
@@ -31,7 +33,6 @@ use crate::{
     Delivery,
     http::target_guard,
     integrations::{open_credentials, open_signing_secrets, pause_because},
-    secrets::SealError,
     store::material::{self, Material},
 };
 
@@ -50,6 +51,8 @@ struct Prepared {
     draft: Draft,
     telling: Option<Telling>,
     receipt: Option<Receipt>,
+    /// Whether the draft's body is an item of a bundle.
+    is_item: bool,
 }
 
 #[async_trait]
@@ -74,10 +77,33 @@ impl DeliveryHandler {
 
     async fn attempt(&self, job: &HeldJob) -> Result<Outcome, Stop> {
         let begun = Instant::now();
+        // Before anything is known, so that those it was claimed with wait for it, should it turn out to be an item of a bundle.
+        let place = Place::take(job);
         let material = self.read(job).await?;
         let Some(prepared) = prepare(job, &material)? else { return Ok(unchanged(&material)) };
-        let preparing = begun.elapsed();
+        let judged = if prepared.is_item {
+            // What the others take does not count against this job's time; the request itself has a time-out of its own.
+            let item = item(job, material, &prepared);
+            job.retry_with_peers();
+            job.off_the_clock(place.hand_in(&self.delivery, item)).await?
+        } else {
+            drop(place);
+            self.send(job, &material, &prepared, begun.elapsed()).await?
+        };
+        // Accepted, the doubt stays until that is recorded; refused, there is none.
+        if judged.verdict != Verdict::Completed && !judged.may_have_arrived {
+            job.settle();
+        }
+        Ok(self.conclude(job, prepared, judged).await)
+    }
 
+    async fn send(
+        &self,
+        job: &HeldJob,
+        material: &Material,
+        prepared: &Prepared,
+        preparing: Duration,
+    ) -> Result<Judged, Stop> {
         if let Slot::Later(until) = job.slot().await {
             return Err(Stop::Later(until));
         }
@@ -101,12 +127,7 @@ impl DeliveryHandler {
         }
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
         let result = self.delivery.client.send(request, within).await;
-        let judged = judge_result(result, prepared.telling.as_ref(), material.now);
-        // Accepted, the doubt stays until that is recorded; refused, there is none.
-        if judged.verdict != Verdict::Completed && !judged.may_have_arrived {
-            job.settle();
-        }
-        Ok(self.conclude(job, prepared, judged).await)
+        Ok(judge_result(result, prepared.telling.as_ref(), material.now))
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
@@ -146,7 +167,9 @@ impl DeliveryHandler {
         if judged.verdict == (Verdict::GiveUp { pauses_integration: true }) {
             self.pause(job).await;
         }
-        Outcome::Failed { error: judged.into_failure(&prepared.draft.body) }
+        let item = prepared.draft.body;
+        let body = if prepared.is_item { bundle::body([item.as_slice()]) } else { item };
+        Outcome::Failed { error: judged.into_failure(&body) }
     }
 
     /// 410: the other side wants no more. Written in a task of its own: an attempt that is dropped at its time-out must not leave a
@@ -181,7 +204,7 @@ fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Stop>
         }
         let body = webhook::payload_body(subject, job.payload.as_ref());
         let draft = Draft::json(Method::POST, endpoint, &body);
-        return Ok(Some(Prepared { draft, telling: None, receipt: None }));
+        return Ok(Some(Prepared { draft, telling: None, receipt: None, is_item: false }));
     };
 
     let sent = material.sent.as_ref();
@@ -197,12 +220,9 @@ fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Stop>
         attributes: material.record.as_ref().map_or(&none, |record| &record.attributes),
     };
     let draft = match material.integration_type {
-        IntegrationType::Webhook => {
+        // Of a bundle: one item of it.
+        IntegrationType::Webhook | IntegrationType::Bundle => {
             Draft::json(Method::POST, endpoint, &webhook::record_body(subject, told, &telling))
-        }
-        IntegrationType::Bundle => {
-            let items = vec![webhook::record_body(subject, told, &telling)];
-            Draft::json(Method::POST, endpoint, &Bundle { items })
         }
         IntegrationType::Rest => {
             let url = target_guard::parse(&endpoint).map_err(|refused| Stop::GiveUp(refused.to_string()))?;
@@ -217,7 +237,28 @@ fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Stop>
         Telling::Deletion { .. } => Receipt::Deleted,
         _ => Receipt::Accepted { version: told.version, attributes: told.attributes.clone() },
     };
-    Ok(Some(Prepared { draft, telling: Some(telling), receipt: Some(receipt) }))
+    let is_item = material.integration_type == IntegrationType::Bundle;
+    Ok(Some(Prepared { draft, telling: Some(telling), receipt: Some(receipt), is_item }))
+}
+
+/// What a job hands in to its group.
+fn item(job: &HeldJob, material: Material, prepared: &Prepared) -> Item {
+    let address = Address {
+        integration_id: job.integration_id,
+        now: material.now,
+        url: prepared.draft.url.clone(),
+        headers: material.headers,
+        secrets: material.secrets,
+    };
+    Item {
+        job_id: job.id,
+        correlation_id: job.correlation_id.clone(),
+        timeout: job.timeout,
+        body: prepared.draft.body.clone(),
+        told: prepared.telling.as_ref().and_then(|telling| told_attributes(telling, false)),
+        address: Arc::new(address),
+        right: job.send_right(),
+    }
 }
 
 fn unchanged(material: &Material) -> Outcome {
@@ -228,35 +269,4 @@ fn unchanged(material: &Material) -> Outcome {
         .filter(|(record, sent)| sent.version < record.version)
         .map(|(record, _)| Box::new(Receipt::HadAlready { version: record.version }) as _);
     Outcome::Completed { how: How::Unchanged, response: None, result: None, receipt }
-}
-
-/// What ends the pipeline before there is an answer.
-enum Stop {
-    /// No slot, or the integration does not run: given back.
-    Later(DateTime<Utc>),
-    /// Something of ours does not work: tried again.
-    Retry(String),
-    /// It can never be sent.
-    GiveUp(String),
-}
-
-impl Stop {
-    fn give_up(message: &str) -> Self {
-        Self::GiveUp(message.to_owned())
-    }
-
-    fn into_outcome(self) -> Outcome {
-        let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
-        let (verdict, message) = match self {
-            Self::Later(until) => return Outcome::Released { until },
-            Self::Retry(message) => (retry, message),
-            Self::GiveUp(message) => (Verdict::GiveUp { pauses_integration: false }, message),
-        };
-        Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
-    }
-}
-
-/// A secret that does not open is a matter of settings: once they are right, the job goes through.
-fn unusable(error: SealError) -> Stop {
-    Stop::Retry(format!("the integration's secret {error}"))
 }

@@ -1,8 +1,9 @@
 //! What is sent for a job, and what its answer means.
 //!
 //! One attempt is a pipeline: read ([`crate::store::material`]), decide what there is to tell ([`telling`]), put it into a request of the
-//! integration's type ([`webhook`], [`rest`], [`bundle`]), wait for a slot, seal it with headers and signature ([`seal`]), send, judge. Delivery
-//! is at least once: a receiver may see a request again, with the same `webhook-id`.
+//! integration's type ([`webhook`], [`rest`], [`bundle`]), wait for a slot, seal it with headers and signature ([`seal`]), send, judge. A
+//! bundle gathers the items of several jobs before it waits for its slot. Delivery is at least once: a receiver may see a request again,
+//! with the same `webhook-id`.
 
 mod bundle;
 mod doubt;
@@ -12,9 +13,11 @@ mod outcome;
 mod receipt;
 mod rest;
 mod seal;
+mod stop;
 mod telling;
 mod webhook;
 
+pub(crate) use bundle::MOST_ITEMS;
 pub(crate) use draft::Draft;
 pub(crate) use handler::DeliveryHandler;
 pub(crate) use seal::Seal;

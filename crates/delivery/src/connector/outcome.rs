@@ -13,6 +13,7 @@ use crate::http::{client::Answer, failure::SendFailure};
 const MESSAGE_EXCERPT_CHARS: usize = 200;
 
 /// An attempt, judged.
+#[derive(Clone)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
     pub(super) message: String,

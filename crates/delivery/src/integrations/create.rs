@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationState, IntegrationType, IntegrationWithSecret, NewIntegration},
+    integration::{
+        DEFAULT_BUNDLE_WINDOW_SECONDS, Integration, IntegrationState, IntegrationType, IntegrationWithSecret,
+        NewIntegration,
+    },
     page::{Page, PageRequest},
     problem::Faults,
 };
@@ -40,6 +43,9 @@ impl Delivery {
         if !scope.contains(new.app_id) || store::catalog::hold_apps(conn, &[new.app_id.0]).await?.is_empty() {
             return Err(DeliveryError::not_found_at("app", "/app_id"));
         }
+        let bundle_window_seconds = new.bundle_window_seconds.or_else(|| {
+            (new.integration_type == IntegrationType::Bundle).then_some(DEFAULT_BUNDLE_WINDOW_SECONDS)
+        });
         let credentials = new.credentials.filter(|credentials| !credentials.is_empty());
         let mut integration = Integration {
             id: IntegrationId::generate(),
@@ -57,7 +63,7 @@ impl Delivery {
             max_attempts: new.max_attempts,
             record_types: new.record_types,
             headers: new.headers.unwrap_or_default(),
-            bundle_window_seconds: new.bundle_window_seconds,
+            bundle_window_seconds,
             has_credentials: credentials.is_some(),
             metadata: new.metadata.unwrap_or_default(),
             created_at: DateTime::<Utc>::UNIX_EPOCH,

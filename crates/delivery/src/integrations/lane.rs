@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 
 use crate::{
     DeliveryError,
+    connector::MOST_ITEMS,
     store::rate_limits::{self, Owner},
 };
 
@@ -39,6 +40,11 @@ pub(super) async fn write(conn: &mut PgConnection, integration: &Integration) ->
         is_external: integration.integration_type == IntegrationType::External,
         is_open: integration.state == IntegrationState::Active,
         max_concurrency: integration.max_concurrency,
+        jobs_per_request: if integration.integration_type == IntegrationType::Bundle {
+            MOST_ITEMS
+        } else {
+            1
+        },
         limit_keys,
     };
     lanes::upsert(conn, &lane).await?;

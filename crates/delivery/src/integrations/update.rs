@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Delivery {
-    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
+    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit, a shorter window or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
     ///
     /// # Errors
     /// Every fault of the input, the address among them; no such integration in the scope.
@@ -46,11 +46,19 @@ impl Delivery {
             Change::Set(headers) => Some(Some(secrets::seal_credentials(&self.key, id, headers)?)),
         };
         let key_before = integration.rate_limit_key.clone();
+        let window_before = integration.bundle_window_seconds;
         apply(&mut integration, changes);
         lane::agree_on_limits(conn, &mut integration).await?;
         let credentials = credentials.as_ref().map(Option::as_deref);
         store::integrations::update(conn, &integration, credentials).await?;
         lane::write(conn, &integration).await?;
+        if let Some(window) =
+            integration.bundle_window_seconds.filter(|_| integration.bundle_window_seconds != window_before)
+        {
+            // What was to wait for the end of a longer window.
+            let ends_at = store::integrations::window_ends_at(conn, window).await?;
+            queue::store::jobs::hasten(conn, id, ends_at).await?;
+        }
         rate_limits::forget_unused(conn, integration.app_id, id, key_before.as_deref()).await?;
         store::integrations::get(conn, scope, id).await
     }

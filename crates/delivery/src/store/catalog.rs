@@ -1,5 +1,6 @@
 //! The writes of `accept_events`: rows are held in key order, read in portions, written set-based.
 
+use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
     record::Attributes,
@@ -59,6 +60,8 @@ pub(crate) struct Interested {
     record_types: Option<Vec<String>>,
     pub(crate) timeout_ms: Option<i32>,
     pub(crate) max_attempts: Option<i16>,
+    /// Of a bundle: when its changes are due.
+    pub(crate) window_ends_at: Option<DateTime<Utc>>,
 }
 
 impl Interested {
@@ -77,7 +80,8 @@ pub(crate) async fn hold_interested(
     let interested = sqlx::query_as!(
         Interested,
         r#"
-        select id as "id: IntegrationId", app_id as "app_id: AppId", record_types, timeout_ms, max_attempts
+        select id as "id: IntegrationId", app_id as "app_id: AppId", record_types, timeout_ms, max_attempts,
+            headgate.window_ends_at(bundle_window_seconds) as window_ends_at
         from headgate.integrations
         where app_id = any ($1) and state <> 'disabled' and integration_type <> 'external'
         order by id

@@ -387,6 +387,17 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result
     Ok(())
 }
 
+/// When the changes that a bundle gathers now are due.
+pub(crate) async fn window_ends_at(
+    conn: &mut PgConnection,
+    window_seconds: i32,
+) -> Result<DateTime<Utc>, DeliveryError> {
+    let ends_at = sqlx::query_scalar!(r#"select headgate.window_ends_at($1) as "ends_at!""#, window_seconds)
+        .fetch_one(conn)
+        .await?;
+    Ok(ends_at)
+}
+
 pub(crate) fn not_found() -> DeliveryError {
     DeliveryError::not_found("integration")
 }

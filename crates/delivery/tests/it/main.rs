@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests say what went wrong by stopping")]
 
 mod accepting;
+mod bundles;
 mod integrations;
 mod jobs;
 mod records;

@@ -11,7 +11,7 @@ use sqlx::PgPool;
 use crate::support::{Received, Receiver, World, object};
 
 /// Standard Webhooks, computed here anew.
-fn signature(secret: &str, request: &Received) -> String {
+pub(crate) fn signature(secret: &str, request: &Received) -> String {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
     let head = format!("{}.{}.", request.header("webhook-id"), request.header("webhook-timestamp"));

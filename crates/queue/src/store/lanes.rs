@@ -20,8 +20,10 @@ pub struct Lane {
     pub is_external: bool,
     /// Whether its jobs run.
     pub is_open: bool,
-    /// Jobs processed at once, over all processes.
+    /// Jobs processed at once, over all processes; requests at once where one tells of several jobs.
     pub max_concurrency: i32,
+    /// Jobs one request tells of at most, 1 or more. Those claimed together meet in [`crate::worker::Peers`].
+    pub jobs_per_request: i32,
     /// Rows of `rate_limits` every request must pass.
     pub limit_keys: Vec<String>,
 }
@@ -33,16 +35,17 @@ pub struct Lane {
 pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
-        insert into headgate.lanes (integration_id, app_id, is_external, is_open, max_concurrency, limit_keys)
-        values ($1, $2, $3, $4, $5, $6)
+        insert into headgate.lanes (integration_id, app_id, is_external, is_open, max_concurrency, jobs_per_request, limit_keys)
+        values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (integration_id) do update set is_external = excluded.is_external, is_open = excluded.is_open,
-            max_concurrency = excluded.max_concurrency, limit_keys = excluded.limit_keys
+            max_concurrency = excluded.max_concurrency, jobs_per_request = excluded.jobs_per_request, limit_keys = excluded.limit_keys
         "#,
         lane.integration_id.0,
         lane.app_id.0,
         lane.is_external,
         lane.is_open,
         lane.max_concurrency,
+        lane.jobs_per_request,
         &lane.limit_keys,
     )
     .execute(connection)

@@ -4,14 +4,16 @@ use crate::{
     error::QueueError,
     store::jobs::{ClaimedJob, Claims, End, Ending, Known, claim, give_back_unknown},
     worker::{
+        Peers,
         execute::execute,
         finisher::{Finished, Finisher},
         limiter::AT_ONCE,
         shared::{Lease, Shared},
     },
 };
+use model::id::IntegrationId;
 use rand::Rng as _;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Due jobs moved in one go when a claim finds nothing.
@@ -118,6 +120,7 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Resul
 fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Lease) {
     shared.take_in(&jobs);
     let is_stopping = shared.no_more_claims.is_cancelled();
+    let peers = peers(&jobs);
     for job in jobs {
         tracing::debug!(job.id = %job.id, job.type = %job.job_type, attempt.number = job.attempt, integration.id = %job.integration_id, "claimed");
         if is_stopping {
@@ -125,9 +128,19 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
             shared.let_go(job.assignment_id);
             finisher.record(Finished::new(job, end, None, None));
         } else {
-            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, lease.clone()));
+            let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
+            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, lease.clone()));
         }
     }
+}
+
+/// Who came with whom; expired jobs do not run.
+fn peers(jobs: &[ClaimedJob]) -> HashMap<IntegrationId, Arc<Peers>> {
+    let mut counts: HashMap<IntegrationId, usize> = HashMap::new();
+    for job in jobs.iter().filter(|job| !job.is_expired) {
+        *counts.entry(job.integration_id).or_default() += 1;
+    }
+    counts.into_iter().map(|(lane, count)| (lane, Arc::new(Peers::new(count)))).collect()
 }
 
 /// Makes due jobs claimable, and tells when something is due next.

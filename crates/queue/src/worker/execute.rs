@@ -6,7 +6,7 @@ use crate::{
         lanes,
     },
     worker::{
-        CompletedJob, HeldJob, Outcome, Slots,
+        CompletedJob, HeldJob, Outcome, Peers, Slots,
         finisher::{Finished, Finisher},
         limiter::AT_ONCE,
         shared::{Lease, Shared},
@@ -17,7 +17,6 @@ use model::{
     attempt::AttemptOutcome,
     rules::verdict::{ErrorKind, Verdict},
 };
-use rand::Rng as _;
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
@@ -30,7 +29,13 @@ const SLOT_MARGIN: Duration = Duration::from_secs(1);
 const HOLD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs one claimed job and hands the result to the finisher. Frees the slot in any case.
-pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: ClaimedJob, lease: Lease) {
+pub(super) async fn execute(
+    shared: Arc<Shared>,
+    finisher: Finisher,
+    mut job: ClaimedJob,
+    peers: Arc<Peers>,
+    lease: Lease,
+) {
     let payload = job.payload.take();
     let ticket = job.clone();
     job.payload = payload;
@@ -41,7 +46,7 @@ pub(super) async fn execute(shared: Arc<Shared>, finisher: Finisher, mut job: Cl
         .and_then(|ms| u64::try_from(ms).ok())
         .map_or(shared.config.job_timeout, Duration::from_millis);
     let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
-    let held = HeldJob::new(job, timeout, slots.clone());
+    let held = HeldJob::new(job, timeout, slots.clone(), peers);
     let ran = if is_expired {
         Some((Ending::Cancelled { why: "expired" }, None))
     } else {
@@ -82,14 +87,14 @@ async fn run(shared: &Shared, held: &HeldJob, slots: &Slots, lease: &Lease) -> R
     let margin = if slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
     let mut attempt = std::pin::pin!(AssertUnwindSafe(async { handler.run(held).await }).catch_unwind());
     let outcome = loop {
-        let deadline = began_at + timeout + margin + slots.waited();
+        let deadline = || began_at + timeout + margin + slots.waited() + held.time_off();
         tokio::select! {
             biased;
             () = lease.lost.cancelled() => return None,
             result = &mut attempt => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
             () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
-            () = tokio::time::sleep_until(deadline) => {
-                if began_at + timeout + margin + slots.waited() <= Instant::now() {
+            () = tokio::time::sleep_until(deadline()) => {
+                if deadline() <= Instant::now() {
                     break failed(ErrorKind::Timeout, format!("The attempt took longer than {timeout:?}."));
                 }
             }
@@ -121,7 +126,7 @@ fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
         }
         Outcome::Released { until } => Some((Ending::Released { until }, None)),
         Outcome::Failed { error } => {
-            let random = rand::rng().random::<f64>();
+            let random = held.jitter();
             Some((
                 ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random),
                 None,

@@ -2,15 +2,20 @@
 
 use crate::{
     store::jobs::ClaimedJob,
-    worker::{Doubt, Slot, Slots},
+    worker::{Doubt, Peers, Slot, Slots},
 };
 use chrono::{DateTime, Utc};
 use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
+use rand::Rng as _;
 use serde_json::Value;
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
+use tokio::time::Instant;
 
 /// A claimed job under its lease, as a handler sees it.
 pub struct HeldJob {
@@ -50,14 +55,68 @@ pub struct HeldJob {
     pub timeout: Duration,
     /// Whether an attempt before this one vanished with its worker: nobody knows what it sent. Only a recorded completion clears it.
     pub may_have_arrived: bool,
+    peers: Arc<Peers>,
+    right: SendRight,
+    stopped_clock: Mutex<StoppedClock>,
+    retries_with_peers: AtomicBool,
+}
+
+/// The right to send for a job, for a task that sends for several and outlives each of their handlers.
+#[derive(Clone)]
+pub struct SendRight {
+    integration_id: IntegrationId,
     slots: Slots,
-    doubt: Mutex<Option<Doubt>>,
+    doubt: Arc<Mutex<Doubts>>,
+}
+
+/// What the attempt says of what may have arrived, until it has ended.
+#[derive(Default)]
+struct Doubts {
+    told: Option<Doubt>,
+    has_ended: bool,
+}
+
+/// Time that is not the job's own.
+#[derive(Default)]
+struct StoppedClock {
+    before: Duration,
+    since: Option<Instant>,
+}
+
+impl SendRight {
+    fn new(integration_id: IntegrationId, slots: Slots) -> Self {
+        Self { integration_id, slots, doubt: Arc::default() }
+    }
+
+    /// As [`HeldJob::slot`]. One slot is one request, whatever it tells of how many jobs.
+    pub async fn slot(&self) -> Slot {
+        self.slots.next(self.integration_id).await
+    }
+
+    /// As [`HeldJob::doubt`]. False: the attempt has ended meanwhile, and nothing may be sent for it any more.
+    #[must_use]
+    pub fn doubt(&self, doubt: Doubt) -> bool {
+        let mut doubts = self.doubts();
+        if !doubts.has_ended {
+            doubts.told = Some(doubt);
+        }
+        !doubts.has_ended
+    }
+
+    /// As [`HeldJob::settle`].
+    pub fn settle(&self) {
+        drop(self.doubts().told.take());
+    }
+
+    fn doubts(&self) -> MutexGuard<'_, Doubts> {
+        self.doubt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl HeldJob {
     /// Puts a claimed job into a handler's hands.
     #[must_use]
-    pub fn new(job: ClaimedJob, timeout: Duration, slots: Slots) -> Self {
+    pub fn new(job: ClaimedJob, timeout: Duration, slots: Slots, peers: Arc<Peers>) -> Self {
         Self {
             id: job.id,
             app_id: job.app_id,
@@ -77,29 +136,87 @@ impl HeldJob {
             started_at: job.started_at,
             timeout,
             may_have_arrived: job.may_have_arrived,
-            slots,
-            doubt: Mutex::default(),
+            peers,
+            right: SendRight::new(job.integration_id, slots),
+            stopped_clock: Mutex::default(),
+            retries_with_peers: AtomicBool::new(false),
+        }
+    }
+
+    /// The jobs of the same integration that came with the same claim.
+    #[must_use]
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Should it fail, the random part of its wait is that of its peers, so that they fall due together: what one request told of is told
+    /// by one request again, instead of by as many as there are jobs.
+    pub fn retry_with_peers(&self) {
+        self.retries_with_peers.store(true, Ordering::Relaxed);
+    }
+
+    /// The random part of the wait before a retry, 0 to 1.
+    pub(super) fn jitter(&self) -> f64 {
+        if self.retries_with_peers.load(Ordering::Relaxed) {
+            self.peers.jitter()
+        } else {
+            rand::rng().random()
         }
     }
 
     /// Waits for the moment this job may send a request. Ask right before sending: every answer of [`Slot::Go`] uses up a slot
     /// of the integration's limits.
     pub async fn slot(&self) -> Slot {
-        self.slots.next(self.integration_id).await
+        self.right.slot().await
     }
 
     /// From now on something may have arrived. Say it right before sending: however the attempt ends, also when it is stopped or
     /// panics, the value is shown to [`on_ended`](crate::worker::JobHandler::on_ended), unless a recorded completion makes it void.
     pub fn doubt(&self, doubt: Doubt) {
-        *self.doubt.lock().unwrap_or_else(PoisonError::into_inner) = Some(doubt);
+        // The attempt goes on as long as its handler does.
+        let _ = self.right.doubt(doubt);
     }
 
     /// Nothing arrived after all, for certain.
     pub fn settle(&self) {
-        drop(self.take_doubt());
+        self.right.settle();
     }
 
+    /// For a task that sends for several jobs at once.
+    #[must_use]
+    pub fn send_right(&self) -> SendRight {
+        self.right.clone()
+    }
+
+    /// Waits for something that does not count against the job's time. Its lease counts on: a lost one stops the attempt as ever.
+    pub async fn off_the_clock<T>(&self, waiting: impl Future<Output = T>) -> T {
+        struct Stopped<'a>(&'a HeldJob);
+        impl Drop for Stopped<'_> {
+            fn drop(&mut self) {
+                let mut clock = self.0.clock();
+                let waited = clock.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+                clock.before += waited;
+            }
+        }
+        self.clock().since = Some(Instant::now());
+        let _stopped = Stopped(self);
+        waiting.await
+    }
+
+    /// How long the job has waited off the clock, up to now.
+    pub(super) fn time_off(&self) -> Duration {
+        let clock = self.clock();
+        clock.before + clock.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Ends the attempt: what may have arrived is said by now.
     pub(super) fn take_doubt(&self) -> Option<Doubt> {
-        self.doubt.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut doubts = self.right.doubts();
+        doubts.has_ended = true;
+        doubts.told.take()
+    }
+
+    fn clock(&self) -> MutexGuard<'_, StoppedClock> {
+        self.stopped_clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

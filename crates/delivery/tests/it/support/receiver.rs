@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -45,6 +48,8 @@ pub(crate) enum Reply {
     Hang,
     /// 200, once told to.
     When(Arc<Notify>),
+    /// 400 to a body that holds this text, 200 to any other.
+    RefuseWith(&'static str),
 }
 
 #[derive(Clone)]
@@ -52,6 +57,31 @@ struct Shared {
     replies: Arc<Mutex<VecDeque<Reply>>>,
     otherwise: Arc<Mutex<Reply>>,
     received: mpsc::UnboundedSender<Received>,
+    at_once: Arc<AtOnce>,
+}
+
+/// Requests that are being answered.
+#[derive(Default)]
+struct AtOnce {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Ends when the answer is given, or the connection dropped.
+struct Answering(Arc<AtOnce>);
+
+impl Answering {
+    fn begin(at_once: &Arc<AtOnce>) -> Self {
+        let now = at_once.now.fetch_add(1, Ordering::SeqCst) + 1;
+        at_once.most.fetch_max(now, Ordering::SeqCst);
+        Self(Arc::clone(at_once))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 pub(crate) struct Receiver {
@@ -69,6 +99,7 @@ impl Receiver {
             replies: Arc::default(),
             otherwise: Arc::new(Mutex::new(Reply::Status(200))),
             received: sender,
+            at_once: Arc::default(),
         };
         let router = Router::new().fallback(take).with_state(shared.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -90,6 +121,11 @@ impl Receiver {
         tokio::time::timeout(Duration::from_secs(15), next).await.expect("no request came")
     }
 
+    /// The most requests there were at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.shared.at_once.most.load(Ordering::SeqCst)
+    }
+
     /// Everything that came and was not looked at.
     pub(crate) async fn rest(&self) -> Vec<Received> {
         let mut received = self.received.lock().await;
@@ -104,7 +140,9 @@ async fn take(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let _answering = Answering::begin(&shared.at_once);
     let path = uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    let text = String::from_utf8_lossy(&body).into_owned();
     shared.received.send(Received { method, path, headers, body }).unwrap();
     let reply = shared.replies.lock().unwrap().pop_front();
     let reply = reply.unwrap_or_else(|| shared.otherwise.lock().unwrap().clone());
@@ -117,6 +155,8 @@ async fn take(
             }
             response
         }
+        Reply::RefuseWith(bad) if text.contains(bad) => StatusCode::BAD_REQUEST.into_response(),
+        Reply::RefuseWith(_) => StatusCode::OK.into_response(),
         Reply::Hang => std::future::pending().await,
         Reply::When(told) => {
             told.notified().await;

@@ -92,7 +92,12 @@ impl World {
     }
 
     pub(crate) fn run(&self) -> Running {
-        let config = EngineConfig {
+        self.run_with(|_| {})
+    }
+
+    /// With an engine of another configuration.
+    pub(crate) fn run_with(&self, change: impl FnOnce(&mut EngineConfig)) -> Running {
+        let mut config = EngineConfig {
             workers: 8,
             poll_interval: Duration::from_millis(50),
             backoff: Backoff {
@@ -101,6 +106,7 @@ impl World {
             },
             ..EngineConfig::default()
         };
+        change(&mut config);
         let handlers = Handlers::new(self.delivery.handler());
         let engine = Engine::start(self.pool.clone(), config, handlers, CancellationToken::new());
         Running { engine }
@@ -111,6 +117,32 @@ impl World {
         let running = self.run();
         running.until(ends).await;
         running.stop().await;
+    }
+
+    /// Lets everything that waits be due, for a window's end or for a retry.
+    pub(crate) async fn let_time_pass(&self) {
+        sqlx::raw_sql(
+            "update headgate.jobs set retry_at = clock_timestamp() where retry_at is not null;
+             update headgate.jobs set run_at = clock_timestamp() where run_at > clock_timestamp();
+             update headgate.waiting set due_at = clock_timestamp();",
+        )
+        .execute(&self.pool)
+        .await
+        .unwrap();
+    }
+
+    pub(crate) async fn number(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// Until the database answers yes.
+    pub(crate) async fn until(&self, question: &'static str) {
+        let asked = async {
+            while !sqlx::query_scalar::<_, bool>(question).fetch_one(&self.pool).await.unwrap_or(false) {
+                tokio::task::yield_now().await;
+            }
+        };
+        assert!(tokio::time::timeout(Duration::from_secs(30), asked).await.is_ok(), "never true: {question}");
     }
 
     pub(crate) async fn jobs(&self, integration: IntegrationId) -> Vec<Job> {

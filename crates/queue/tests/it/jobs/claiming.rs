@@ -178,3 +178,24 @@ async fn a_changed_limit_gives_no_slot_twice_and_keeps_nobody_waiting(pool: PgPo
     let spaced = first.iter().chain(&second).collect::<Vec<_>>();
     assert!(spaced.windows(2).all(|pair| pair[1] - pair[0] >= fast.emission_us()), "{spaced:?}");
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_claim_takes_the_jobs_of_one_request_and_none_while_as_many_run_as_requests_may(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let worker = world.worker().await;
+    let limit = RateLimit { requests: 1, per_seconds: 60 };
+    let (free, limited) = (world.lane_with(4, None).await, world.lane_with(1, Some(limit)).await);
+    sqlx::query("update headgate.lanes set jobs_per_request = 3").execute(&pool).await.unwrap();
+    world.accept_plain(free, 20).await;
+    let first = world.claim(worker, 50).await;
+    assert_eq!(first.len(), 3, "one request's");
+    assert_eq!(world.claim(worker, 50).await.len(), 3, "three jobs are three requests at the most");
+    assert_eq!(world.claim(worker, 50).await.len(), 0, "six may be six");
+    world.finish(&first.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    assert_eq!(world.claim(worker, 2).await.len(), 2, "no more than wanted");
+    assert_eq!(world.claim(worker, 50).await.len(), 0);
+
+    world.accept_plain(limited, 20).await;
+    assert_eq!(world.claim(worker, 50).await.len(), 3, "one slot is one request");
+    world.must_be_sound().await;
+}

@@ -60,6 +60,7 @@ impl World {
             is_external: false,
             is_open: true,
             max_concurrency,
+            jobs_per_request: 1,
             limit_keys: if limit.is_some() { vec![key] } else { Vec::new() },
         };
         lanes::upsert(&mut connection, &lane).await.unwrap();

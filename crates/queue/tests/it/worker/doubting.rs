@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
     store::jobs::{How, JobSpec},
-    worker::{CompletedJob, EndedAs, EndedJob, HeldJob, JobHandler, Outcome},
+    worker::{CompletedJob, EndedAs, EndedJob, HeldJob, JobHandler, Outcome, SendRight},
 };
 use sqlx::{PgConnection, PgPool};
 use std::sync::{Arc, Mutex};
@@ -122,4 +122,33 @@ async fn a_missing_partition_is_made_and_the_result_kept(pool: PgPool) {
     until(&pool, "select count(*) = 1 from headgate.dead_letter_jobs").await;
     engine.shutdown().await;
     assert_eq!(world.number("select count(*) from headgate.job_attempts").await, 1, "tried once");
+}
+
+/// Keeps the right to send beyond its attempt.
+#[derive(Default)]
+struct Keeper(Mutex<Option<SendRight>>);
+
+#[async_trait]
+impl JobHandler for Keeper {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        let right = job.send_right();
+        assert!(right.doubt(Box::new(())), "the attempt goes on");
+        right.settle();
+        *self.0.lock().unwrap() = Some(right);
+        Outcome::Completed { how: How::Sent, response: None, result: None, receipt: None }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nothing_may_be_sent_for_an_attempt_that_has_ended(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    world.accept_plain(lane, 1).await;
+    let keeper = Arc::new(Keeper::default());
+    let handler = Arc::clone(&keeper);
+    let engine = start(&pool, config(), handler);
+    until_recorded(&engine, 1).await;
+    engine.shutdown().await;
+    let right = keeper.0.lock().unwrap().take().unwrap();
+    assert!(!right.doubt(Box::new(())));
 }

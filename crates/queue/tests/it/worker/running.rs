@@ -181,3 +181,61 @@ async fn two_engines_share_the_work_and_run_nothing_twice(pool: PgPool) {
     assert_eq!(ran, ids);
     world.must_be_sound().await;
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn waiting_off_the_clock_takes_none_of_the_jobs_time(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let brief = |kind| JobSpec { timeout_ms: Some(100), max_attempts: 1, ..typed(&world, lane, kind) };
+    world.accept(&[brief("waits"), brief("works")]).await;
+    let is_over = Arc::new(tokio::sync::Notify::new());
+    let told = Arc::clone(&is_over);
+    let handler = Script::new(move |job: &HeldJob| {
+        let told = Arc::clone(&told);
+        Box::pin(async move {
+            if job.job_type == "works" {
+                std::future::pending::<()>().await;
+            }
+            job.off_the_clock(told.notified()).await;
+            ok()
+        })
+    });
+    let engine = start(&pool, config(), handler);
+    until(
+        &pool,
+        "select error_kind = 'retries_exceeded' from headgate.dead_letter_jobs where job_type = 'works'",
+    )
+    .await;
+    is_over.notify_one();
+    until_recorded(&engine, 2).await;
+    engine.shutdown().await;
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs where job_type = 'waits'").await, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (many, one) = (world.lane().await, world.lane().await);
+    let past = chrono::Utc::now() - chrono::Duration::hours(1);
+    let expired = JobSpec { expires_at: Some(past), ..world.spec(many) };
+    world.accept(&[world.spec(many), expired, world.spec(many), world.spec(one)]).await;
+    let seen: Arc<Mutex<Vec<(model::id::IntegrationId, usize, usize)>>> = Arc::default();
+    let shown = Arc::clone(&seen);
+    let handler = Script::new(move |job: &HeldJob| {
+        let at = job.peers().share(|_| Mutex::new(0)).map_or(0, |shared| {
+            let mut met = shared.lock().unwrap();
+            *met += 1;
+            *met
+        });
+        shown.lock().unwrap().push((job.integration_id, job.peers().count(), at));
+        Box::pin(async { ok() })
+    });
+    let engine = start(&pool, config(), handler);
+    until_recorded(&engine, 4).await;
+    engine.shutdown().await;
+    let mut expected = vec![(many, 2, 1), (many, 2, 2), (one, 1, 1)];
+    let mut seen = seen.lock().unwrap().clone();
+    expected.sort();
+    seen.sort();
+    assert_eq!(seen, expected);
+}
