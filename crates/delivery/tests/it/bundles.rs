@@ -192,8 +192,9 @@ async fn a_process_that_loses_its_lease_on_the_way_loses_no_item(pool: PgPool) {
     let running = world.run_with(|config| config.heartbeat_interval = Duration::from_millis(200));
     let first = receiver.next().await;
     assert_eq!(records(&first).len(), 3);
-    // The sweep takes the jobs from a process that seems to be dead, and which has not noticed yet.
+    // The process seems to be dead. It notices, begins anew as another worker, and the sweep gives back what the old one held.
     sqlx::query("delete from headgate.workers").execute(&world.pool).await.unwrap();
+    world.until("select count(*) = 1 from headgate.workers").await;
     let mut transaction = world.pool.begin().await.unwrap();
     assert_eq!(lose_of_dead_workers(&mut transaction, 10).await.unwrap().given_back, 3);
     transaction.commit().await.unwrap();
@@ -232,7 +233,10 @@ async fn only_the_item_that_is_refused_alone_is_a_dead_letter(pool: PgPool) {
     .unwrap();
     assert_eq!((sent["items"][0]["record"]["id"].clone(), items), (json!("4"), 1));
     let requests = receiver.rest().await;
-    assert_eq!(requests.iter().map(|request| records(request).len()).collect::<Vec<_>>(), [7, 4, 3, 2, 1, 1, 1]);
+    assert_eq!(
+        requests.iter().map(|request| records(request).len()).collect::<Vec<_>>(),
+        [7, 4, 3, 2, 1, 1, 1]
+    );
     assert_eq!(receiver.most_at_once(), 1);
     assert_eq!(world.number("select count(*) from headgate.unsure_records").await, 0, "refused, for certain");
 }

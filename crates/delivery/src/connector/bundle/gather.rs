@@ -98,22 +98,27 @@ impl Place {
 
     /// Hands an item in and waits for what becomes of it.
     pub(in crate::connector) async fn hand_in(mut self, delivery: &Delivery, item: Item) -> Told {
-        let (answer, answered) = oneshot::channel();
-        {
-            let mut state = self.group.lock();
-            state.undecided = state.undecided.saturating_sub(1);
-            self.has_decided = true;
-            state.waiting.insert(self.position, HandedIn { item, answer });
-            if !state.is_carried {
-                state.is_carried = true;
-                tokio::spawn(carry(delivery.clone(), Arc::clone(&self.group)));
-            }
+        let (answered, is_carried) = self.put(item);
+        if !is_carried {
+            tokio::spawn(carry(delivery.clone(), Arc::clone(&self.group)));
         }
-        self.group.changed.notify_one();
         // Dropped unanswered: the carrier panicked. What it had told stays in doubt.
         answered.await.unwrap_or_else(|_| {
             Err(Stop::Retry("the request it was part of was broken off: its task panicked".to_owned()))
         })
+    }
+
+    /// Answers whether somebody carried already; otherwise the caller has to see to it.
+    fn put(&mut self, item: Item) -> (oneshot::Receiver<Told>, bool) {
+        let (answer, answered) = oneshot::channel();
+        let mut state = self.group.lock();
+        state.undecided = state.undecided.saturating_sub(1);
+        self.has_decided = true;
+        state.waiting.insert(self.position, HandedIn { item, answer });
+        let was_carried = std::mem::replace(&mut state.is_carried, true);
+        drop(state);
+        self.group.changed.notify_one();
+        (answered, was_carried)
     }
 }
 
@@ -127,5 +132,118 @@ impl Drop for Place {
         }
         drop(state);
         self.group.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{connector::bundle::Address, store::integrations::SealedSecrets};
+    use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId};
+    use queue::{store::jobs::ClaimedJob, worker::Slots};
+
+    fn held() -> HeldJob {
+        let now = Utc::now();
+        let job = ClaimedJob {
+            claim_batch_id: ClaimBatchId::generate(),
+            id: JobId::generate(),
+            app_id: AppId::generate(),
+            integration_id: IntegrationId::generate(),
+            batch_id: None,
+            assignment_id: AssignmentId::generate(),
+            created_at: now,
+            is_expired: false,
+            is_limited: false,
+            started_at: now,
+            timeout_ms: None,
+            attempt: 1,
+            max_attempts: 10,
+            may_have_arrived: false,
+            is_full: false,
+            job_type: "record.updated".into(),
+            record_type: Some("product".into()),
+            record_id: Some("1".into()),
+            deduplication_id: None,
+            serialize_key: None,
+            correlation_id: "c".into(),
+            payload: None,
+        };
+        HeldJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default())
+    }
+
+    fn place(group: &Arc<Group>, job: &HeldJob) -> Place {
+        Place { group: Arc::clone(group), position: (job.created_at, job.id), has_decided: false }
+    }
+
+    fn item(job: &HeldJob) -> Item {
+        let secrets = SealedSecrets { signing_secret: vec![], previous_secret: None, credentials: None };
+        let address = Address {
+            integration_id: job.integration_id,
+            now: job.created_at,
+            url: String::new(),
+            headers: BTreeMap::new(),
+            secrets,
+        };
+        Item {
+            job_id: job.id,
+            correlation_id: job.correlation_id.clone(),
+            timeout: job.timeout,
+            body: b"{}".to_vec(),
+            told: None,
+            address: Arc::new(address),
+            right: job.send_right(),
+        }
+    }
+
+    fn ids(items: &[HandedIn]) -> Vec<JobId> {
+        items.iter().map(|one| one.item.job_id).collect()
+    }
+
+    #[tokio::test]
+    async fn those_with_something_to_tell_go_in_order_once_all_have_decided() {
+        let jobs = [held(), held(), held(), held()];
+        let group = Arc::new(Group::of(jobs.len()));
+        let [mut first, mut second, third, mut fourth] = jobs.each_ref().map(|job| place(&group, job));
+        let (_answered, is_carried) = second.put(item(&jobs[1]));
+        assert!(!is_carried, "the first to hand in sees to a carrier");
+        assert!(first.put(item(&jobs[0])).1, "and nobody else");
+        drop(third);
+        let gathering = tokio::spawn({
+            let group = Arc::clone(&group);
+            async move { group.gathered().await.map(|items| ids(&items)) }
+        });
+        let (given_up, _) = fourth.put(item(&jobs[3]));
+        drop((given_up, fourth));
+        // The fourth was stopped after all: nothing is sent for it, unless it is on its way already.
+        let went = gathering.await.unwrap().unwrap();
+        assert_eq!(went[..2], [jobs[0].id, jobs[1].id]);
+        assert!(group.gathered().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_decide_holds_nobody_up_and_goes_by_itself() {
+        let jobs = [held(), held()];
+        let group = Arc::new(Group::of(2));
+        let [mut early, mut late] = jobs.each_ref().map(|job| place(&group, job));
+        let (_answered, _) = early.put(item(&jobs[0]));
+        assert_eq!(ids(&group.gathered().await.unwrap()), [jobs[0].id]);
+        let (_answered, is_carried) = late.put(item(&jobs[1]));
+        assert!(is_carried, "by the carrier of the others, after them: never two requests at once");
+        assert_eq!(ids(&group.gathered().await.unwrap()), [jobs[1].id]);
+        assert!(group.gathered().await.is_none());
+        let again = held();
+        assert!(!place(&group, &again).put(item(&again)).1, "nobody carries any more");
+    }
+
+    #[tokio::test]
+    async fn a_carrier_that_breaks_down_leaves_nobody_waiting() {
+        let job = held();
+        let group = Arc::new(Group::of(1));
+        let mut waiting = place(&group, &job);
+        let (answered, _) = waiting.put(item(&job));
+        group.let_down();
+        assert!(answered.await.is_err());
+        let next = held();
+        assert!(!place(&group, &next).put(item(&next)).1, "the next has a carrier again");
     }
 }
