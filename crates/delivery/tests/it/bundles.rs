@@ -274,6 +274,26 @@ async fn gone_pauses_once_and_everything_that_was_not_told_waits(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn too_many_holds_the_integration_before_the_next_part_goes_out(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    bundle(&world, &receiver, json!({})).await;
+    for id in ["1", "2", "3"] {
+        set(&world, id, json!("x".repeat(400_000))).await;
+    }
+    receiver.answers(Reply::With(429, vec![("retry-after", "1000".into())], String::new()));
+    world.let_time_pass().await;
+    world.run_until(3).await;
+    let held =
+        "select count(*) from headgate.lanes where held_until > clock_timestamp() + interval '900 seconds'";
+    assert_eq!(world.number(held).await, 1);
+    let tried =
+        "select count(*) from headgate.jobs where record_id in ('1', '2') and status = 2 and attempt = 1";
+    assert_eq!(world.number(tried).await, 2);
+    assert_eq!(world.number("select count(*) from headgate.jobs where attempt = 0").await, 1);
+    assert_eq!(receiver.rest().await.len(), 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_shorter_window_lets_nobody_wait_out_the_longer_one(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = bundle(&world, &receiver, json!({})).await;
