@@ -27,7 +27,7 @@ pub enum ReasonCode {
     RateLimited,
     /// As many jobs run as may at once.
     ConcurrencyFull,
-    /// No process claims jobs.
+    /// No process claims jobs; of an external integration: no external worker holds any.
     NoWorker,
     /// Others go first.
     BehindInQueue,
@@ -81,7 +81,9 @@ pub struct Gates {
     pub processing: i64,
     /// How many may.
     pub max_concurrency: i64,
-    /// Processes that claim.
+    /// Whether external workers take its jobs, and no process of ours.
+    pub is_external: bool,
+    /// Who claims.
     pub workers: i64,
     /// Claimable jobs of the integration before it, as far as they were counted.
     pub ahead: i64,
@@ -126,7 +128,12 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::ConcurrencyFull, detail, None);
         }
         if gates.workers == 0 {
-            closed(ReasonCode::NoWorker, "No process claims jobs: start a worker.".into(), None);
+            let detail = if gates.is_external {
+                "No external worker takes jobs of this integration; Headgate's own workers leave them alone."
+            } else {
+                "No process claims jobs: start a worker."
+            };
+            closed(ReasonCode::NoWorker, detail.into(), None);
         }
         if gates.ahead > 0 {
             closed(ReasonCode::BehindInQueue, format!("{} jobs go first.", gates.ahead), None);
@@ -157,6 +164,7 @@ mod tests {
             next_slot_at: None,
             processing: 0,
             max_concurrency: 50,
+            is_external: false,
             workers: 1,
             ahead: 0,
         }

@@ -21,12 +21,13 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     let row = sqlx::query!(
         r#"
-        select clock_timestamp() as "now!", i.state as "state?", i.state_reason as "state_reason?", l.held_until as "held_until?",
+        select clock_timestamp() as "now!", i.state as "state?", coalesce(l.is_external, false) as "is_external!", i.state_reason as "state_reason?", l.held_until as "held_until?",
             coalesce(l.max_concurrency, 0)::bigint as "max_concurrency!",
             (select max(greatest(r.tat_us, r.hold_until_us)) from headgate.rate_limits r where r.key = any (l.limit_keys)) as next_slot_us,
             coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0) as "processing!",
             case
-                when l.is_external then 1
+                -- Nobody but an external worker takes these: one that holds some is the sign of life there is.
+                when l.is_external then coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0)
                 else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining
                     and w.slots > 0)
             end as "workers!",
@@ -65,6 +66,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         next_slot_at: row.next_slot_us.and_then(DateTime::from_timestamp_micros),
         processing: row.processing,
         max_concurrency: row.max_concurrency,
+        is_external: row.is_external,
         workers: row.workers,
         ahead: row.ahead,
     };

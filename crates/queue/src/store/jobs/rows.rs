@@ -64,13 +64,15 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
      null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now \
      from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where j.successor is not null";
 
-/// Rows of `finished_jobs j`.
+/// Rows of `finished_jobs j`. They outlive their app until retention drops their day, and are nobody's then; those of an integration
+/// that was deleted are their app's still.
 const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now \
-     from headgate.finished_jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+     from headgate.finished_jobs j join headgate.apps a on a.id = j.app_id \
+     left join headgate.integrations i on i.id = j.integration_id where true";
 
 /// Rows of `dead_letter_jobs j`.
 const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \

@@ -175,6 +175,40 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn workers_of_ours_are_nobody_to_a_job_for_external_ones(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    sqlx::query("update headgate.lanes set is_external = true").execute(&pool).await.unwrap();
+    let id = world.accept_plain(lane, 1).await[0];
+    world.worker().await;
+    let explained = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+    assert_eq!(
+        explained.reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(),
+        [ReasonCode::NoWorker]
+    );
+    assert!(explained.reasons[0].detail.contains("external worker") && explained.runs_at.is_none());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn finished_jobs_of_a_deleted_app_are_nobodys(pool: PgPool) {
+    let (world, other) = (World::new(&pool).await, World::new(&pool).await);
+    let (lane, kept) = (world.lane().await, other.lane().await);
+    let id = world.accept_plain(lane, 1).await[0];
+    world.cancel(id).await.unwrap();
+    let kept_id = other.accept_plain(kept, 1).await[0];
+    other.cancel(kept_id).await.unwrap();
+    sqlx::query("delete from headgate.integrations").execute(&pool).await.unwrap();
+    let listed = async || {
+        let page = jobs::list(&pool, Scope::AllApps, &Default::default(), Default::default()).await.unwrap();
+        page.items.into_iter().map(|job| job.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, [kept_id, id], "an app keeps what its deleted integrations did");
+    sqlx::query("delete from headgate.apps where id = $1").bind(world.app_id).execute(&pool).await.unwrap();
+    assert_eq!(listed().await, [kept_id]);
+    assert!(matches!(jobs::get(&pool, Scope::AllApps, id).await, Err(QueueError::NotFound)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn jobs_of_a_deleted_integration_are_called_off_with_their_successors(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
