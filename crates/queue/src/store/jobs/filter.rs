@@ -33,7 +33,8 @@ impl Part {
     pub(crate) fn table(self) -> &'static str {
         match self {
             Self::Live | Self::Successors => "headgate.jobs j",
-            Self::Finished => "headgate.finished_jobs j",
+            // Those of a deleted app are nobody's.
+            Self::Finished => "headgate.finished_jobs j join headgate.apps a on a.id = j.app_id",
             Self::Dead => "headgate.dead_letter_jobs j",
         }
     }
