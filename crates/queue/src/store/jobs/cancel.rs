@@ -25,7 +25,7 @@ pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> R
         if !can_cancel(job.status) {
             return Err(QueueError::WrongState { status: job.status, wanted: "cancelled" });
         }
-        lock_keys(connection, &[id]).await?;
+        lock_ahead(connection, &[id]).await?;
         let mut ended = call_off(connection, &[id], "cancelled", Reach::Rows).await?;
         if ended.is_empty() {
             ended = drop_successor(connection, id).await?;
@@ -58,6 +58,7 @@ pub async fn cancel_of_integration(
     )
     .fetch_all(&mut *connection)
     .await?;
+    // The integration is not held: who deletes it does so, and nothing is remembered of one that goes.
     lock_keys(connection, &ids).await?;
     let ended = call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
     leave_lines(connection, &ended).await?;
@@ -86,7 +87,7 @@ pub async fn cancel_of_batch(
     )
     .fetch_all(&mut *connection)
     .await?;
-    lock_keys(connection, &ids).await?;
+    lock_ahead(connection, &ids).await?;
     let ended = call_off(connection, &ids, why, Reach::Waiting).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.into_iter().map(|one| one.id).collect())
@@ -111,8 +112,23 @@ pub(super) enum Reach {
     Waiting,
 }
 
+/// What is locked before jobs: their integrations, which must not be deleted while we remember what may have arrived there, and keys.
+pub(super) async fn lock_ahead(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        select 1 as "one!" from headgate.integrations
+        where id in (select integration_id from headgate.jobs where id = any ($1))
+        order by id for key share
+        "#,
+        ids as &[JobId]
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    lock_keys(connection, ids).await
+}
+
 /// Locks the keys of jobs and of the changes behind them: keys before jobs is the order of locks.
-pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     let keyed = sqlx::query!(
         r#"
         select distinct j.integration_id as "integration_id!: IntegrationId", k.key as "key!"

@@ -70,6 +70,22 @@ with locked as materialized (
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select integration_id, status, attempt, -count(*) from ended group by integration_id, status, attempt
+), present as materialized (
+    select i.id from headgate.integrations i
+    where i.id in (
+        select l.integration_id from locked l
+        where not $3 and l.successor is null and l.record_id is not null and (l.status = 1 or l.may_have_arrived)
+    )
+    order by i.id for key share
+), unsure as (
+    -- What is being sent may arrive yet, and the job's row, which would remember that, is gone. Its worker tells what it sent, unless
+    -- it dies first. (A successor's row remembers; an integration that is deleted needs none.)
+    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    select distinct l.integration_id, l.record_type, l.record_id, null::text[]
+    from locked l join present p on p.id = l.integration_id
+    where l.successor is null and l.record_id is not null and (l.status = 1 or l.may_have_arrived)
+    order by l.integration_id, l.record_type, l.record_id
+    on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), flowed as (
     insert into headgate.throughput_deltas (integration_id, cancelled)
     select integration_id, count(*) from ended group by integration_id

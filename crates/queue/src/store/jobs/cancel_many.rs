@@ -1,7 +1,7 @@
 //! Calling many jobs off together: what a bulk action does, set by set instead of job by job.
 
 use super::{
-    cancel::{Reach, call_off, drop_successor, leave_lines, lock_keys},
+    cancel::{Reach, call_off, drop_successor, leave_lines, lock_ahead},
     keys,
 };
 use crate::error::QueueError;
@@ -38,7 +38,7 @@ pub(crate) async fn cancel_many(
         if live.is_empty() {
             break;
         }
-        lock_keys(connection, &live).await?;
+        lock_ahead(connection, &live).await?;
         let ended = call_off(connection, &live, "cancelled", Reach::Rows).await?;
         leave_lines(connection, &ended).await?;
         cancelled.extend(ended.iter().map(|one| one.id));

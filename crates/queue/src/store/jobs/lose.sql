@@ -100,6 +100,18 @@ with dead_batches as materialized (
             'error_kind', 'worker_lost', 'error_message', 'The worker vanished.'
         ))
     from lost l where l.is_dead
+), present as materialized (
+    select i.id from headgate.integrations i
+    where i.id in (select l.integration_id from lost l where l.is_dead and l.successor is null and l.record_id is not null)
+    order by i.id for key share
+), unsure as (
+    -- A later job of the record must know what may have arrived too. (A successor's row remembers.)
+    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    select distinct l.integration_id, l.record_type, l.record_id, null::text[]
+    from lost l join present p on p.id = l.integration_id
+    where l.is_dead and l.successor is null and l.record_id is not null
+    order by l.integration_id, l.record_type, l.record_id
+    on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select d.integration_id, d.status, d.attempt, sum(d.n)

@@ -97,6 +97,36 @@ async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_a_called_off_job_may_have_told_is_remembered_without_its_worker(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let of = |id: &str| JobSpec {
+        record: Some(("product".into(), id.into())),
+        deduplication_id: Some(id.into()),
+        ..world.spec(lane)
+    };
+    let ids: Vec<_> = world.accept(&[of("runs"), of("followed"), of("waits")]).await;
+    world.claim(worker, 2).await;
+    world.accept(&[of("followed")]).await;
+    for job in &ids {
+        world.cancel(job.id).await.unwrap();
+    }
+    let unsure = async || -> Vec<(String, Option<Vec<String>>)> {
+        let sql = "select record_id, attributes from headgate.unsure_records order by record_id";
+        sqlx::query_as(sql).fetch_all(&pool).await.unwrap()
+    };
+    assert_eq!(unsure().await, [("runs".to_owned(), None)], "a successor's row remembers by itself");
+    // What an earlier attempt may have told is not forgotten with the job that knew.
+    let held = world.claim(worker, 1).await;
+    assert!(held[0].may_have_arrived);
+    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    world.cancel(held[0].id).await.unwrap();
+    assert_eq!(unsure().await.len(), 2);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_key_nobody_stands_in_line_for_is_forgotten(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;

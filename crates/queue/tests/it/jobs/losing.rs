@@ -53,6 +53,25 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let spec = jobs::JobSpec { record: Some(("product".into(), "1".into())), ..world.spec(lane) };
+    world.accept(&[spec]).await;
+    for lost in 1..=3 {
+        let worker = world.worker().await;
+        assert_eq!(world.claim(worker, 1).await.len(), 1);
+        kill(&pool, worker).await;
+        assert_eq!(sweep(&pool).await.dead, u64::from(lost == 3));
+        assert_eq!(
+            world.number("select count(*) from headgate.unsure_records where record_id = '1' and attributes is null").await,
+            i64::from(lost == 3)
+        );
+    }
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
