@@ -29,10 +29,11 @@ impl Delivery {
         let counts = stats::counts(&self.pool, id).await?;
         let marks = store::marks::read(&self.pool, id).await?;
         let (records_total, records_in_sync) = self.records_in_sync(&integration, &counts).await?;
-        let eta_seconds = live_snapshots::eta_seconds(&self.pool, id).await?.flatten();
+        let sampled = live_snapshots::eta_seconds(&self.pool, id).await?;
+        let eta_seconds = eta_seconds(sampled, integration.state, counts.outstanding(), &marks);
         Ok(SyncStatus {
             sync_state: sync_state(integration.state, &counts, &marks),
-            eta_seconds: if counts.outstanding() == 0 { Some(0) } else { eta_seconds.filter(|eta| *eta > 0) },
+            eta_seconds,
             backlog: counts.backlog,
             processing: counts.processing,
             to_be_retried: counts.to_be_retried,
@@ -80,6 +81,27 @@ impl Delivery {
         let in_sync =
             if sent::has_any(&self.pool, integration.id).await? { (total - standing).max(0) } else { 0 };
         Ok((total, in_sync))
+    }
+}
+
+/// The sampler's, who knows what was left before. What it has not seen yet (it looks once a second) is judged by the limit alone.
+fn eta_seconds(
+    sampled: Option<Option<i64>>,
+    state: IntegrationState,
+    outstanding: i64,
+    marks: &Marks,
+) -> Option<i64> {
+    match sampled {
+        _ if outstanding == 0 => Some(0),
+        None | Some(Some(0)) if state == IntegrationState::Active => {
+            let limit_per_second = marks
+                .rate_limit
+                .as_ref()
+                .map(|limit| f64::from(limit.limit) / f64::from(limit.per_seconds.max(1)));
+            stats::eta_seconds(stats::Pace { outstanding, limit_per_second, ..stats::Pace::default() })
+        }
+        None | Some(Some(0)) => None,
+        Some(eta) => eta,
     }
 }
 

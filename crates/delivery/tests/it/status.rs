@@ -25,6 +25,8 @@ async fn a_status_counts_what_was_answered_before_it(pool: PgPool) {
     );
     assert!(queued.oldest_pending_age_seconds.is_some());
 
+    assert_eq!(queued.eta_seconds, Some(1), "nothing was measured yet: as fast as the limit lets go");
+
     world.run_until(3).await;
     let done = status().await;
     assert_eq!((done.sync_state, done.backlog, done.records_in_sync), (SyncState::InSync, 0, 3));

@@ -1,7 +1,9 @@
 //! When will it be done? An honest answer, or none.
 //!
 //! The pace is the net one: by how much the work that is left became less since it was most, within the last two minutes. While
-//! more arrives than is done there is no answer. A rate limit bounds it from below: what the limit does not let go cannot be done.
+//! more arrives than is done there is no answer. A rate limit bounds it from below: what the limit does not let go cannot be done; and
+//! where no pace could be measured yet (the first seconds of some work, or while more arrives) the limit alone says how long what is
+//! left will take at best.
 
 use chrono::{DateTime, Duration, Utc};
 use model::id::IntegrationId;
@@ -39,13 +41,16 @@ pub fn eta_seconds(pace: Pace) -> Option<i64> {
         Some(_) => 0.0,
         None => pace.ended_per_minute as f64 / 60.0,
     };
-    if per_second <= 0.0 {
+    let by_limit = pace.limit_per_second.filter(|limit| *limit > 0.0).map(|limit| outstanding / limit);
+    let is_measured = pace.peak.is_some_and(|(_, seconds)| seconds >= LEAST_SECONDS);
+    let seconds = if per_second > 0.0 {
+        (outstanding / per_second).max(by_limit.unwrap_or(0.0)).ceil()
+    } else if is_measured {
+        // Nothing gets done.
         return None;
-    }
-    let by_pace = outstanding / per_second;
-    let by_limit =
-        pace.limit_per_second.filter(|limit| *limit > 0.0).map_or(0.0, |limit| outstanding / limit);
-    let seconds = by_pace.max(by_limit).ceil();
+    } else {
+        by_limit?.ceil()
+    };
     // More than ten years is no answer.
     (seconds < 315_360_000.0).then_some(seconds as i64)
 }
@@ -68,7 +73,8 @@ impl Levels {
         }
     }
 
-    /// The most an integration had left and how long ago, the latest such moment; none before anything was remembered long enough.
+    /// The most an integration had left and how long ago, the latest such moment (of a level that stands still: since when it does); none
+    /// before anything was remembered long enough.
     #[must_use]
     pub fn peak(
         &self,
@@ -83,7 +89,7 @@ impl Levels {
         let mut peak = (now_left, 0.0);
         for (then, levels) in self.seen.iter().rev() {
             let left = levels.get(&integration_id).copied().unwrap_or(0);
-            if left > peak.0 {
+            if left > peak.0 || (left == now_left && peak.0 == now_left) {
                 peak = (left, seconds_between(*then, at));
             }
         }
@@ -113,6 +119,9 @@ mod tests {
             (pace(100, None, 600, None), Some(10)),
             (pace(100, Some((200, 50.0)), 0, None), Some(50)),
             (pace(100, Some((200, 5.0)), 600, None), None),
+            (pace(100, None, 0, Some(2.0)), Some(50)),
+            (pace(100, Some((100, 0.0)), 0, Some(2.0)), Some(50)),
+            (pace(100, Some((100, 60.0)), 0, Some(2.0)), None),
             (pace(100, Some((100, 60.0)), 600, None), None),
             (pace(100, None, 6_000, Some(2.0)), Some(50)),
             (pace(100, None, 60, Some(2.0)), Some(100)),
@@ -133,6 +142,11 @@ mod tests {
         }
         assert_eq!(levels.peak(id, begin + Duration::seconds(30), 600), Some((1_000, 20.0)));
         assert_eq!(levels.peak(id, begin + Duration::seconds(30), 2_000), Some((2_000, 0.0)));
+        assert_eq!(
+            levels.peak(id, begin + Duration::seconds(30), 1_000),
+            Some((1_000, 20.0)),
+            "it stands still"
+        );
         levels.remember(begin + Duration::seconds(135), HashMap::new());
         assert_eq!(levels.peak(id, begin + Duration::seconds(140), 600), Some((800, 120.0)));
         assert_eq!(levels.peak(IntegrationId::generate(), begin + Duration::seconds(140), 3), Some((3, 0.0)));

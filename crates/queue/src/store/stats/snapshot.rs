@@ -93,10 +93,9 @@ pub async fn gauge(
     let sampled = if is_idle { None } else { live_snapshots::eta_seconds(pool, integration_id).await? };
     let gauge = lane.into_gauge(None);
     Ok(match sampled {
-        // Sampled before what is left now was there.
-        Some(Some(0)) => IntegrationGauge { eta_seconds: None, ..gauge },
+        // An ETA of nought was sampled before what is left now was there.
+        None | Some(Some(0)) => gauge,
         Some(eta_seconds) => IntegrationGauge { eta_seconds, ..gauge },
-        None => gauge,
     })
 }
 
