@@ -65,7 +65,8 @@ pub struct Attempt {
     pub error_message: Option<String>,
     /// HTTP status of the answer, if one came.
     pub response_status: Option<i16>,
-    /// The beginning of the answer, made safe.
+    /// The beginning of the answer, made safe. At most 64 kB of an answer are read, and only within the attempt's time: one that goes on
+    /// is cut, and its status decides (a 2xx is completed).
     pub response_excerpt: Option<String>,
     /// From begin to verdict.
     pub duration_ms: Option<i32>,

@@ -3,6 +3,7 @@
 
 mod accepting;
 mod bundles;
+mod endless_answers;
 mod integrations;
 mod jobs;
 mod records;
