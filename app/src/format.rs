@@ -42,6 +42,7 @@ pub fn duration(length: TimeDelta) -> String {
     let s = ms / 1_000;
     match s {
         0 => format!("{ms} ms"),
+        1..10 if ms % 1_000 == 0 => format!("{s} s"),
         1..10 => format!("{:.2} s", ms as f64 / 1_000.0),
         10..60 => format!("{s} s"),
         60..3_600 => two(s / 60, "m", s % 60, "s"),
@@ -103,6 +104,12 @@ pub fn percent(share: f64) -> String {
     } else {
         format!("{percent:.0} %")
     }
+}
+
+/// The first line of an error for a row of a list: `503 Service Unavailable: …`. That it was an answer goes without saying there.
+pub fn error_line(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("answered ").unwrap_or(line)
 }
 
 /// `812 B`, `1.2 kB`, `3.4 MB`.
@@ -198,6 +205,7 @@ mod tests {
             (0, "0 ms"),
             (340, "340 ms"),
             (1_210, "1.21 s"),
+            (5_000, "5 s"),
             (38_400, "38 s"),
             (252_000, "4 m 12 s"),
             (182_000, "3 m 02 s"),
@@ -258,5 +266,7 @@ mod tests {
             assert_eq!(bytes(n), want);
         }
         assert_eq!(counted(1, "job", "jobs"), "1 job");
+        assert_eq!(error_line("answered 503 Service Unavailable\nbye"), "503 Service Unavailable");
+        assert_eq!(error_line("connection refused"), "connection refused");
     }
 }

@@ -92,7 +92,7 @@ test("limits are edited in place, and an impossible one is refused in words", as
   await open(page, path);
   const form = card(page, "Edit limits");
   await form.getByLabel("Requests").fill("5");
-  await form.getByLabel("in each window of seconds").fill("2");
+  await form.getByLabel("In how many seconds").fill("2");
   await form.getByLabel("Jobs at once").fill("7");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(notice(page)).toHaveText("Limits saved. They hold from the next request on.");
@@ -112,8 +112,20 @@ test("limits are edited in place, and an impossible one is refused in words", as
   // The browser's own check would stop the form: the server has the last word.
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
   await form.getByLabel("Requests").fill("2000000");
+  await form.getByLabel("Attempts of a job").fill("12");
+  await form.getByLabel("Seconds of one attempt").fill("-1");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert")).toContainText("Nothing was changed");
+  // Each fault stands at its field; what was typed is kept, right or wrong.
+  const requests = form.getByLabel("Requests");
+  await expect(requests).toHaveAccessibleDescription(/Must be 1 to 1,000,000\./);
+  await expect(requests).toHaveAttribute("aria-invalid", "true");
+  await expect(requests).toHaveValue("2000000");
+  await expect(requests).toBeFocused();
+  await expect(form.getByLabel("Seconds of one attempt")).toHaveAccessibleDescription(/Must be 1 to 3,600\./);
+  await expect(form.getByLabel("Attempts of a job")).toHaveValue("12");
+  await expect(form.getByLabel("Attempts of a job")).not.toHaveAttribute("aria-invalid");
+  await expectWellMade(page);
   expect(await api.integration(integration.id)).toMatchObject({ rate_limit: { requests: 5, per_seconds: 2 } });
 
   await open(page, path);

@@ -1,5 +1,5 @@
 // Jobs: filters live in the address and stay after an action; one job with its attempts and why it waits.
-import { deadLetters, inSync, jobOf, products, retries } from "../fixtures/data";
+import { deadLetters, inSync, jobOf, products, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/looks";
 import { card, notice, row, rows } from "../fixtures/parts";
 import { enter, expect, hydrated, open, openUntil, test } from "../fixtures/test";
@@ -91,6 +91,45 @@ test("a job that waits tells its last error, its attempts and when the next one 
   await expect(card(page, "What it sends")).toContainText('"title": "Oak table"');
   await expect(card(page, "Facts")).toContainText(app.name);
   await expectWellMade(page);
+});
+
+test("a job that was requeued tells where its attempts count anew", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(1));
+  const job = await jobOf(api, integration, "sku-1");
+  receiver.answer = { status: 502, body: "still out of order" };
+  await api.requeue(job);
+  await expect.poll(() => receiver.received.length).toBe(2);
+  await settled(api, integration, "to_be_retried", 1);
+  await open(page, `/jobs/${job.id}`);
+  const attempts = card(page, "Attempts");
+  await expect(attempts).toContainText("1 of 10 · 2 in all");
+  await expect(attempts.getByRole("listitem")).toHaveText([/502/, /Requeued here, attempts count anew/, /503/]);
+  await expectWellMade(page);
+});
+
+test("a step of the retry pyramid leads to the jobs of that attempt", async ({ console: page, api, app, receiver }) => {
+  const integration = await retries(api, app, receiver, products(2));
+  await openUntil(page, `/integrations/${integration.id}`, () =>
+    expect(card(page, "Retry pyramid").getByRole("link", { name: "attempt 1 2" })).toBeVisible({ timeout: 1_000 }),
+  );
+  await card(page, "Retry pyramid").getByRole("link", { name: "attempt 1 2" }).click();
+  await expect(page).toHaveURL(`/jobs?status=to_be_retried&attempt=1&integration_id=${integration.id}`);
+  await expect(rows(page, "Jobs")).toHaveCount(2);
+  await expect(page.getByRole("link", { name: "Remove filter attempts made: 1" })).toBeVisible();
+  await expectWellMade(page);
+  await open(page, `/jobs?status=to_be_retried&attempt=2&integration_id=${integration.id}`);
+  await expect(page.getByText("No job fits these filters")).toBeVisible();
+});
+
+test("a row is never nameless, however new its integration is", async ({ console: page, api, app, receiver }) => {
+  const integration = await api.createIntegration(app, "Brand new", receiver.url);
+  await api.pause(integration);
+  await api.sendEvents(app, products(1));
+  await open(page, `/jobs?app_id=${app.id}&integration_id=${integration.id}`);
+  await expect(row(page, "Jobs", "product sku-1").getByRole("link", { name: "Brand new" })).toBeVisible();
+  await expect(row(page, "Jobs", "product sku-1")).toContainText(app.name);
+  await expect(page.getByRole("link", { name: `Remove filter app: ${app.name}` })).toBeVisible();
+  await expect(page.getByLabel("Integration", { exact: true })).toHaveValue(integration.id);
 });
 
 test("one job is requeued and goes out", async ({ console: page, api, app, receiver }) => {

@@ -1,7 +1,8 @@
 // A phone, 375 px wide: nothing sticks out of any page, whatever it holds.
-import { deadLetters, jobOf } from "../fixtures/data";
+import { deadLetters, jobOf, products, retries } from "../fixtures/data";
 import { expectFitsAPhone } from "../fixtures/looks";
-import { expect, open, test } from "../fixtures/test";
+import { rows } from "../fixtures/parts";
+import { expect, open, openUntil, test } from "../fixtures/test";
 
 test.use({ viewport: { width: 375, height: 800 } });
 
@@ -22,6 +23,22 @@ test("every page fits, with long words and big numbers", async ({ console: page,
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await expectFitsAPhone(page);
   }
+});
+
+test("what, state and when of a job are read without scrolling sideways", async ({ console: page, api, app, receiver }) => {
+  await retries(api, app, receiver, products(2));
+  for (const [path, table, state] of [["/jobs", "Jobs", "To be retried"], ["/integrations", "Integrations", /Retrying|Failing/]] as const) {
+    await openUntil(page, path, () => expect(rows(page, table).filter({ hasText: state })).not.toHaveCount(0, { timeout: 1_000 }));
+    const region = page.getByRole("region", { name: `${table}, table` });
+    expect(await region.evaluate((it) => it.scrollWidth - it.clientWidth), `${table} has nothing beside the screen`).toBe(0);
+    const line = rows(page, table).filter({ hasText: state }).first();
+    for (const cell of table === "Jobs" ? [".what", ".state", ".when", ".where"] : [".what", ".state"]) {
+      const box = await line.locator(cell).boundingBox();
+      expect(box && box.x >= 0 && box.x + box.width <= 375, `${cell} of ${table}`).toBe(true);
+    }
+  }
+  await open(page, "/jobs");
+  await rows(page, "Jobs").filter({ hasText: "product sku-1" }).getByRole("checkbox").check();
 });
 
 test("the navigation is in reach", async ({ console: page }) => {

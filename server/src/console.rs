@@ -7,12 +7,17 @@ use crate::{
     middleware::session::{self, SessionUnknown},
     state::{AppState, leptos_options},
 };
-use app::{server::context::ConsoleContext, shell::shell, state::base_path::BasePath};
+use app::{
+    pages::forbidden_document,
+    server::context::ConsoleContext,
+    shell::shell,
+    state::{base_path::BasePath, theme::Theme},
+};
 use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
@@ -65,6 +70,7 @@ pub fn calls(state: &AppState) -> Router {
 pub fn not_found(state: &AppState) -> Router {
     let context = context(state);
     let options = state.leptos.clone();
+    let base = state.settings.base_path.clone();
     let page =
         leptos_axum::render_app_async_with_context(move || context.provide(), move || shell(options.clone()));
     Router::new().fallback(async move |request: Request| {
@@ -73,6 +79,11 @@ pub fn not_found(state: &AppState) -> Router {
             && !request.uri().path().contains("/api/");
         if !is_page {
             return crate::api::problem::Problem::not_found().into_response();
+        }
+        // Whoever may not look around does not learn here which addresses there are.
+        let is_below = request.uri().path().starts_with(base.as_str());
+        if let Some(refused) = is_below.then(|| refusal(&base, &request)).flatten() {
+            return refused;
         }
         let mut response = page(request).await.into_response();
         *response.status_mut() = StatusCode::NOT_FOUND;
@@ -93,16 +104,23 @@ fn context(state: &AppState) -> ConsoleContext {
 
 /// Who may open the page.
 async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let base = &state.settings.base_path;
+    match refusal(&state.settings.base_path, &request) {
+        Some(refused) => refused,
+        None => next.run(request).await,
+    }
+}
+
+/// What somebody gets instead of a page that is not for them.
+fn refusal(base: &str, request: &Request) -> Option<Response> {
     let path = request.uri().path();
-    let page = path.strip_prefix(base.as_str()).unwrap_or(path);
-    let Some(needed) = needed_for(page) else { return next.run(request).await };
+    let page = path.strip_prefix(base).unwrap_or(path);
+    let needed = needed_for(page)?;
     match request.extensions().get::<Actor>() {
-        Some(actor) if actor.app_id.is_none() && is_allowed(actor.role, needed) => next.run(request).await,
-        Some(_) => forbidden(base),
+        Some(actor) if actor.app_id.is_none() && is_allowed(actor.role, needed) => None,
+        Some(actor) => Some(forbidden(base, actor, request.headers())),
         // The database is away: the page says so and recovers by itself.
-        None if request.extensions().get::<SessionUnknown>().is_some() => next.run(request).await,
-        None => to_sign_in(base, page, request.uri().query()),
+        None if request.extensions().get::<SessionUnknown>().is_some() => None,
+        None => Some(to_sign_in(base, page, request.uri().query())),
     }
 }
 
@@ -134,15 +152,11 @@ fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
 }
 
 /// Without a script and without the console: whoever may not open it gets nothing of it.
-fn forbidden(base: &str) -> Response {
-    let page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Forbidden · Headgate</title>\
-         <link rel=\"stylesheet\" href=\"{base}/pkg/headgate.css\"></head><body><main><h1>Forbidden</h1>\
-         <p>Your role does not open this page.</p><p><a href=\"{base}/\">To the overview</a></p></main></body></html>\n"
-    );
-    let policy =
-        "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+fn forbidden(base: &str, actor: &Actor, headers: &HeaderMap) -> Response {
+    let cookies = headers.get(header::COOKIE).and_then(|cookies| cookies.to_str().ok()).unwrap_or_default();
+    let page = forbidden_document(&BasePath::new(base), Theme::from_cookie_header(cookies), actor);
+    let policy = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; \
+                  frame-ancestors 'none'";
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, policy),

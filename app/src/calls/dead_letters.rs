@@ -1,6 +1,6 @@
 //! Dead letters: the list, their causes. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
-use super::error::CallError;
+use super::{error::CallError, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -17,7 +17,9 @@ pub struct DeadLetterList {
     pub page: Page<DeadLetter>,
     /// The same, by cause.
     pub groups: Vec<DeadLetterGroup>,
-    /// For names and counts.
+    /// What their integrations are called.
+    pub names: Names,
+    /// For the integrations to choose from.
     pub snapshot: Snapshot,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
@@ -36,5 +38,8 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let cx = context::current()?;
     let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
     let groups = queue::store::dead_letters::groups(&cx.pool, scope, &list.filter).await?;
-    Ok(DeadLetterList { page, groups, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let rows = page.items.iter().map(|letter| letter.integration_id);
+    let rows = rows.chain(groups.iter().map(|group| group.integration_id));
+    let names = cx.names(scope, rows, &list.filter).await?;
+    Ok(DeadLetterList { page, groups, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
 }

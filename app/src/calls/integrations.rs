@@ -105,12 +105,16 @@ pub struct LimitsForm {
 pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, limits_form, redirect, steer},
+        server::{actor, redirect, steer},
+        state::limits_draft::{self, LimitsDraft},
     };
     use model::rules::permission::Permission;
-    redirect::answer(&back, async {
+    let changes = limits_draft::changes(&limits);
+    // The page shows each fault at its field, and what was typed.
+    let draft = changes.is_err().then_some(|url| LimitsDraft::on(url, &limits));
+    redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
-        let changes = limits_form::changes(&limits)?;
+        let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
         steer::update_integration(&actor, id, changes).await?;
         Ok(Flash::LimitsSaved.into())
     })

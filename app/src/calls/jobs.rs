@@ -1,6 +1,6 @@
 //! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
 
-use super::error::CallError;
+use super::{error::CallError, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 pub struct JobList {
     /// Newest first.
     pub page: Page<Job>,
-    /// For names and counts.
+    /// What its integrations are called.
+    pub names: Names,
+    /// For the integrations to choose from.
     pub snapshot: Snapshot,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
@@ -37,7 +39,8 @@ pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = queue::store::jobs::list(&cx.pool, scope, &list.filter, list.page).await?;
-    Ok(JobList { page, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
+    Ok(JobList { page, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
 }
 
 /// What a record's job is about.

@@ -7,6 +7,7 @@ pub mod dead_letters;
 pub mod error;
 pub mod integrations;
 pub mod jobs;
+pub mod names;
 pub mod resyncs;
 pub mod session;
 pub mod stats;

@@ -1,9 +1,9 @@
 //! Re-syncs: the list; pause, resume, cancel.
 
-use super::error::CallError;
+use super::{error::CallError, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{id::ResyncId, page::Page, resync::Resync, stats::Snapshot};
+use model::{id::ResyncId, page::Page, resync::Resync};
 use serde::{Deserialize, Serialize};
 
 /// One page of re-syncs.
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct ResyncList {
     /// Newest first.
     pub page: Page<Resync>,
-    /// For names.
-    pub snapshot: Snapshot,
+    /// What their integrations are called.
+    pub names: Names,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
@@ -29,7 +29,8 @@ pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = cx.delivery.resyncs(scope, list.filter.integration_id, list.page).await?;
-    Ok(ResyncList { page, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let names = cx.names(scope, page.items.iter().map(|resync| resync.integration_id), &list.filter).await?;
+    Ok(ResyncList { page, names, as_of: Utc::now() })
 }
 
 /// What a button of the list does.

@@ -1,8 +1,9 @@
-//! Every try at a job, newest first: what came back, after how long, and why the next one waits.
+//! Every try at a job, newest first: what came back, after how long, why the next one waits, and where attempts count anew.
 
+use super::attempt_history::{Entry, History};
 use crate::{
     format,
-    ui::{Instant, Tone},
+    ui::{Glyph, Icon, Instant, Tone},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -11,21 +12,26 @@ use model::attempt::{Attempt, AttemptOutcome};
 /// The list.
 #[component]
 pub fn AttemptTimeline(
-    /// Oldest first, as the API gives them.
-    attempts: Vec<Attempt>,
+    /// What was tried.
+    history: History,
     /// Decides what today is.
     now: DateTime<Utc>,
     /// The job was given up: its last failure is red, not amber.
     is_dead: bool,
 ) -> impl IntoView {
-    let last = attempts.len().saturating_sub(1);
+    let last = history.entries.len().saturating_sub(1);
     view! {
         <ol class="tl">
-            {attempts
+            {history
+                .entries
                 .into_iter()
                 .enumerate()
                 .rev()
-                .map(|(at, attempt)| {
+                .map(|(at, entry)| {
+                    let attempt = match entry {
+                        Entry::Try(attempt) => attempt,
+                        Entry::Requeued => return view! { <RequeuedHere /> }.into_any(),
+                    };
                     let tone = tone(attempt.outcome, is_dead && at == last);
                     let headline = headline(&attempt);
                     let after = attempt.duration_ms.map(|ms| format!(" after {}", format::milliseconds(ms.into())));
@@ -49,9 +55,27 @@ pub fn AttemptTimeline(
                             {wait.map(|text| view! { <div class="wait">{text}</div> })}
                         </li>
                     }
+                        .into_any()
                 })
                 .collect_view()}
         </ol>
+    }
+    .into_any()
+}
+
+/// Between two rounds.
+#[component]
+fn RequeuedHere() -> impl IntoView {
+    view! {
+        <li class="try anew">
+            <span class="knob">
+                <Icon glyph=Glyph::Undo size="w-[11px] h-[11px]" />
+            </span>
+            <div class="what">
+                <b>"Requeued here"</b>
+                ", attempts count anew"
+            </div>
+        </li>
     }
     .into_any()
 }
@@ -79,7 +103,7 @@ fn headline(attempt: &Attempt) -> String {
         AttemptOutcome::Running => "Is being tried".to_owned(),
         AttemptOutcome::Completed => "Completed".to_owned(),
         AttemptOutcome::TimedOut => "Timed out".to_owned(),
-        AttemptOutcome::Lost => "The worker vanished".to_owned(),
+        AttemptOutcome::Lost => "Lease lost".to_owned(),
         AttemptOutcome::Failed => {
             first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned())
         }
@@ -88,6 +112,12 @@ fn headline(attempt: &Attempt) -> String {
 
 /// What they said, and who heard it.
 fn detail(attempt: &Attempt) -> Option<String> {
+    if attempt.outcome == AttemptOutcome::Lost {
+        let worker = attempt.worker_id.map(|id| format!(" {}", short(&id.to_string()))).unwrap_or_default();
+        return Some(format!(
+            "Worker{worker} vanished while it held the job. That does not count: the same attempt is made again."
+        ));
+    }
     let said = attempt.response_excerpt.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let said = said.map(|text| format!("“{text}”")).or_else(|| {
         let has_status = attempt.response_status.is_some() || attempt.outcome == AttemptOutcome::TimedOut;
@@ -99,11 +129,14 @@ fn detail(attempt: &Attempt) -> Option<String> {
 }
 
 fn wait(attempt: &Attempt) -> Option<String> {
-    let ms = attempt.next_wait_ms?;
-    let length = format::milliseconds(ms);
+    let ms = attempt.next_wait_ms.filter(|_| attempt.outcome != AttemptOutcome::Lost)?;
+    let wait = match ms {
+        ..=0 => "tried again at once".to_owned(),
+        ms => format!("next wait {}", format::milliseconds(ms)),
+    };
     Some(match &attempt.next_wait_reason {
-        Some(reason) => format!("next wait {length}: {reason}"),
-        None => format!("next wait {length}"),
+        Some(reason) => format!("{wait}: {reason}"),
+        None => wait,
     })
 }
 
@@ -187,6 +220,14 @@ mod tests {
             ..failed()
         };
         assert_eq!(wait(&attempt).as_deref(), Some("next wait 3 m: lengthened by their Retry-After: 180"));
+    }
+
+    #[test]
+    fn a_lost_lease_says_that_it_does_not_count() {
+        let lost = Attempt { outcome: AttemptOutcome::Lost, next_wait_ms: Some(0), ..failed() };
+        assert_eq!(headline(&lost), "Lease lost");
+        assert!(detail(&lost).is_some_and(|text| text.ends_with("the same attempt is made again.")));
+        assert_eq!(wait(&lost), None);
     }
 
     #[test]

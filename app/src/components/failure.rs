@@ -2,7 +2,7 @@
 
 use crate::{
     calls::error::CallError,
-    state::page_url,
+    state::page_url::{self, PageUrl},
     ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone},
 };
 use leptos::prelude::*;
@@ -41,13 +41,13 @@ pub fn Failure(
             Glyph::Hand,
             Tone::Paused,
             "Not for your role".to_owned(),
-            "Ask an operator if you need this page.".to_owned(),
+            "Your role reads here, but this it may not do. Ask an operator to do it, or to change your role.".to_owned(),
         ),
         CallError::NotFound => (
             Glyph::Search,
             Tone::Paused,
             "Not found".to_owned(),
-            "It does not exist, or it was deleted after its retention.".to_owned(),
+            "It does not exist, or it is gone: finished jobs and their attempts are dropped when their retention ends.".to_owned(),
         ),
         CallError::Invalid(detail) => (Glyph::Alert, Tone::Retrying, "This address cannot be read".to_owned(), detail.clone()),
         CallError::TooSlow => (
@@ -70,20 +70,54 @@ pub fn Failure(
             "The cause is in the log.".to_owned(),
         ),
     };
-    // The same address cannot be read a second time either.
-    let (again, word) = match error {
-        CallError::Invalid(_) => (here.get_untracked().path().to_owned(), "Clear filters"),
-        _ => (here.get_untracked().to_string(), "Try again"),
-    };
+    let here = here.get_untracked();
+    let (href, word) = remedy(&error, &here);
     view! {
         <section class="card" aria-label=title>
             <EmptyState glyph=glyph tone=tone title=title.clone() text=text>
-                <LinkButton href=again kind=ButtonKind::Primary>
+                <LinkButton href=href kind=ButtonKind::Primary>
                     {word}
                 </LinkButton>
-                <LinkButton href="/">"Overview"</LinkButton>
             </EmptyState>
         </section>
     }
     .into_any()
+}
+
+/// The one link that helps: the same page again only where that can end otherwise.
+fn remedy(error: &CallError, here: &PageUrl) -> (String, &'static str) {
+    let list = |path: &str, words: &'static str| (path.to_owned(), words);
+    match error {
+        CallError::Invalid(_) => (here.path().to_owned(), "Clear filters"),
+        CallError::NotFound => match here.path().split('/').nth(1) {
+            Some("jobs") => list("/jobs", "All jobs"),
+            Some("integrations") => list("/integrations", "All integrations"),
+            _ => list("/", "Overview"),
+        },
+        CallError::Forbidden => match here.clone().settled() {
+            // The question was not for this role; the page it was asked on is.
+            page if page != *here => (page.to_string(), "Back to the page"),
+            _ => list("/", "Overview"),
+        },
+        _ => (here.to_string(), "Try again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_offers_what_can_help() {
+        for (error, at, href) in [
+            (CallError::NotFound, "/jobs/1", "/jobs"),
+            (CallError::NotFound, "/integrations/1?window=7d", "/integrations"),
+            (CallError::Forbidden, "/dead-letters?error=5&confirm=purge", "/dead-letters?error=5"),
+            (CallError::Forbidden, "/workers", "/"),
+            (CallError::Invalid(String::new()), "/jobs?status=x", "/jobs"),
+            (CallError::Unavailable, "/jobs?q=1", "/jobs?q=1"),
+        ] {
+            assert_eq!(remedy(&error, &PageUrl::parse(at)).0, href, "{error:?} at {at}");
+        }
+    }
 }

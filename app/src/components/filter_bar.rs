@@ -1,6 +1,7 @@
 //! Narrowing a list. A GET form: what it says stands in the address, and it needs no script.
 
 use crate::{
+    calls::names::Names,
     state::{
         base_path,
         page_url::PageUrl,
@@ -10,6 +11,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use model::stats::Snapshot;
+use std::collections::BTreeMap;
 
 /// Search, integration, error; the other filters of the address are kept as hidden fields.
 #[component]
@@ -20,14 +22,10 @@ pub fn FilterBar(
     path: &'static str,
     /// For the integrations to choose from.
     snapshot: Snapshot,
+    /// The list's names: newer than the sample.
+    names: Names,
 ) -> impl IntoView {
-    let mut options: Vec<_> = snapshot
-        .integrations
-        .iter()
-        .map(|i| SelectOption::new(i.integration_id.to_string(), format!("{} · {}", i.name, i.app_name)))
-        .collect();
-    options.sort_by(|a, b| a.label.cmp(&b.label));
-    options.insert(0, SelectOption::new("", "All integrations"));
+    let options = integration_options(&snapshot, &names);
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let kept: Vec<_> = url_filters::active(&url)
         .into_iter()
@@ -64,7 +62,7 @@ pub fn FilterChips(
     /// Parameters that are shown elsewhere.
     shown: &'static [&'static str],
     /// For names instead of ids.
-    snapshot: Snapshot,
+    names: Names,
 ) -> impl IntoView {
     let chips: Vec<_> =
         url_filters::active(&url).into_iter().filter(|(name, _)| !shown.contains(name)).collect();
@@ -72,7 +70,7 @@ pub fn FilterChips(
         let chips = chips
             .into_iter()
             .map(|(name, value)| {
-                let words = in_words(name, &value, &snapshot);
+                let words = in_words(name, &value, &names);
                 let href = url.clone().settled().without(name).without("cursor").to_string();
                 view! {
                     <Link
@@ -91,11 +89,23 @@ pub fn FilterChips(
     })
 }
 
-fn in_words(name: &str, value: &str, snapshot: &Snapshot) -> String {
-    let app =
-        || snapshot.integrations.iter().find(|i| i.app_id.to_string() == value).map(|i| i.app_name.clone());
+/// Those of the sample, and those on the page.
+fn integration_options(snapshot: &Snapshot, names: &Names) -> Vec<SelectOption> {
+    let sampled = snapshot.integrations.iter().map(|i| (i.integration_id, &i.name, &i.app_name));
+    let listed = names.iter().map(|(id, name)| (id, &name.name, &name.app_name));
+    let by_id: BTreeMap<_, _> =
+        sampled.chain(listed).map(|(id, name, app)| (id, format!("{name} · {app}"))).collect();
+    let mut options: Vec<_> =
+        by_id.into_iter().map(|(id, label)| SelectOption::new(id.to_string(), label)).collect();
+    options.sort_by(|a, b| a.label.cmp(&b.label));
+    options.insert(0, SelectOption::new("", "All integrations"));
+    options
+}
+
+fn in_words(name: &str, value: &str, names: &Names) -> String {
+    let app = || value.parse().ok().and_then(|id| names.app(id)).unwrap_or("a deleted app").to_owned();
     let shown = match name {
-        "app_id" => app().unwrap_or_else(|| value.to_owned()),
+        "app_id" => app(),
         "fingerprint" => value.chars().take(10).collect(),
         _ => value.to_owned(),
     };

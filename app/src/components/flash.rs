@@ -127,7 +127,7 @@ impl Flash {
             Self::Forbidden => "Your role does not allow that.".to_owned(),
             Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
             Self::TooSoon => format!("Too soon after the last one: try again in {}.", format::age_seconds(n)),
-            Self::Invalid => "Nothing was changed: a value is outside of what is accepted.".to_owned(),
+            Self::Invalid => "Nothing was changed: a value is not accepted.".to_owned(),
             Self::Unavailable => {
                 "The database does not answer. Nothing was changed; try again in a moment.".to_owned()
             }

@@ -6,13 +6,13 @@ use crate::{
     ui::{Link, Meter, Table, Tone},
 };
 use leptos::prelude::*;
-use model::stats::IntegrationGauge;
+use model::{integration::IntegrationType, stats::IntegrationGauge};
 
 /// The table around [`GaugeRow`]s.
 #[component]
 pub fn GaugeTable(children: Children) -> impl IntoView {
     view! {
-        <Table label="Integrations" head=head>
+        <Table label="Integrations" stacks=true head=head>
             {children()}
         </Table>
     }
@@ -46,7 +46,11 @@ pub fn GaugeRow(
     most: Signal<i64>,
 ) -> impl IntoView {
     let (id, name, about) = row.with_untracked(|(_, g)| {
-        (g.integration_id, g.name.clone(), format!("{} · {}", g.app_name, g.integration_type.as_str()))
+        let about = match g.integration_type {
+            IntegrationType::Webhook => g.app_name.clone(),
+            other => format!("{} · {}", g.app_name, other.as_str()),
+        };
+        (g.integration_id, g.name.clone(), about)
     });
     let read = move |read: fn(&IntegrationGauge) -> String| move || row.with(|(_, g)| read(g));
     let backlog = Signal::derive(move || row.with(|(_, g)| g.backlog));
@@ -60,47 +64,51 @@ pub fn GaugeRow(
             (tried > 0).then(|| g.failed_per_minute as f64 / tried as f64)
         })
     });
+    let error = Memo::new(move |_| {
+        row.with(|(_, g)| {
+            g.last_error.as_ref().map(|e| format::error_line(&e.message).to_owned()).unwrap_or_default()
+        })
+    });
     view! {
         <tr>
-            <td>
+            <td class="what">
                 <Link href=format!("/integrations/{id}") class="font-semibold hover:underline">
                     {name}
                 </Link>
                 " "
                 <span class="type-label text-faint">{about}</span>
             </td>
-            <td>
+            <td class="state">
                 <HealthBadge health=Signal::derive(move || row.get().0) />
             </td>
-            <td class=zero(|g| g.backlog == 0)>
+            <td class=zero(|g| g.backlog == 0) data-label="backlog">
                 <Meter share=share tone=Tone::Waiting />
                 <span class="inline-block min-w-[42px]">{move || format::count(backlog.get())}</span>
             </td>
-            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0)>
+            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0) data-label="done in">
                 {read(|g| match g.eta_seconds {
                     Some(eta) if g.backlog > 0 => format::eta(eta),
                     _ => "–".to_owned(),
                 })}
             </td>
-            <td class=zero(|g| g.delivered_per_minute == 0)>{read(|g| format::count(g.delivered_per_minute))}</td>
-            <td class=zero(|g| g.processing == 0)>
+            <td class=zero(|g| g.delivered_per_minute == 0) data-label="out / min">{read(|g| format::count(g.delivered_per_minute))}</td>
+            <td class=zero(|g| g.processing == 0) data-label="processing">
                 {read(|g| format!("{} / {}", format::count(g.processing), format::count(g.max_concurrency.into())))}
             </td>
-            <td>
+            <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } data-label="limit">
                 <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />
             </td>
             <td class=move || match failing.get() {
                 Some(share) if share >= 0.3 => "n text-failed font-semibold",
                 Some(share) if share > 0.0 => "n",
                 _ => "n zero",
-            }>{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
-            <td class=zero(|g| {
-                oldest(g).is_none()
-            })>{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
-            <td class="grow text-muted">
-                {read(|g| {
-                    g.last_error.as_ref().map_or_else(|| "–".to_owned(), |e| e.message.lines().next().unwrap_or("–").to_owned())
-                })}
+            } data-label="failing">{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
+            <td class=zero(|g| oldest(g).is_none()) data-label="oldest">{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
+            <td
+                class=move || if error.with(String::is_empty) { "grow rest zero" } else { "grow rest text-muted" }
+                title=move || error.get()
+            >
+                {move || error.with(|text| if text.is_empty() { "–".to_owned() } else { text.clone() })}
             </td>
         </tr>
     }

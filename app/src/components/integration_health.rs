@@ -112,15 +112,18 @@ impl Health {
             return Self::new(Tone::Failed, Glyph::Skull, "Dead letters", 32, text);
         }
         if gauge.backlog > 0 || gauge.processing > 0 {
-            let text =
-                format!("**{}** on the way{}.", jobs_are(gauge.backlog + gauge.processing), drains(gauge));
+            let done = gauge
+                .eta_seconds
+                .map_or_else(String::new, |eta| format!(", done in about **{}**", format::eta(eta)));
+            let text = format!("**{}** on the way{done}.", jobs_are(gauge.backlog + gauge.processing));
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
         Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Everything is there.".to_owned())
     }
 
     fn new(tone: Tone, glyph: Glyph, word: &'static str, severity: u8, sentence: String) -> Self {
-        Self { tone, glyph, word, sentence, severity }
+        // A quoted answer that was cut ends the sentence by itself.
+        Self { tone, glyph, word, sentence: sentence.replace("….", "…"), severity }
     }
 
     /// Whether somebody should look.
@@ -273,7 +276,7 @@ mod tests {
         gauge.last_error = Some(LastError { at: noon(), message: "x".repeat(500), response_status: None });
         let sentence = Health::of(&gauge, noon()).sentence;
         assert!(sentence.starts_with("**1 dead letter** will not be tried again by itself."), "{sentence}");
-        assert!(sentence.ends_with("x…."), "{sentence}");
+        assert!(sentence.ends_with("x…"), "{sentence}");
     }
 
     #[test]

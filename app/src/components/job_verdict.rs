@@ -23,6 +23,9 @@ pub fn JobVerdict(
     explanation: Explanation,
     /// Its integration's gauges, for the open gates' numbers.
     gauge: Option<IntegrationGauge>,
+    /// This integration has the record's newest version, by whatever job.
+    #[prop(optional)]
+    is_in_sync: bool,
     /// The moment of all that.
     as_of: DateTime<Utc>,
     /// Buttons beside the verdict.
@@ -33,7 +36,7 @@ pub fn JobVerdict(
     let tone = JobStateLook::of(job.status).tone;
     let is_waiting = matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
     let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref()));
-    let text = remark(&job, &explanation);
+    let text = remark(&job, &explanation, is_in_sync);
     view! {
         <section class=format!("card {}", tone.class()) aria-label="Verdict">
             <div class="verdict">
@@ -190,7 +193,7 @@ fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
 }
 
 /// What stands behind the verdict.
-fn remark(job: &Job, explanation: &Explanation) -> String {
+fn remark(job: &Job, explanation: &Explanation, is_in_sync: bool) -> String {
     let error = job
         .error_message
         .as_deref()
@@ -198,6 +201,11 @@ fn remark(job: &Job, explanation: &Explanation) -> String {
         .map(|text| foreign(text.trim_end_matches('.')));
     let others: Vec<_> = explanation.reasons.iter().skip(1).map(|reason| reason.detail.clone()).collect();
     match (job.status, error) {
+        (JobStatus::Failed, Some(error)) if is_in_sync => {
+            format!(
+                "Last attempt: **{error}**. A later job has brought the record up to date since: **nothing is missing there**."
+            )
+        }
         (JobStatus::Failed, Some(error)) => {
             format!(
                 "Last attempt: **{error}**. It will not be tried again by itself: requeue it once the cause is mended."

@@ -38,7 +38,7 @@ pub fn RetryPyramid(
                     let value = Signal::derive(move || steps.with(|s| s.get(step).copied().unwrap_or(0)));
                     view! {
                         <Step
-                            href=href("/jobs", "status=to_be_retried")
+                            href=href("/jobs", &format!("status=to_be_retried&attempt={}", step + 1))
                             label=format!("attempt {}", step + 1)
                             value=value
                             most=most

@@ -1,13 +1,16 @@
 //! Re-syncs: catalogs that are sent again, how far they are, and when they will be done.
 
 use crate::{
-    calls::resyncs::{ResyncList, ResyncStep, SteerResync, list_resyncs},
-    components::{Confirm, LiveBadge, Loaded, PageHead, ResyncBadge, ResyncProgress},
+    calls::{
+        names::Names,
+        resyncs::{ResyncList, ResyncStep, SteerResync, list_resyncs},
+    },
+    components::{Confirm, IntegrationLink, LiveBadge, Loaded, PageHead, ResyncBadge, ResyncProgress},
     format,
     state::{clock, page_url, page_url::PageUrl, refresh, revision},
     ui::{
-        Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Table,
+        Ago, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, LinkButton, Pagination, PostForm,
+        Table,
     },
 };
 use chrono::{DateTime, Utc};
@@ -17,7 +20,7 @@ use model::{
     resync::{Resync, ResyncMode, ResyncState},
     rules::permission::Permission,
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 /// The list.
 #[component]
@@ -45,12 +48,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let now = clock::now_or(as_of);
     let query = url.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_resyncs(query.clone()));
-    let names: BTreeMap<_, _> = list
-        .snapshot
-        .integrations
-        .iter()
-        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
-        .collect();
+    let names = list.names;
     let settled = url.clone().settled();
     let older =
         list.page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
@@ -96,12 +94,12 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
                     .into_any()
             } else {
                 view! {
-                    <Table label="Re-syncs" head=head>
+                    <Table label="Re-syncs" stacks=true head=head>
                         {rows
                             .into_iter()
                             .map(|first| {
                                 let id = first.id;
-                                let names = names.get(&first.integration_id).cloned();
+                                let names = names.clone();
                                 // The row stays, its numbers change.
                                 let row = Memo::new(move |_| {
                                     newer.with(|list| list.as_ref().and_then(|l| l.page.items.iter().find(|r| r.id == id).cloned()))
@@ -114,7 +112,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
                 }
                     .into_any()
             }}
-            <Pagination newest=newest older=older shown=shown />
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
         </Card>
         {question.filter(|_| may_steer).map(|resync| view! { <CancelQuestion resync=resync back=back /> })}
     }
@@ -124,13 +122,12 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
 #[component]
 fn Row(
     row: Memo<Resync>,
-    names: Option<(String, String)>,
+    names: Names,
     now: Signal<DateTime<Utc>>,
     may_steer: bool,
     back: String,
 ) -> impl IntoView {
     let first = row.get_untracked();
-    let (integration, app) = names.unwrap_or_else(|| (first.integration_id.to_string(), String::new()));
     let steer = ServerAction::<SteerResync>::new();
     let state = Memo::new(move |_| row.with(|r| r.state));
     let what = match (first.mode, &first.record_type) {
@@ -149,21 +146,17 @@ fn Row(
     };
     view! {
         <tr>
-            <td>
-                <Link href=format!("/integrations/{}", first.integration_id) class="font-semibold hover:underline">
-                    {integration}
-                </Link>
-                " "
-                <span class="type-label text-faint">{app}</span>
+            <td class="what">
+                <IntegrationLink id=first.integration_id names=names is_subject=true />
             </td>
-            <td>{move || view! { <ResyncBadge resync=row.get() /> }}</td>
-            <td>{move || view! { <ResyncProgress resync=row.get() /> }}</td>
-            <td>{what}</td>
-            <td class="text-muted">
+            <td class="state">{move || view! { <ResyncBadge resync=row.get() /> }}</td>
+            <td class="rest">{move || view! { <ResyncProgress resync=row.get() /> }}</td>
+            <td class="where">{what}</td>
+            <td class="when text-muted">
                 <Ago at=first.created_at now=now />
             </td>
-            <td class="text-muted">{first.requested_by}</td>
-            <td>
+            <td class="first text-muted" data-label="by">{first.requested_by}</td>
+            <td class="deed">
                 <div class="flex justify-end gap-1.5">
                     {move || {
                         let steered = match state.get() {

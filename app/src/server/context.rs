@@ -4,6 +4,7 @@ use crate::{
     calls::{
         error::{CallError, ResponseStatus},
         jobs::JobRecord,
+        names::Names,
     },
     server::cookies,
     state::{base_path::BasePath, theme::Theme},
@@ -13,10 +14,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use delivery::{Delivery, RecordPageRequest, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
-use model::{actor::Scope, job::Job, stats::Snapshot};
+use model::{actor::Scope, filter::JobFilter, id::IntegrationId, job::Job, stats::Snapshot};
 use queue::live::LiveHub;
 use sqlx::PgPool;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Given to every render and every server function by the program.
 #[derive(Clone)]
@@ -68,6 +69,21 @@ impl ConsoleContext {
             (Some(snapshot), None) => Ok(Snapshot::clone(snapshot)),
             _ => Ok(queue::store::stats::snapshot(&self.pool).await?),
         }
+    }
+
+    /// What integrations are called: those of a list's rows, and those its filter names.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn names(
+        &self,
+        scope: Scope,
+        rows: impl Iterator<Item = IntegrationId>,
+        filter: &JobFilter,
+    ) -> Result<Names, CallError> {
+        let ids: BTreeSet<_> = rows.chain(filter.integration_id).collect();
+        let ids: Vec<_> = ids.into_iter().collect();
+        Ok(queue::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
     }
 
     /// The record a job is about, with what every integration has of it.

@@ -5,7 +5,6 @@ pub mod bulk;
 pub mod context;
 pub mod cookies;
 mod errors;
-pub mod limits_form;
 pub mod redirect;
 pub mod steer;
 

@@ -17,8 +17,25 @@ pub async fn answer(
     back: &str,
     work: impl Future<Output = Result<Outcome, CallError>>,
 ) -> Result<(), CallError> {
+    answer_with(back, None::<fn(PageUrl) -> PageUrl>, work).await
+}
+
+/// As [`answer`]; when the input was refused, the address carries it, so that the page can show what is wrong with it.
+///
+/// # Errors
+/// Only without a session: the page that follows leads to the sign-in.
+pub async fn answer_with(
+    back: &str,
+    refused_input: Option<impl FnOnce(PageUrl) -> PageUrl>,
+    work: impl Future<Output = Result<Outcome, CallError>>,
+) -> Result<(), CallError> {
     let outcome = work.await.unwrap_or_else(refusal);
-    to(&outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped));
+    let url = outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped);
+    let carried = refused_input.filter(|_| outcome.flash == Flash::Invalid);
+    to(&match carried {
+        Some(carry) => carry(url),
+        None => url,
+    });
     Ok(())
 }
 

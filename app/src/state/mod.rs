@@ -2,6 +2,7 @@
 
 pub mod base_path;
 pub mod clock;
+pub mod limits_draft;
 pub mod live;
 pub mod page_url;
 pub mod refresh;

@@ -4,6 +4,9 @@ use super::base_path;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
+/// What was typed into a form that was refused.
+const DRAFT: &str = "limits[";
+
 /// Parameters that say something about one visit, not about what is shown.
 const TRANSIENT: [&str; 4] = ["notice", "count", "skipped", "confirm"];
 
@@ -47,7 +50,7 @@ impl PageUrl {
     /// The same page without notice and question.
     #[must_use]
     pub fn settled(mut self) -> Self {
-        self.pairs.retain(|(own, _)| !TRANSIENT.contains(&own.as_str()));
+        self.pairs.retain(|(own, _)| !TRANSIENT.contains(&own.as_str()) && !own.starts_with(DRAFT));
         self
     }
 
@@ -123,6 +126,8 @@ mod tests {
     fn a_settled_address_has_no_notice_and_no_question() {
         let url = PageUrl::parse("/dead-letters?error=503&confirm=purge&notice=requeued&count=3");
         assert_eq!(url.settled().to_string(), "/dead-letters?error=503");
+        let draft = PageUrl::parse("/integrations/1?window=7d&notice=invalid&limits%5Brequests%5D=x");
+        assert_eq!(draft.settled().to_string(), "/integrations/1?window=7d");
     }
 
     #[test]

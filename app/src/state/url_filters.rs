@@ -4,8 +4,9 @@ use super::page_url::PageUrl;
 use model::{filter::JobFilter, page::PageRequest};
 
 /// The parameters that belong to the filter; all others are the page's own.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "status",
+    "attempt",
     "app_id",
     "integration_id",
     "job_type",
@@ -66,6 +67,7 @@ pub fn cleared(url: &PageUrl) -> PageUrl {
 pub fn label(name: &str) -> &'static str {
     match name {
         "status" => "state",
+        "attempt" => "attempts made",
         "app_id" => "app",
         "integration_id" => "integration",
         "job_type" => "kind",
@@ -102,9 +104,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_error_and_not_an_empty_filter() {
-        for query in
-            ["status=nonsense", "integration_id=1", "cursor=x", "limit=0", "limit=x", "created_after=today"]
-        {
+        for query in [
+            "status=nonsense",
+            "integration_id=1",
+            "cursor=x",
+            "limit=0",
+            "limit=x",
+            "created_after=today",
+            "attempt=x",
+        ] {
             assert!(ListQuery::parse(query).is_err(), "{query}");
         }
     }

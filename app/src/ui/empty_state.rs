@@ -17,6 +17,9 @@ pub fn EmptyState(
     /// The remark.
     #[prop(optional, into)]
     text: String,
+    /// Makes the sentence the page's heading, under this element id.
+    #[prop(optional)]
+    heading_id: Option<&'static str>,
     /// Buttons or links.
     #[prop(optional)]
     children: Option<Children>,
@@ -26,7 +29,17 @@ pub fn EmptyState(
             <span class="grid place-items-center w-9 h-9 mb-1.5 rounded-full bg-tone-soft text-tone">
                 <Icon glyph=glyph size="w-[18px] h-[18px]" />
             </span>
-            <p class="type-strong font-semibold">{title}</p>
+            {match heading_id {
+                Some(id) => {
+                    view! {
+                        <h1 id=id class="type-section font-[650]">
+                            {title}
+                        </h1>
+                    }
+                        .into_any()
+                }
+                None => view! { <p class="type-strong font-semibold">{title}</p> }.into_any(),
+            }}
             <p class="text-muted max-w-[52ch]">{text}</p>
             {children.map(|children| view! { <div class="flex flex-wrap gap-2 justify-center mt-3">{children()}</div> })}
         </div>

@@ -20,8 +20,11 @@ pub fn TextField(
     #[prop(optional)]
     placeholder: &'static str,
     /// Remark below.
-    #[prop(optional, into)]
+    #[prop(optional_no_strip, into)]
     hint: Option<String>,
+    /// Has the focus when the page opens.
+    #[prop(optional)]
+    autofocus: bool,
     /// What is wrong with it.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
@@ -54,6 +57,7 @@ pub fn TextField(
                 placeholder=placeholder
                 autocomplete=autocomplete
                 required=required
+                autofocus=autofocus
                 min=range.map(|(min, _)| min)
                 max=range.map(|(_, max)| max)
                 aria-invalid=move || error.get().is_some().then_some("true")

@@ -11,12 +11,16 @@ pub fn Table(
     /// The cells of the head row: `<th scope="col">…`.
     #[prop(into)]
     head: ViewFn,
+    /// On a phone each row is a block of lines instead of a line to scroll along: its cells say where they go (`tick`, `what`,
+    /// `state`, `where`, `when`, `first`, `rest`, `deed`, or `n` with a `data-label`; see base.css).
+    #[prop(optional)]
+    stacks: bool,
     /// The rows.
     children: Children,
 ) -> impl IntoView {
     view! {
         <div class="wide" role="region" aria-label=format!("{label}, table") tabindex="0">
-            <table class="table">
+            <table class=if stacks { "table stacks" } else { "table" }>
                 <thead>
                     <tr>{head.run()}</tr>
                 </thead>

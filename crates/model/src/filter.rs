@@ -16,6 +16,9 @@ pub struct JobFilter {
     /// `retrying` finds jobs whose retry is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
+    /// Exactly so many attempts made: `0` finds what was never tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<i16>,
     /// Of one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,

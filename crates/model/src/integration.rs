@@ -89,6 +89,17 @@ impl std::str::FromStr for IntegrationState {
 #[error("is none of the known names")]
 pub struct UnknownName;
 
+/// What an integration and its app are called: beside every list that speaks of them by id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntegrationName {
+    /// Its own.
+    pub name: String,
+    /// The app it belongs to.
+    pub app_id: AppId,
+    /// The app's.
+    pub app_name: String,
+}
+
 /// One app's connection to one external system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,22 +1,23 @@
 //! Dead letters by cause: one error of one integration, however often, is one line with one action.
 
 use crate::{
+    calls::names::Names,
+    components::IntegrationLink,
     format,
     state::page_url::PageUrl,
     ui::{Ago, Card, Link, LinkButton, Table},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{dead_letter::DeadLetterGroup, id::IntegrationId};
-use std::collections::BTreeMap;
+use model::dead_letter::DeadLetterGroup;
 
 /// The most frequent first.
 #[component]
 pub fn Causes(
     /// The groups.
     groups: Vec<DeadLetterGroup>,
-    /// Name and app of each integration.
-    names: BTreeMap<IntegrationId, (String, String)>,
+    /// What their integrations are called.
+    names: Names,
     /// The page with its filters.
     url: PageUrl,
     /// Against what ages are told.
@@ -36,7 +37,9 @@ pub fn Causes(
     };
     let head = || {
         view! {
-            <th scope="col">"Cause"</th>
+            <th scope="col" class="grow">
+                <span class="block min-w-[200px]">"Cause"</span>
+            </th>
             <th scope="col">"Integration"</th>
             <th scope="col" class="n">"Dead letters"</th>
             <th scope="col">"First"</th>
@@ -46,37 +49,33 @@ pub fn Causes(
     };
     view! {
         <Card title="By cause" sub=sub>
-            <Table label="Dead letters by cause" head=head>
+            <Table label="Dead letters by cause" stacks=true head=head>
                 {groups
                     .into_iter()
                     .take(MOST)
                     .map(|group| {
                         let only = url.clone().settled().without("cursor").with("fingerprint", &group.fingerprint);
                         let requeue = only.clone().with("confirm", "requeue").to_string();
-                        let error = group.error.lines().next().unwrap_or_default().to_owned();
+                        let error = format::error_line(&group.error).to_owned();
                         let says = format!("Requeue all with the cause {error}");
-                        let (name, app) = names
-                            .get(&group.integration_id)
-                            .cloned()
-                            .unwrap_or_else(|| (group.integration_id.to_string(), String::new()));
                         view! {
                             <tr>
-                                <td class="clip">
+                                <td class="grow what" title=group.error>
                                     <Link href=only.to_string() class="font-medium hover:underline">
                                         {error}
                                     </Link>
                                 </td>
-                                <td>
-                                    {name} " " <span class="type-label text-faint">{app}</span>
+                                <td class="where">
+                                    <IntegrationLink id=group.integration_id names=names.clone() />
                                 </td>
-                                <td class="n font-semibold">{format::count(group.count)}</td>
-                                <td class="text-muted">
+                                <td class="n font-semibold" data-label="dead letters">{format::count(group.count)}</td>
+                                <td class="first text-muted" data-label="first">
                                     <Ago at=group.first_at now=now />
                                 </td>
-                                <td class="text-muted">
+                                <td class="when text-muted" data-label="last">
                                     <Ago at=group.last_at now=now />
                                 </td>
-                                <td class="n">
+                                <td class="deed">
                                     {may_steer
                                         .then(|| {
                                             view! {

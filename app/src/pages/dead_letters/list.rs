@@ -5,13 +5,14 @@ use crate::{
     calls::{
         dead_letters::{DeadLetterList, list_dead_letters},
         jobs::{Bulk, preview},
+        names::Names,
     },
-    components::{FilterBar, FilterChips, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, FilterBar, FilterChips, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
-        Ago, Anew, Button, ButtonKind, Card, CheckField, EmptyState, Glyph, HiddenFields, Link, LinkButton,
-        Pagination, PostForm, Table, Tone,
+        Ago, Anew, Button, ButtonKind, Card, CheckField, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Table, Tone,
     },
 };
 use chrono::{DateTime, Utc};
@@ -21,7 +22,6 @@ use model::{
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
-use std::collections::BTreeMap;
 
 /// The page.
 #[component]
@@ -71,13 +71,8 @@ struct Rights {
 
 #[component]
 fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView {
-    let DeadLetterList { page, groups, snapshot, as_of } = list;
+    let DeadLetterList { page, groups, names, snapshot, as_of } = list;
     let now = clock::now_or(as_of);
-    let names: BTreeMap<_, _> = snapshot
-        .integrations
-        .iter()
-        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
-        .collect();
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
@@ -119,27 +114,36 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
             {(groups.len() > 1)
                 .then(|| view! { <Causes groups=groups names=names.clone() url=url.clone() now=now may_steer=rights.steer /> })}
             <Card title="One by one" sub="newest first">
-                <FilterBar url=url.clone() path="/dead-letters" snapshot=snapshot.clone() />
-                <FilterChips url=url.clone() shown=&["q", "integration_id", "error"] snapshot=snapshot />
+                <FilterBar url=url.clone() path="/dead-letters" snapshot=snapshot names=names.clone() />
+                <FilterChips url=url.clone() shown=&["q", "integration_id", "error"] names=names.clone() />
                 {if is_empty {
-                    view! { <Nothing has_filter=has_filter clear=url_filters::cleared(&url).to_string() /> }.into_any()
+                    view! {
+                        <EmptyList
+                            clear=has_filter.then(|| url_filters::cleared(&url).to_string())
+                            narrowed=("No dead letter fits these filters", "There may be others: clear the filters to see all.")
+                            glyph=Glyph::Check
+                            tone=Tone::Delivered
+                            nothing=("No dead letters", "Everything that was tried has arrived, or will be tried again by itself.")
+                        />
+                    }
+                        .into_any()
                 } else {
                     let rows = move || {
                         page.items
                             .iter()
                             .cloned()
-                            .map(|letter| view! { <Row names=names.get(&letter.integration_id).cloned() letter=letter now=now rights=rights /> })
+                            .map(|letter| view! { <Row names=names.clone() letter=letter now=now rights=rights /> })
                             .collect_view()
                     };
                     view! {
-                        <Table label="Dead letters" head=move || head(rights)>
+                        <Table label="Dead letters" stacks=true head=move || head(rights)>
                             <Anew key=as_of>{rows.clone()}</Anew>
                         </Table>
                         <Chosen rights=rights back=settled.to_string() />
                     }
                         .into_any()
                 }}
-                <Pagination newest=newest older=older shown=shown />
+                {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
             </Card>
         </div>
     }
@@ -158,7 +162,9 @@ fn head(rights: Rights) -> impl IntoView {
                 }
             })}
         <th scope="col">"Job"</th>
-        <th scope="col">"Error"</th>
+        <th scope="col" class="grow">
+            <span class="block min-w-[200px]">"Error"</span>
+        </th>
         <th scope="col">"Integration"</th>
         <th scope="col" class="n">"Attempts"</th>
         <th scope="col">"Given up"</th>
@@ -166,25 +172,19 @@ fn head(rights: Rights) -> impl IntoView {
 }
 
 #[component]
-fn Row(
-    letter: DeadLetter,
-    names: Option<(String, String)>,
-    now: Signal<DateTime<Utc>>,
-    rights: Rights,
-) -> impl IntoView {
+fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rights) -> impl IntoView {
     let about = match (&letter.record_type, &letter.record_id) {
         (Some(kind), Some(id)) => format!("{kind} {id}"),
         _ => letter.job_type.clone(),
     };
-    let (integration, app) = names.unwrap_or_else(|| (letter.integration_id.to_string(), String::new()));
-    let error = letter.error_message.lines().next().unwrap_or_default().to_owned();
+    let error = format::error_line(&letter.error_message).to_owned();
     view! {
         <tr>
             {rights
                 .steer
                 .then(|| {
                     view! {
-                        <td>
+                        <td class="tick">
                             <CheckField
                                 name="ids[]"
                                 value=letter.id.to_string()
@@ -195,25 +195,21 @@ fn Row(
                         </td>
                     }
                 })}
-            <td>
+            <td class="what">
                 <Link href=format!("/jobs/{}", letter.job_id) class="font-medium hover:underline">
                     {about.clone()}
                 </Link>
                 " "
                 <span class="type-label text-faint">{letter.job_type.clone()}</span>
             </td>
-            <td class="clip" title=letter.error_message.clone()>
+            <td class="grow rest" title=letter.error_message.clone()>
                 {error}
             </td>
-            <td>
-                <Link href=format!("/integrations/{}", letter.integration_id) class="hover:underline">
-                    {integration}
-                </Link>
-                " "
-                <span class="type-label text-faint">{app}</span>
+            <td class="where">
+                <IntegrationLink id=letter.integration_id names=names />
             </td>
-            <td class="n">{letter.attempts.len()}</td>
-            <td class="text-muted">
+            <td class="n" data-label="attempts">{letter.attempts.len()}</td>
+            <td class="when text-muted">
                 <Ago at=letter.failed_at now=now />
             </td>
         </tr>
@@ -256,31 +252,4 @@ fn Chosen(rights: Rights, back: String) -> impl IntoView {
             </PostForm>
         }
     })
-}
-
-#[component]
-fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
-    if has_filter {
-        view! {
-            <EmptyState
-                glyph=Glyph::Search
-                tone=Tone::Waiting
-                title="No dead letter fits these filters"
-                text="There may be others: clear the filters to see all."
-            >
-                <LinkButton href=clear>"Clear"</LinkButton>
-            </EmptyState>
-        }
-        .into_any()
-    } else {
-        view! {
-            <EmptyState
-                glyph=Glyph::Check
-                tone=Tone::Delivered
-                title="No dead letters"
-                text="Everything that was tried has arrived, or will be tried again by itself."
-            />
-        }
-        .into_any()
-    }
 }

@@ -95,6 +95,8 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     let number = move |read: fn(&IntegrationGauge) -> i64| Signal::derive(move || gauge.with(read));
     let pyramid = Signal::derive(move || gauge.with(|g| g.retry_pyramid.clone()));
     let dead = number(|g| g.dead_letters);
+    let says = move |read: fn(&IntegrationGauge) -> String| Signal::derive(move || gauge.with(read));
+    let retries = integration.max_attempts.map_or(10, |n| usize::try_from(n - 1).unwrap_or(0).clamp(1, 10));
     view! {
         <PageHead
             title="Integrations"
@@ -129,13 +131,18 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                 </div>
             </section>
             <section class="tiles" aria-label="Now">
-                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) href=format!("/jobs?status=pending&integration_id={id}") />
-                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) href=format!("/jobs?status=processing&integration_id={id}") />
-                <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) href=format!("/jobs?status=completed&integration_id={id}") />
-                <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
-                <Figure tone=Tone::Failed label="Dead letters" value=dead href=format!("/dead-letters?integration_id={id}") />
-                <Figure tone=Tone::Delivered label="Records in sync" value=Signal::stored(status.records_in_sync) href=format!("/jobs?integration_id={id}")>
-                    <span class="delta">{format!("of {}", format::count(status.records_total))}</span>
+                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) says=says(done_in) href=format!("/jobs?status=pending&integration_id={id}") />
+                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) says=says(|g| format!("of {} at once", format::count(g.max_concurrency.into()))) href=format!("/jobs?status=processing&integration_id={id}") />
+                <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) says=says(failed) href=format!("/jobs?status=completed&integration_id={id}") />
+                <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) says=says(|g| if g.to_be_retried == 0 { String::new() } else { "wait for another attempt".to_owned() }) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
+                <Figure tone=Tone::Failed label="Dead letters" value=dead says=says(|g| if g.dead_letters == 0 { "none given up".to_owned() } else { "wait for you".to_owned() }) href=format!("/dead-letters?integration_id={id}") />
+                <Figure
+                    tone=Tone::Delivered
+                    label="Records in sync"
+                    value=Signal::stored(status.records_in_sync)
+                    says=Signal::stored(format!("of {}", format::count(status.records_total)))
+                    href=format!("/jobs?integration_id={id}")
+                >
                     <ProgressBar
                         label="Records in sync"
                         share=share(status.records_in_sync, status.records_total)
@@ -155,7 +162,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                 </div>
                 <div class="stack">
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
-                        <RetryPyramid steps=pyramid dead=dead filter=format!("integration_id={id}") />
+                        <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
                     </Card>
                     <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
@@ -166,16 +173,32 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     .into_any()
 }
 
+fn done_in(gauge: &IntegrationGauge) -> String {
+    match gauge.eta_seconds {
+        _ if gauge.backlog == 0 => "nothing waits".to_owned(),
+        Some(eta) => format!("done in about {}", format::eta(eta)),
+        None => String::new(),
+    }
+}
+
+fn failed(gauge: &IntegrationGauge) -> String {
+    match gauge.failed_per_minute {
+        0 => "no failed attempt".to_owned(),
+        n => format::counted(n, "failed attempt", "failed attempts"),
+    }
+}
+
 fn share(part: i64, whole: i64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A tile without a history.
+/// A tile without a history: figure, and a few words on it.
 #[component]
 fn Figure(
     tone: Tone,
     label: &'static str,
     value: Signal<i64>,
+    says: Signal<String>,
     href: String,
     #[prop(optional)] children: Option<Children>,
 ) -> impl IntoView {
@@ -186,6 +209,7 @@ fn Figure(
                 {label}
             </span>
             <span class="figure type-figure">{move || format::count(value.get())}</span>
+            <span class="delta">{move || says.get()}</span>
             {children.map(|children| children())}
         </Link>
     }

@@ -2,9 +2,13 @@
 
 use crate::{
     calls::integrations::EditLimits,
+    state::{
+        limits_draft::{LimitField, LimitsDraft},
+        page_url,
+    },
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
 };
-use leptos::prelude::*;
+use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
 use model::integration::Integration;
 
 /// Fields with what holds now; an empty one takes its setting away.
@@ -16,6 +20,17 @@ pub fn LimitsForm(
     #[prop(into)]
     back: String,
 ) -> impl IntoView {
+    let url = page_url::current();
+    let draft = Memo::new(move |_| url.with(LimitsDraft::of));
+    // The page opens at its top; the fault is further down. Without a script the browser heeds `autofocus`.
+    Effect::new(move |_| {
+        let Some(field) = draft.with(|draft| draft.as_ref().and_then(LimitsDraft::first_fault)) else {
+            return;
+        };
+        if let Some(input) = document().get_element_by_id(field.name()) {
+            let _ = input.unchecked_into::<HtmlElement>().focus();
+        }
+    });
     let edit = ServerAction::<EditLimits>::new();
     let limits =
         integration.rate_limit.as_ref().map(model::rate_limit::RateLimits::to_vec).unwrap_or_default();
@@ -28,51 +43,40 @@ pub fn LimitsForm(
         }
         .into_any();
     }
-    let text = |n: Option<i64>| n.map(|n| n.to_string()).unwrap_or_default();
     let limit = limits.first().copied();
+    let saved = move |field: LimitField| match field {
+        LimitField::Requests => limit.map(|limit| limit.requests.into()),
+        LimitField::PerSeconds => Some(limit.map_or(1, |limit| limit.per_seconds.into())),
+        LimitField::MaxConcurrency => Some(integration.max_concurrency.into()),
+        LimitField::MaxAttempts => integration.max_attempts.map(i64::from),
+        LimitField::TimeoutSeconds => integration.timeout_ms.map(|ms| i64::from(ms) / 1_000),
+    };
+    let field = move |field: LimitField, label: &'static str, hint: &'static str| {
+        let saved = saved(field).map(|n| n.to_string()).unwrap_or_default();
+        let is_first = draft.with_untracked(|d| d.as_ref().and_then(LimitsDraft::first_fault) == Some(field));
+        view! {
+            <TextField
+                name=field.name()
+                label=label
+                kind="number"
+                range=field.range()
+                required=field == LimitField::MaxConcurrency
+                hint=Some(hint.to_owned()).filter(|hint| !hint.is_empty())
+                autofocus=is_first
+                value=Signal::derive(move || draft.with(|d| d.as_ref().map(|d| d.typed(field))).unwrap_or_else(|| saved.clone()))
+                error=Signal::derive(move || draft.with(|d| d.as_ref().and_then(|d| d.fault(field))))
+            />
+        }
+    };
     let hidden = HiddenFields::default().with("id", integration.id.to_string()).with("back", back);
     view! {
         <PostForm action=edit hidden=hidden class="grid gap-3 px-4 pt-2.5 pb-4">
             <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
-                <TextField
-                    name="limits[requests]"
-                    label="Requests"
-                    kind="number"
-                    range=(1, 1_000_000)
-                    value=text(limit.map(|l| l.requests.into()))
-                    hint="Empty: no limit"
-                />
-                <TextField
-                    name="limits[per_seconds]"
-                    label="in each window of seconds"
-                    kind="number"
-                    range=(1, 86_400)
-                    value=text(Some(limit.map_or(1, |l| l.per_seconds.into())))
-                />
-                <TextField
-                    name="limits[max_concurrency]"
-                    label="Jobs at once"
-                    kind="number"
-                    range=(1, 10_000)
-                    required=true
-                    value=integration.max_concurrency.to_string()
-                />
-                <TextField
-                    name="limits[max_attempts]"
-                    label="Attempts of a job"
-                    kind="number"
-                    range=(1, 100)
-                    value=text(integration.max_attempts.map(i64::from))
-                    hint="Empty: the default"
-                />
-                <TextField
-                    name="limits[timeout_seconds]"
-                    label="Seconds of one attempt"
-                    kind="number"
-                    range=(1, 3_600)
-                    value=text(integration.timeout_ms.map(|ms| i64::from(ms) / 1_000))
-                    hint="Empty: the default"
-                />
+                {field(LimitField::Requests, "Requests", "Empty: no limit")}
+                {field(LimitField::PerSeconds, "In how many seconds", "")}
+                {field(LimitField::MaxConcurrency, "Jobs at once", "")}
+                {field(LimitField::MaxAttempts, "Attempts of a job", "Empty: the default")}
+                {field(LimitField::TimeoutSeconds, "Seconds of one attempt", "Empty: the default")}
             </div>
             <div>
                 <Button kind=ButtonKind::Primary>"Save limits"</Button>

@@ -37,6 +37,7 @@ pub fn RecentJobs(
                 view! {
                     <Table
                         label="Recent jobs"
+                        stacks=true
                         head=|| {
                             view! {
                                 <th scope="col">"Job"</th>
@@ -52,18 +53,18 @@ pub fn RecentJobs(
                                 let subject = jobs_subject(&job);
                                 view! {
                                     <tr>
-                                        <td>
+                                        <td class="what">
                                             <Link href=format!("/jobs/{}", job.id) class="font-medium hover:underline">
                                                 {subject}
                                             </Link>
                                             " "
                                             <span class="type-label text-faint">{job.job_type}</span>
                                         </td>
-                                        <td>
+                                        <td class="state">
                                             <JobStateBadge status=job.status />
                                         </td>
-                                        <td class="n">{format!("{} / {}", job.attempt, job.max_attempts)}</td>
-                                        <td class="text-muted">
+                                        <td class=if job.attempt == 0 { "n zero" } else { "n" } data-label="attempts">{format!("{} / {}", job.attempt, job.max_attempts)}</td>
+                                        <td class="when text-muted">
                                             <Ago at=job.created_at now=now />
                                         </td>
                                     </tr>

@@ -47,13 +47,16 @@ pub fn Resyncs(
                         </PostForm>
                     }
                 })}
-            <ul class="grid gap-3 px-4 pt-1 pb-4">
+            {resyncs
+                .is_empty()
+                .then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"None yet: only changes were sent so far."</p> })}
+            <ul class="grid gap-3 px-4 pt-1">
                 {resyncs
                     .into_iter()
                     .take(3)
                     .map(|resync| {
                         view! {
-                            <li class="grid gap-1.5">
+                            <li class="grid gap-1.5 last:pb-4">
                                 <span class="flex items-center gap-2">
                                     <ResyncBadge resync=resync.clone() />
                                     <span class="type-label text-faint">

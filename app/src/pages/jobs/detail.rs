@@ -7,7 +7,8 @@ use crate::{
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead, Payload,
+        AttemptTimeline, Confirm, DeltaDiff, History, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead,
+        Payload,
     },
     format,
     state::{page_url, refresh, revision},
@@ -16,7 +17,11 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::{id::JobId, job::JobStatus, rules::permission::Permission};
+use model::{
+    id::{IntegrationId, JobId},
+    job::JobStatus,
+    rules::permission::Permission,
+};
 use std::time::Duration;
 
 /// The page.
@@ -138,21 +143,23 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
         </p>
         <div class="stack">
             {move || {
-                view! { <JobVerdict job=the_job.get() explanation=explanation.get() gauge=gauge.clone() as_of=as_of /> }
+                let job = the_job.get();
+                let is_in_sync = record.with(|r| r.as_ref().is_some_and(|r| has_newest(r, job.integration_id)));
+                view! { <JobVerdict job=job is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of /> }
             }}
             <div class="detail">
                 <div class="stack">
                     {move || {
-                        let tries = attempts.get();
-                        let sub = format!("{} of {}", tries.len(), the_job.with(|job| job.max_attempts));
+                        let history = the_job.with(|job| History::of(job, attempts.get()));
+                        let sub = history.in_words(the_job.with(|job| job.max_attempts));
                         let status = status.get();
                         let is_dead = status == JobStatus::Failed;
                         view! {
                             <Card title="Attempts" sub=sub>
-                                {if tries.is_empty() {
+                                {if history.entries.is_empty() {
                                     view! { <NoAttempts status=status /> }.into_any()
                                 } else {
-                                    view! { <AttemptTimeline attempts=tries now=as_of is_dead=is_dead /> }.into_any()
+                                    view! { <AttemptTimeline history=history now=as_of is_dead=is_dead /> }.into_any()
                                 }}
                             </Card>
                         }
@@ -195,6 +202,11 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     .into_any()
 }
 
+/// Whether an integration has the record as it is now.
+fn has_newest(record: &JobRecord, integration_id: IntegrationId) -> bool {
+    record.record.integrations.iter().any(|sync| sync.integration_id == integration_id && sync.in_sync)
+}
+
 #[component]
 fn NoAttempts(status: JobStatus) -> impl IntoView {
     let text = match status {
@@ -214,7 +226,7 @@ fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> im
         }
         None => "nothing of it was accepted yet: it goes out whole".to_owned(),
     };
-    let is_done = status == JobStatus::Completed;
+    let is_done = matches!(status, JobStatus::Completed | JobStatus::Cancelled);
     let title = if is_done { "What differs now" } else { "What it sends" };
     view! {
         <Card title=title sub=sub>

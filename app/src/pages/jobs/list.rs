@@ -6,12 +6,12 @@ use crate::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, PageHead},
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, refresh, revision, url_filters},
     ui::{
-        Anew, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Segment, Segmented, Table, Tone,
+        Anew, Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm, Segment,
+        Segmented, Table,
     },
 };
 use leptos::prelude::*;
@@ -60,7 +60,7 @@ fn Content(
     may_steer: bool,
     question: Option<(BulkAction, Result<DryRun, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, snapshot, as_of } = list;
+    let JobList { page, names, snapshot, as_of } = list;
     let query = url.query();
     let revision = revision::current();
     let is_first_page = url.get("cursor").is_none();
@@ -79,11 +79,6 @@ fn Content(
             (by_id, new)
         })
     });
-    let names: BTreeMap<_, _> = snapshot
-        .integrations
-        .iter()
-        .map(|g| (g.integration_id, (g.name.clone(), g.app_name.clone())))
-        .collect();
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
     let reload = settled.to_string();
@@ -116,8 +111,8 @@ fn Content(
             <Segmented label="State" segments=segments />
         </div>
         <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
-            <FilterBar url=url.clone() path="/jobs" snapshot=snapshot.clone() />
-            <FilterChips url=url.clone() shown=&["status", "q", "integration_id", "error"] snapshot=snapshot />
+            <FilterBar url=url.clone() path="/jobs" snapshot=snapshot names=names.clone() />
+            <FilterChips url=url.clone() shown=&["status", "q", "integration_id", "error"] names=names.clone() />
             {move || {
                 let new = fresh.with(|(_, new)| *new);
                 (new > 0)
@@ -136,17 +131,25 @@ fn Content(
                     })
             }}
             {if is_empty {
-                view! { <Nothing has_filter=has_filter clear=clear /> }.into_any()
+                view! {
+                    <EmptyList
+                        clear=has_filter.then_some(clear)
+                        narrowed=("No job fits these filters", "Finished jobs show for 24 hours unless the address says created_after.")
+                        glyph=Glyph::List
+                        nothing=("No jobs yet", "A record change sent to POST /api/v1/events makes one for every integration that wants it.")
+                    />
+                }
+                    .into_any()
             } else {
                 let rows = move || {
                     page.items
                         .iter()
                         .cloned()
-                        .map(|job| view! { <Row names=names.get(&job.integration_id).cloned() job=job fresh=fresh now=now may_steer=may_steer /> })
+                        .map(|job| view! { <Row names=names.clone() job=job fresh=fresh now=now may_steer=may_steer /> })
                         .collect_view()
                 };
                 view! {
-                    <Table label="Jobs" head=move || head(may_steer)>
+                    <Table label="Jobs" stacks=true head=move || head(may_steer)>
                         <Anew key=as_of>{rows.clone()}</Anew>
                     </Table>
                 }
@@ -178,7 +181,7 @@ fn Content(
                         </PostForm>
                     }
                 })}
-            <Pagination newest=newest older=older shown=shown />
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
     }
@@ -236,32 +239,8 @@ fn head(may_steer: bool) -> impl IntoView {
         <th scope="col">"Integration"</th>
         <th scope="col" class="n">"Attempts"</th>
         <th scope="col">"Accepted"</th>
-        <th scope="col">"Last error"</th>
-    }
-}
-
-#[component]
-fn Nothing(has_filter: bool, clear: String) -> impl IntoView {
-    if has_filter {
-        view! {
-            <EmptyState
-                glyph=Glyph::Search
-                tone=Tone::Waiting
-                title="No job fits these filters"
-                text="Finished jobs show for 24 hours unless the address says created_after."
-            >
-                <LinkButton href=clear>"Clear"</LinkButton>
-            </EmptyState>
-        }
-        .into_any()
-    } else {
-        view! {
-            <EmptyState
-                glyph=Glyph::List
-                title="No jobs yet"
-                text="A record change sent to POST /api/v1/events makes one for every integration that wants it."
-            />
-        }
-        .into_any()
+        <th scope="col" class="grow">
+            <span class="block min-w-[150px]">"Last error"</span>
+        </th>
     }
 }

@@ -2,7 +2,9 @@
 
 use super::subject::subject;
 use crate::{
-    components::JobStateBadge,
+    calls::names::Names,
+    components::{IntegrationLink, JobStateBadge},
+    format,
     ui::{Ago, CheckField, Link},
 };
 use chrono::{DateTime, Utc};
@@ -21,8 +23,8 @@ pub(super) type Fresh = Memo<(BTreeMap<JobId, (JobStatus, i16)>, usize)>;
 pub fn Row(
     /// The job as the list gave it.
     job: Job,
-    /// Name and app of its integration.
-    names: Option<(String, String)>,
+    /// What its integration is called.
+    names: Names,
     /// What moved since.
     fresh: Fresh,
     /// Against what ages are told.
@@ -35,40 +37,35 @@ pub fn Row(
     let state =
         Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
     let about = subject(&job);
-    let error = job.error_message.as_deref().and_then(|text| text.lines().next()).unwrap_or("–").to_owned();
-    let (integration, app) = names.unwrap_or_else(|| (job.integration_id.to_string(), String::new()));
+    let error = job.error_message.as_deref().map_or("–", format::error_line).to_owned();
     view! {
         <tr>
             {may_steer
                 .then(|| {
                     view! {
-                        <td>
+                        <td class="tick">
                             <CheckField name="ids[]" value=id.to_string() label=format!("Choose {about}") bare=true form="chosen" />
                         </td>
                     }
                 })}
-            <td>
+            <td class="what">
                 <Link href=format!("/jobs/{id}") class="font-medium hover:underline">
                     {about.clone()}
                 </Link>
                 " "
                 <span class="type-label text-faint">{job.job_type.clone()}</span>
             </td>
-            <td>
+            <td class="state">
                 <JobStateBadge status=Signal::derive(move || state.get().0) />
             </td>
-            <td>
-                <Link href=format!("/integrations/{}", job.integration_id) class="hover:underline">
-                    {integration}
-                </Link>
-                " "
-                <span class="type-label text-faint">{app}</span>
+            <td class="where">
+                <IntegrationLink id=job.integration_id names=names />
             </td>
-            <td class="n">{move || format!("{} / {most}", state.get().1)}</td>
-            <td class="text-muted">
+            <td class=move || if state.get().1 == 0 { "n zero" } else { "n" } data-label="attempts">{move || format!("{} / {most}", state.get().1)}</td>
+            <td class="when text-muted">
                 <Ago at=job.created_at now=now />
             </td>
-            <td class="clip text-muted">{error}</td>
+            <td class=if job.error_message.is_some() { "grow rest text-muted" } else { "grow rest zero" } title=job.error_message>{error}</td>
         </tr>
     }
     .into_any()

@@ -6,6 +6,7 @@ mod counts;
 mod eta;
 pub mod fold;
 pub mod live_snapshots;
+mod names;
 mod recount;
 pub mod rollup;
 mod snapshot;
@@ -13,6 +14,7 @@ mod throughput;
 
 pub use counts::{LaneCounts, all_counts, counts};
 pub use eta::{Levels, Pace, eta_seconds};
+pub use names::names;
 pub use recount::{Drift, drift};
 pub use snapshot::{gauge, integrations, snapshot, snapshot_with};
 pub use throughput::throughput;

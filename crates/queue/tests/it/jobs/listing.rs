@@ -78,6 +78,12 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
             JobFilter { record_id: text("due"), record_type: text("product"), ..Default::default() },
             vec![made[3]],
         ),
+        (JobFilter { attempt: Some(0), ..Default::default() }, vec![off, fresh, successor]),
+        (
+            JobFilter { attempt: Some(1), status: Some(JobStatus::ToBeRetried), ..Default::default() },
+            vec![made[2]],
+        ),
+        (JobFilter { attempt: Some(2), ..Default::default() }, vec![]),
         (JobFilter { error: text("SHELF 13"), ..Default::default() }, vec![made[1]]),
         (JobFilter { error: text("%"), ..Default::default() }, vec![]),
         (JobFilter { q: text(&successor.to_string()), ..Default::default() }, vec![successor]),
@@ -101,6 +107,18 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         jobs::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items,
         []
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn names_are_read_at_the_call_and_in_scope_only(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let gone = model::id::IntegrationId::generate();
+    let names = queue::store::stats::names(&pool, Scope::AllApps, &[lane, gone], None).await.unwrap();
+    assert_eq!(names.len(), 1, "what is gone has no name");
+    assert_eq!((names[&lane].name.as_str(), names[&lane].app_name.as_str()), ("Search", "Shop"));
+    let foreign = Scope::App(AppId::generate());
+    assert!(queue::store::stats::names(&pool, foreign, &[lane], None).await.unwrap().is_empty());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,6 +1,6 @@
 //! The hot statements keep to their indexes, also when the statistics were taken while the tables were empty.
 
-use crate::support::{World, end, sent};
+use crate::support::{World, end, retried, sent};
 use model::{actor::Scope, filter::JobFilter, job::JobStatus, page::PageRequest};
 use queue::store::jobs::{self, JobSpec};
 use sqlx::{
@@ -73,6 +73,11 @@ async fn a_page_of_jobs_reads_no_whole_table(_: PgPoolOptions, options: PgConnec
     }
     let held = world.claim(worker, 1_500).await;
     world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    let later = world.claim(worker, 8).await;
+    let in_an_hour = || retried(std::time::Duration::from_secs(3_600));
+    world
+        .finish_as_the_engine_does(&later.iter().map(|job| end(job, in_an_hour())).collect::<Vec<_>>())
+        .await;
     let sample = world.get(held[700].id).await.job;
     sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
     let page = PageRequest { limit: 20, after: Some(held[1_000].id.0) };
@@ -85,6 +90,10 @@ async fn a_page_of_jobs_reads_no_whole_table(_: PgPoolOptions, options: PgConnec
         ),
         ("batch", JobFilter { batch_id: sample.batch_id, ..Default::default() }),
         ("completed", JobFilter { status: Some(JobStatus::Completed), ..Default::default() }),
+        (
+            "a step of the pyramid",
+            JobFilter { status: Some(JobStatus::ToBeRetried), attempt: Some(1), ..Default::default() },
+        ),
     ] {
         let before = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "finished_jobs").await);
         jobs::list(&pool, Scope::AllApps, &filter, page).await.unwrap();

@@ -1,0 +1,36 @@
+//! What the integrations of a list are called. It comes with the list: the sampler's names may be a second older than a row.
+
+use model::{
+    id::{AppId, IntegrationId},
+    integration::IntegrationName,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Names by id. What is not in it was deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Names(BTreeMap<IntegrationId, IntegrationName>);
+
+impl Names {
+    /// What an integration is called.
+    pub fn of(&self, id: IntegrationId) -> Option<&IntegrationName> {
+        self.0.get(&id)
+    }
+
+    /// What an app is called.
+    pub fn app(&self, id: AppId) -> Option<&str> {
+        self.0.values().find(|name| name.app_id == id).map(|name| name.app_name.as_str())
+    }
+
+    /// Every integration.
+    pub fn iter(&self) -> impl Iterator<Item = (IntegrationId, &IntegrationName)> {
+        self.0.iter().map(|(id, name)| (*id, name))
+    }
+}
+
+impl From<BTreeMap<IntegrationId, IntegrationName>> for Names {
+    fn from(names: BTreeMap<IntegrationId, IntegrationName>) -> Self {
+        Self(names)
+    }
+}

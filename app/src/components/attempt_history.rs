@@ -1,0 +1,145 @@
+//! Attempts read as rounds. A requeue counts them anew and a lost lease does not count, so numbers repeat; here is told why.
+
+use model::{
+    attempt::{Attempt, AttemptOutcome},
+    job::{Job, JobStatus},
+};
+
+/// All that was tried at a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// From the first attempt to what happened last.
+    pub entries: Vec<Entry>,
+    /// Attempts that count in the round that goes on.
+    pub counted: i64,
+    /// All attempts, of every round, lost ones too.
+    pub made: i64,
+}
+
+/// A line of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// One attempt.
+    Try(Attempt),
+    /// What came before does not count any more.
+    Requeued,
+}
+
+impl History {
+    /// Reads a job and its attempts, oldest first.
+    pub fn of(job: &Job, attempts: Vec<Attempt>) -> Self {
+        let mut history = Self { counted: job.attempt.into(), ..Self::default() };
+        for attempt in attempts {
+            if history.last().is_some_and(|last| !follows(last, attempt.attempt)) {
+                history.entries.push(Entry::Requeued);
+            }
+            history.made += 1;
+            history.entries.push(Entry::Try(attempt));
+        }
+        // Requeued and not tried again yet: the job stands before its first attempt.
+        let is_before_the_first = job.attempt == 0
+            && matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
+        if is_before_the_first && history.last().is_some_and(|last| !follows(last, 1)) {
+            history.entries.push(Entry::Requeued);
+        }
+        history
+    }
+
+    /// `3 of 10`, or `1 of 10 · 12 in all`.
+    pub fn in_words(&self, most: i16) -> String {
+        let in_all =
+            if self.made > self.counted { format!(" · {} in all", self.made) } else { String::new() };
+        format!("{} of {most}{in_all}", self.counted)
+    }
+
+    fn last(&self) -> Option<&Attempt> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Try(attempt) => Some(attempt),
+            Entry::Requeued => None,
+        })
+    }
+}
+
+/// Whether an attempt of that number comes after the other one by itself: the next number, or the same after a lost lease.
+fn follows(last: &Attempt, number: i16) -> bool {
+    let next = if last.outcome == AttemptOutcome::Lost { last.attempt } else { last.attempt + 1 };
+    // Numbers in between may be gone: retention drops attempts by the day.
+    number >= next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AttemptOutcome::{Completed, Failed, Lost};
+
+    fn tried(attempt: i16, outcome: AttemptOutcome) -> Attempt {
+        Attempt {
+            attempt,
+            worker_id: None,
+            started_at: None,
+            finished_at: None,
+            outcome,
+            error_kind: None,
+            error_message: None,
+            response_status: None,
+            response_excerpt: None,
+            duration_ms: None,
+            next_wait_ms: None,
+            next_wait_reason: None,
+        }
+    }
+
+    fn job(status: &str, attempt: i16) -> Job {
+        let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
+        let at = "2026-11-20T14:00:00Z";
+        serde_json::from_value(serde_json::json!({
+            "id": id, "app_id": id, "integration_id": id, "integration_type": "webhook", "job_type": "record.updated",
+            "status": status, "priority": 0, "correlation_id": "c", "attempt": attempt, "max_attempts": 10,
+            "run_at": at, "created_at": at, "folded": 0,
+        }))
+        .expect("a job")
+    }
+
+    /// `1 2 | 1` where a bar is a requeue.
+    fn read(job: &Job, attempts: &[(i16, AttemptOutcome)]) -> String {
+        let history = History::of(job, attempts.iter().map(|(n, outcome)| tried(*n, *outcome)).collect());
+        let words: Vec<_> = history
+            .entries
+            .iter()
+            .map(|entry| match entry {
+                Entry::Try(attempt) => attempt.attempt.to_string(),
+                Entry::Requeued => "|".to_owned(),
+            })
+            .collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn a_requeue_stands_where_the_numbers_begin_anew() {
+        for (status, at, attempts, want) in [
+            ("to_be_retried", 2, vec![(1, Failed), (2, Failed)], "1 2"),
+            ("to_be_retried", 1, vec![(1, Failed), (2, Failed), (1, Failed)], "1 2 | 1"),
+            ("completed", 1, vec![(1, Failed), (1, Completed)], "1 | 1"),
+            ("pending", 0, vec![(1, Failed), (2, Failed)], "1 2 |"),
+            ("cancelled", 0, vec![(1, Failed)], "1"),
+            ("completed", 6, vec![(5, Failed), (6, Completed)], "5 6"),
+        ] {
+            assert_eq!(read(&job(status, at), &attempts), want, "{status} {attempts:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_lease_repeats_its_number_and_is_no_requeue() {
+        assert_eq!(read(&job("completed", 1), &[(1, Lost), (1, Completed)]), "1 1");
+        assert_eq!(read(&job("to_be_retried", 2), &[(1, Failed), (2, Lost), (2, Failed)]), "1 2 2");
+        assert_eq!(read(&job("pending", 0), &[(1, Lost)]), "1");
+    }
+
+    #[test]
+    fn the_sum_tells_counted_ones_from_all() {
+        let history = History::of(&job("to_be_retried", 1), vec![tried(1, Failed), tried(1, Failed)]);
+        assert_eq!(history.in_words(10), "1 of 10 · 2 in all");
+        let history = History::of(&job("to_be_retried", 1), vec![tried(1, Failed)]);
+        assert_eq!(history.in_words(10), "1 of 10");
+    }
+}

@@ -1,0 +1,40 @@
+//! What integrations are called: lists ask for it with their rows, because a sample may be older than what they list.
+
+use crate::error::QueueError;
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId},
+    integration::IntegrationName,
+};
+use sqlx::PgPool;
+use std::collections::BTreeMap;
+
+/// The names of some integrations, and of the one that every app has built in, where an app is asked for. Those that are gone are left
+/// out.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn names(
+    pool: &PgPool,
+    scope: Scope,
+    ids: &[IntegrationId],
+    app_id: Option<AppId>,
+) -> Result<BTreeMap<IntegrationId, IntegrationName>, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        select i.id as "id: IntegrationId", i.app_id as "app_id: AppId", i.name, a.name as app_name
+        from headgate.integrations i
+        join headgate.apps a on a.id = i.app_id
+        where (i.id = any ($1) or (i.app_id = $2 and i.is_built_in)) and ($3::uuid is null or i.app_id = $3)
+        "#,
+        ids as &[IntegrationId],
+        app_id.map(|id| id.0),
+        scope.app_id().map(|id| id.0)
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.id, IntegrationName { name: row.name, app_id: row.app_id, app_name: row.app_name }))
+        .collect())
+}

@@ -1,0 +1,43 @@
+// Pages that are not there and pages that are not for everybody: what it is, why, and one link that helps.
+import { expectWellMade } from "../fixtures/looks";
+import { enter, expect, test } from "../fixtures/test";
+
+test("an address of no page says so and leads to the overview", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  const answer = await page.goto("/no-such-page");
+  expect(answer?.status()).toBe(404);
+  await expect(page).toHaveTitle("Not found · Headgate");
+  await expect(page.getByRole("heading", { level: 1, name: "No page has this address" })).toBeVisible();
+  await expectWellMade(page);
+  await page.getByRole("link", { name: "Overview" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
+});
+
+test("a page that is not for the role says whose it is", async ({ page, sessions }) => {
+  await enter(page, "support", sessions);
+  const answer = await page.goto("/workers");
+  expect(answer?.status()).toBe(403);
+  await expect(page).toHaveTitle("Forbidden · Headgate");
+  await expect(page.getByRole("heading", { level: 1, name: "Your role does not open this page" })).toBeVisible();
+  await expect(page.getByText("signed in as support@example.test with the role support")).toBeVisible();
+  await expectWellMade(page);
+  await page.getByRole("link", { name: "Overview" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
+});
+
+test("a job that is gone leads to all jobs", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  await page.goto("/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
+  await expect(page.getByText("It does not exist, or it is gone")).toBeVisible();
+  await expectWellMade(page);
+  await page.getByRole("link", { name: "All jobs" }).click();
+  await expect(page).toHaveURL("/jobs");
+});
+
+test("without a session every address leads to the sign-in", async ({ page }) => {
+  for (const path of ["/jobs?status=failed", "/workers", "/no-such-page"]) {
+    await page.goto(path);
+    await expect(page).toHaveURL(`/sign-in?next=${encodeURIComponent(path)}`);
+    await expect(page.getByRole("heading", { level: 1, name: "Sign in" })).toBeVisible();
+  }
+});
