@@ -81,7 +81,9 @@ pub struct IntegrationGauge {
     pub failed_per_minute: i64,
     /// Age of the oldest claimable job.
     pub oldest_pending_age_seconds: Option<i64>,
-    /// At the pace of the last minute and under the limit; null when that says nothing.
+    /// Seconds until nothing is left: at the pace of the last two minutes, and no sooner than the rate limit lets go. Where no pace can be
+    /// measured (the first ten seconds of some work, or while more arrives than is done) the rate limit alone, which is the least it
+    /// can take. Null without a rate limit then, while nothing gets done, and while paused.
     pub eta_seconds: Option<i64>,
     /// Use of the tightest limit.
     pub rate_limit: Option<RateLimitUse>,
