@@ -50,7 +50,8 @@ input. What is not there and what belongs to another app answer alike: 404.
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
 The same key with another body is 422, while the first call is still being worked on 409. Refused calls keep nothing.
 
-**Numbers** are 64-bit integers or doubles: send larger ones, and decimals that must keep their digits, as strings.";
+**Numbers** are 64-bit integers or doubles: send larger ones, and decimals that must keep their digits, as strings. A name given twice in one object \
+is refused: readers do not agree which one counts.";
 
 /// A router to add resources to.
 pub(super) fn empty() -> OpenApiRouter<AppState> {

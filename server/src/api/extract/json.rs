@@ -1,9 +1,10 @@
-//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), NUL, depth, unknown fields and
-//! wrong types (422 with a JSON Pointer).
+//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), names given twice, NUL,
+//! depth, unknown fields and wrong types (422 with a JSON Pointer).
 //!
 //! A document becomes a `Value` first: that bounds recursion, refuses numbers no double holds, and lets the NUL and depth check name a
 //! place. Only then is it read as the type that was asked for.
 
+use super::document::{self, Unreadable};
 use crate::api::problem::Problem;
 use axum::{
     body::Bytes,
@@ -85,9 +86,13 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
 }
 
 /// # Errors
-/// 400 with line and column when it is no JSON; 422 with a pointer for NUL and depth.
+/// 400 with line and column when it is no JSON; 422 with a pointer for names given twice, NUL and depth.
 pub fn parse_document(body: &[u8]) -> Result<Value, Problem> {
-    let value: Value = serde_json::from_slice(body).map_err(|error| {
+    let value = document::read(body).map_err(|unreadable| {
+        let error = match unreadable {
+            Unreadable::Twice(pointer) => return Problem::fault(pointer, "is given twice"),
+            Unreadable::Json(error) => error,
+        };
         if error.to_string().starts_with("recursion limit exceeded") {
             return Problem::fault("", "is nested deeper than 64 levels");
         }
@@ -234,6 +239,7 @@ mod tests {
         }
         for body in [
             r#"{"a": "x\u0000"}"#.to_owned(),
+            r#"{"a": 1, "a": 2}"#.to_owned(),
             format!("{}{}", "[".repeat(65), "]".repeat(65)),
             "[".repeat(9_999),
         ] {

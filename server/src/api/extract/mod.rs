@@ -1,6 +1,7 @@
 //! What a handler takes: who asks and whether they may, a body, a query, an id. Each refuses with a problem that points at the fault.
 
 mod actor;
+mod document;
 mod json;
 mod many;
 mod path;
