@@ -13,6 +13,19 @@ const TOLD_TWICE: i32 = 130;
 /// # Errors
 /// When the signals cannot be watched.
 pub fn watch(stop: CancellationToken, patience: Duration) -> std::io::Result<()> {
+    let said = "stopping: running jobs get time to finish; a second signal ends at once";
+    spawn(stop, patience, Some(said))
+}
+
+/// As [`watch`], for a command that says itself what its end means.
+///
+/// # Errors
+/// When the signals cannot be watched.
+pub fn watch_silently(stop: CancellationToken, patience: Duration) -> std::io::Result<()> {
+    spawn(stop, patience, None)
+}
+
+fn spawn(stop: CancellationToken, patience: Duration, said: Option<&'static str>) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // A closed terminal would end the process at once and without order.
@@ -22,7 +35,9 @@ pub fn watch(stop: CancellationToken, patience: Duration) -> std::io::Result<()>
         // First act, then speak: a log that blocks or fails must not hold up the end.
         stop.cancel();
         start_watchdog(patience);
-        tracing::info!("stopping: running jobs get time to finish; a second signal ends at once");
+        if let Some(said) = said {
+            tracing::info!("{said}");
+        }
         either(&mut terminate, &mut interrupt, &mut hang_up).await;
         std::process::exit(TOLD_TWICE);
     });

@@ -1,7 +1,8 @@
 //! `headgate import records`: reads a catalog into an app, as `record.replaced` events through the same door as the API.
 //!
 //! Running it again costs nothing for what did not change; `--skip` goes on where an earlier run ended, without reading records in
-//! twice. Records that cannot be taken in are listed by line on standard error, and the exit code is 3.
+//! twice. Records that cannot be taken in are listed by line on standard error, and the exit code is 3. A signal ends it behind the
+//! transaction that is under way; how far it got is said, and the exit code is 130.
 
 use crate::{
     cli::{DatabaseConcerns, Flags, complain},
@@ -9,7 +10,7 @@ use crate::{
     config::{DatabaseSettings, Secret, TelemetrySettings},
     import::{Format, RecordSource, Reject, Row},
     program::{Database, Mode, block_on, close, connect},
-    telemetry,
+    shutdown, telemetry,
 };
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
@@ -29,9 +30,14 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Some records were left out.
 const LEFT_OUT: u8 = 3;
+/// A signal ended it before the end of the file.
+const STOPPED: u8 = 130;
+/// A transaction that takes longer to end is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Records of one transaction.
 const BATCH: usize = 500;
 /// A batch ends early when its records are large: the engine takes a request of 16 MB.
@@ -112,13 +118,16 @@ async fn import(
     let delivery = without_secrets(&pool)?;
     let app_id = app(&delivery, app_name).await?.id;
     let mut progress = Progress::new(skip);
-    let result = take_in(&delivery, app_id, source(app_id).await, &mut progress).await;
+    let stop = CancellationToken::new();
+    shutdown::watch_silently(stop.clone(), PATIENCE)?;
+    let result = take_in(&delivery, app_id, source(app_id).await, &mut progress, &stop).await;
     drop(delivery);
     close(&pool).await;
     progress.finish();
-    if let Err(error) = result {
-        let go_on = progress.taken_in_order;
-        return Err(error.context(format!("stopped; --skip {go_on} goes on behind what is stored")));
+    let go_on = || format!("stopped; --skip {} goes on behind what is stored", progress.taken_in_order);
+    if result.map_err(|error| error.context(go_on()))? == End::Stopped {
+        complain(&go_on());
+        return Ok(ExitCode::from(STOPPED));
     }
     Ok(if progress.rejected > 0 { ExitCode::from(LEFT_OUT) } else { ExitCode::SUCCESS })
 }
@@ -140,17 +149,33 @@ struct Batch {
     rows: Vec<Row>,
 }
 
+/// Why an import is over.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// Of the file.
+    Reached,
+    /// A signal came first.
+    Stopped,
+}
+
 async fn take_in(
     delivery: &Delivery,
     app_id: AppId,
     source: RecordSource,
     progress: &mut Progress,
-) -> anyhow::Result<()> {
+    stop: &CancellationToken,
+) -> anyhow::Result<End> {
     let (sender, mut batches) = mpsc::channel(2);
     let skip = progress.skip;
     // A file may block (a pipe): it is read on a thread of its own, two batches ahead.
     thread::Builder::new().name("import-reader".into()).spawn(move || read(source, skip, &sender))?;
-    while let Some(batch) = batches.recv().await {
+    loop {
+        let batch = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(End::Stopped),
+            batch = batches.recv() => batch,
+        };
+        let Some(batch) = batch else { return Ok(End::Reached) };
         let batch: Batch = batch.context("the file cannot be read further")?;
         let count = batch.rows.len();
         let mut events = Vec::with_capacity(count);
@@ -167,7 +192,6 @@ async fn take_in(
         let accepted = accept(delivery, app_id, events, &lines, progress).await?;
         progress.add(count, &accepted);
     }
-    Ok(())
 }
 
 /// The parser has checked each record; whatever the engine still refuses is found by taking the batch apart.

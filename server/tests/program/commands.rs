@@ -1,9 +1,10 @@
 //! Import, export and admin as people use them.
 
-use crate::support::{Api, Database, Manner, Program, Receiver, eventually, run};
+use crate::support::{Api, Database, Manner, Program, Receiver, eventually, headgate, run};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{process::Stdio, time::Duration};
+use tokio::io::AsyncWriteExt as _;
 
 #[tokio::test]
 async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
@@ -49,6 +50,44 @@ async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
     .await;
     assert_eq!(unknown.code, Some(1));
     assert!(unknown.err.lines().last().unwrap().contains("--app nobody: there is no app"), "{}", unknown.err);
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    let api = program.api();
+    let app_id = api.app("shop").await;
+    let mut import =
+        headgate(&["import", "records", "--app", "shop", "--record-type", "product", "--format", "jsonl"])
+            .env("HEADGATE_DATABASE_URL", database.url())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    // One batch and a half; the file goes on.
+    let lines: String = (0..750).map(|n| format!("{{\"id\":\"{n}\"}}\n")).collect();
+    let mut input = import.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).await.unwrap();
+    eventually("the first batch is stored", Duration::from_secs(60), || async {
+        let records = api.get(&format!("/records?app_id={app_id}&limit=500")).await;
+        (records["items"].as_array().unwrap().len() == 500).then_some(())
+    })
+    .await;
+    let id = nix::unistd::Pid::from_raw(import.id().unwrap().cast_signed());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+    let output = import.wait_with_output().await.unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains("500 records read"), "{err}");
+    assert_eq!(
+        err.lines().last(),
+        Some("headgate: stopped; --skip 500 goes on behind what is stored"),
+        "{err}"
+    );
+    drop(input);
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;
 }

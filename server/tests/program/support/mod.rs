@@ -8,7 +8,7 @@ mod receiver;
 
 pub(crate) use api::Api;
 pub(crate) use database::Database;
-pub(crate) use program::{ADMIN_KEY, Output, Program, run};
+pub(crate) use program::{ADMIN_KEY, Output, Program, headgate, run};
 pub(crate) use proxy::Proxy;
 pub(crate) use receiver::{Manner, Receiver};
 
