@@ -39,8 +39,8 @@ impl DatabaseSettings {
     /// A bad value; a replica without a primary.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         let settings = Self {
-            url: sources.secret(&URL, is_postgres_url)?,
-            read_url: sources.secret(&READ_URL, is_postgres_url)?,
+            url: sources.explained_secret(&URL, judge)?,
+            read_url: sources.explained_secret(&READ_URL, judge)?,
             data_dir: sources.optional(&DATA_DIR, |text| Some(PathBuf::from(text)))?,
         };
         if settings.read_url.is_some() && settings.url.is_none() {
@@ -52,7 +52,53 @@ impl DatabaseSettings {
     }
 }
 
-fn is_postgres_url(text: &str) -> bool {
-    let has_scheme = text.starts_with("postgres://") || text.starts_with("postgresql://");
-    has_scheme && text.parse::<sqlx::postgres::PgConnectOptions>().is_ok()
+/// What is wrong with an address, in words that hold nothing of it but its scheme: a password may stand anywhere in a broken one.
+fn judge(text: &str) -> Result<(), String> {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return Err("it is no URL".to_owned());
+    };
+    if !matches!(scheme, "postgres" | "postgresql") {
+        let is_plain = scheme.len() <= 12 && scheme.chars().all(|c| c.is_ascii_lowercase());
+        return Err(if is_plain { format!("it begins with {scheme}://") } else { "it is no URL".to_owned() });
+    }
+    let Err(error) = text.parse::<sqlx::postgres::PgConnectOptions>() else { return Ok(()) };
+    // The faults of a URL, in the words of the URL standard's crate; other errors may quote the text.
+    let error = error.to_string();
+    let known = [
+        "invalid port number",
+        "empty host",
+        "invalid IPv4 address",
+        "invalid IPv6 address",
+        "invalid international domain name",
+        "invalid domain character",
+    ];
+    Err(known.into_iter().find(|known| error.contains(known)).map_or_else(
+        || "a part of it cannot be read".to_owned(),
+        |known| format!("{known}; is a password with /, ?, # or @ in it written as %2F, %3F, %23, %40?"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_address_is_told_apart_without_its_password() {
+        for (text, why) in [
+            ("hunter2", "it is no URL"),
+            ("mysql://me:hunter2@x/y", "it begins with mysql://"),
+            ("hunter2!://x", "it is no URL"),
+            ("postgres://me:hunter2@db:port/x", "invalid port number"),
+            ("postgres://me:hunter2/9@db/x", "invalid port number"),
+            ("postgres://me:hunter2@db/x?sslmode=hunter2", "a part of it cannot be read"),
+        ] {
+            let said = judge(text).unwrap_err();
+            assert!(said.starts_with(why) && !said.contains("hunter2"), "{text}: {said}");
+        }
+        for text in
+            ["postgres:///headgate?host=%2Frun&user=x", "postgresql://u:p%2F@h:5433/d?sslmode=require"]
+        {
+            assert_eq!(judge(text), Ok(()));
+        }
+    }
 }

@@ -58,6 +58,25 @@ impl Sources {
     pub fn secret(&self, key: &Key, check: impl FnOnce(&str) -> bool) -> Result<Option<Secret>, ConfigError> {
         self.optional(key, |text| check(text).then(|| Secret::new(text)))
     }
+
+    /// As [`secret`](Self::secret), for a text about which more can be said than that it is wrong. `check` says what, without the text.
+    ///
+    /// # Errors
+    /// When it does not pass.
+    pub fn explained_secret(
+        &self,
+        key: &Key,
+        check: impl FnOnce(&str) -> Result<(), String>,
+    ) -> Result<Option<Secret>, ConfigError> {
+        let Some((text, origin)) = self.find(key) else { return Ok(None) };
+        check(text).map(|()| Some(Secret::new(text))).map_err(|why| {
+            let mut refusal = refuse(key, text, &origin);
+            if let ConfigError::Value { value, .. } = &mut refusal {
+                *value = format!("(hidden: {why})");
+            }
+            refusal
+        })
+    }
 }
 
 fn refuse(key: &Key, text: &str, origin: &Origin) -> ConfigError {

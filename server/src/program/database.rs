@@ -128,14 +128,12 @@ fn write_url(path: &Path, url: &Secret) -> std::io::Result<()> {
 /// Tries for a while, as long as nobody answers at all; a refusal with a reason is final.
 async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    let mut is_first = true;
     loop {
         match connect_once(url).await {
             Ok(()) => return Ok(()),
             Err(error) if is_absent(&error) && Instant::now() < deadline => {
-                if std::mem::take(&mut is_first) {
-                    tracing::warn!("waiting for the database: {error}");
-                }
+                // Why the start fails is one line, and that is the last one.
+                tracing::debug!("waiting for the database: {error}");
                 sleep(Duration::from_millis(500)).await;
             }
             Err(error) => {

@@ -17,6 +17,10 @@ async fn an_unknown_or_bad_setting_stops_the_start_with_one_line() {
             "HEADGATE_WORKRES=5: there is no such setting; did you mean HEADGATE_WORKERS?",
         ),
         (("HEADGATE_POLL_INTERVAL", "often"), "HEADGATE_POLL_INTERVAL=often: must be a duration"),
+        (
+            ("HEADGATE_DATABASE_URL", "mysql://me:hunter2@db/x"),
+            "HEADGATE_DATABASE_URL=(hidden: it begins with mysql://): must be a URL such as postgres://user:password@host:5432/database",
+        ),
         (("HEADGATE_ADMIN_API_KEY", "short"), "HEADGATE_ADMIN_API_KEY=(hidden): must be 32 to 1000 visible"),
         (("HEADGATE_ADMIN_EMAIL", "a@b.test"), "HEADGATE_ADMIN_PASSWORD is not"),
     ] {
@@ -59,5 +63,10 @@ async fn settings_that_another_command_uses_are_ignored_and_empty_ones_are_unset
     let environment =
         [("HEADGATE_LISTEN", "nonsense"), ("HEADGATE_WORKERS", ""), ("HEADGATE_DATABASE_URL", "http://x")];
     let line = refused(&["migrate"], &environment).await;
-    assert!(line.contains("HEADGATE_DATABASE_URL=(hidden): must be a URL such as postgres://"), "{line}");
+    assert!(
+        line.contains(
+            "HEADGATE_DATABASE_URL=(hidden: it begins with http://): must be a URL such as postgres://"
+        ),
+        "{line}"
+    );
 }

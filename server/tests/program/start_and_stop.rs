@@ -45,6 +45,19 @@ async fn a_port_that_is_taken_is_one_clear_line() {
 }
 
 #[tokio::test]
+async fn a_database_that_cannot_be_reached_is_one_line() {
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me:hunter2@{}/x", free.local_addr().unwrap());
+    drop(free);
+    let Output { code, err, .. } = run(&["migrate"], &[("HEADGATE_DATABASE_URL", &url)], "").await;
+    assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
+    assert!(
+        err.contains("HEADGATE_DATABASE_URL") && err.contains("refused") && !err.contains("hunter2"),
+        "{err}"
+    );
+}
+
+#[tokio::test]
 async fn an_external_database_wants_a_master_key() {
     let database = Database::create().await;
     let Output { code, err, .. } =
