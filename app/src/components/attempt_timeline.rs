@@ -36,7 +36,7 @@ pub fn AttemptTimeline(
                     let headline = headline(&attempt);
                     let after = attempt.duration_ms.map(|ms| format!(" after {}", format::milliseconds(ms.into())));
                     let detail = detail(&attempt);
-                    let wait = wait(&attempt);
+                    let wait = wait(&attempt, at == last && !is_dead);
                     view! {
                         <li class=format!("try {}", tone.class())>
                             <span class="knob">
@@ -128,11 +128,13 @@ fn detail(attempt: &Attempt) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn wait(attempt: &Attempt) -> Option<String> {
+/// The wait after an attempt: one that goes on, or one that is over.
+fn wait(attempt: &Attempt, goes_on: bool) -> Option<String> {
     let ms = attempt.next_wait_ms.filter(|_| attempt.outcome != AttemptOutcome::Lost)?;
     let wait = match ms {
         ..=0 => "tried again at once".to_owned(),
-        ms => format!("next wait {}", format::milliseconds(ms)),
+        ms if goes_on => format!("next wait {}", format::milliseconds(ms)),
+        ms => format!("waited {}", format::milliseconds(ms)),
     };
     Some(match &attempt.next_wait_reason {
         Some(reason) => format!("{wait}: {reason}"),
@@ -219,7 +221,11 @@ mod tests {
             next_wait_reason: Some("lengthened by their Retry-After: 180".to_owned()),
             ..failed()
         };
-        assert_eq!(wait(&attempt).as_deref(), Some("next wait 3 m: lengthened by their Retry-After: 180"));
+        assert_eq!(
+            wait(&attempt, true).as_deref(),
+            Some("next wait 3 m: lengthened by their Retry-After: 180")
+        );
+        assert!(wait(&attempt, false).is_some_and(|text| text.starts_with("waited 3 m: ")));
     }
 
     #[test]
@@ -227,7 +233,7 @@ mod tests {
         let lost = Attempt { outcome: AttemptOutcome::Lost, next_wait_ms: Some(0), ..failed() };
         assert_eq!(headline(&lost), "Lease lost");
         assert!(detail(&lost).is_some_and(|text| text.ends_with("the same attempt is made again.")));
-        assert_eq!(wait(&lost), None);
+        assert_eq!(wait(&lost, true), None);
     }
 
     #[test]

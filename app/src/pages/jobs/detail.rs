@@ -21,6 +21,7 @@ use model::{
     id::{IntegrationId, JobId},
     job::JobStatus,
     rules::permission::Permission,
+    stats::IntegrationGauge,
 };
 use std::time::Duration;
 
@@ -145,7 +146,11 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
             {move || {
                 let job = the_job.get();
                 let is_in_sync = record.with(|r| r.as_ref().is_some_and(|r| has_newest(r, job.integration_id)));
-                view! { <JobVerdict job=job is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of /> }
+                let others = others_that_wait(job.status, gauge.as_ref());
+                view! { <JobVerdict job=job is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of>
+                        {others}
+                    </JobVerdict>
+                }
             }}
             <div class="detail">
                 <div class="stack">
@@ -200,6 +205,14 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
         }}
     }
     .into_any()
+}
+
+/// A job seldom waits alone: the way to the others of its integration.
+fn others_that_wait(status: JobStatus, gauge: Option<&IntegrationGauge>) -> Option<AnyView> {
+    let gauge = gauge.filter(|gauge| status == JobStatus::ToBeRetried && gauge.to_be_retried > 1)?;
+    let href = format!("/jobs?status=to_be_retried&integration_id={}", gauge.integration_id);
+    let words = format!("See all {} that wait", format::count(gauge.to_be_retried));
+    Some(view! { <LinkButton href=href kind=ButtonKind::Quiet>{words}</LinkButton> }.into_any())
 }
 
 /// Whether an integration has the record as it is now.

@@ -57,9 +57,10 @@ pub fn Tiles(
                 tone=Tone::Processing
                 label="Processing"
                 figure=figure(total(processing))
-                delta=Signal::derive(move || Delta {
-                    text: format!("{} at once allowed", format::count(width.get())),
-                    is_good: None,
+                unit=Signal::derive(move || format!("/ {}", format::count(width.get())))
+                delta=Signal::derive(move || {
+                    let (busy, width) = (snapshot.with(|s| s.totals.processing), width.get().max(1));
+                    Delta { text: format!("{} of all slots", format::percent(busy as f64 / width as f64)), is_good: None }
                 })
                 history=line(processing)
                 href="/jobs?status=processing"
