@@ -179,7 +179,8 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE,
             "took-too-long",
             "The search took too long",
-            "Narrow it: integration_id makes it cheap, created_after and created_before bound it.",
+            "Ask with correlation_id instead of q: it has an index everywhere. Or narrow it: integration_id leaves one integration's jobs to \
+             look through, status=failed the dead letters, a later created_after fewer finished jobs.",
         )
         .retry_after(AWAY)
     }
@@ -312,4 +313,18 @@ fn hidden(error: &(dyn std::error::Error + 'static)) -> Problem {
     }
     tracing::error!(error = %causes, "a request failed");
     Problem::internal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_took_too_long_names_what_would_be_cheap() {
+        let problem = Problem::from(QueueError::Timeout);
+        assert_eq!(problem.status(), 503);
+        for filter in ["correlation_id", "integration_id", "status=failed", "created_after"] {
+            assert!(problem.detail().contains(filter), "{}", problem.detail());
+        }
+    }
 }
