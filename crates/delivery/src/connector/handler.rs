@@ -127,6 +127,7 @@ impl DeliveryHandler {
         }
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
         let result = self.delivery.client.send(request, within).await;
+        let result = result.map_err(|failure| failure.with_timeout(job.timeout));
         Ok(judge_result(result, prepared.telling.as_ref(), material.now))
     }
 

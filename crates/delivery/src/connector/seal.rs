@@ -9,6 +9,7 @@ use crate::{
     Secret,
     http::{
         client::Request,
+        mask::Mask,
         signature::{self, SigningSecret},
         trace::new_traceparent,
     },
@@ -47,7 +48,9 @@ impl Seal<'_> {
             // Not written to HTTP/2's compression table, not shown by `Debug`.
             value.set_sensitive(name.as_str() != "content-type");
         }
-        Request { method: draft.method, url: draft.url, headers, body: draft.body }
+        let secrets = self.credentials.expose().values().chain(std::iter::once(&signature));
+        let mask = Mask::of(secrets.map(String::as_str));
+        Request { method: draft.method, url: draft.url, headers, body: draft.body, mask }
     }
 }
 

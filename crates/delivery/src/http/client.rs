@@ -10,7 +10,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use model::text::{EXCERPT_CHARS, sanitise_bytes};
+use model::text::{EXCERPT_CHARS, sanitise, sanitise_bytes};
 use reqwest::{
     Method,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     failure::SendFailure,
+    mask::Mask,
     target_guard::{self, TargetGuard, Transport},
 };
 
@@ -45,6 +46,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// What was signed.
     pub body: Vec<u8>,
+    /// What must not stand in the excerpt of an answer.
+    pub mask: Mask,
 }
 
 /// What came back.
@@ -117,14 +120,14 @@ impl Client {
         let status = response.status().as_u16();
         let retry_after =
             response.headers().get(RETRY_AFTER).map(|value| sanitise_bytes(value.as_bytes(), 100));
-        let excerpt = read_excerpt(response, deadline).await;
+        let excerpt = read_excerpt(response, deadline, &request.mask).await;
         Ok(Answer { status, retry_after, excerpt, duration: begun.elapsed() })
     }
 }
 
 /// The beginning of the body. The status line has already said what became of the request, so a body that breaks off or does not end
 /// changes nothing: what came is kept, and the connection is dropped.
-async fn read_excerpt(mut response: reqwest::Response, deadline: Instant) -> String {
+async fn read_excerpt(mut response: reqwest::Response, deadline: Instant, mask: &Mask) -> String {
     let mut body = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
         let room = MAX_BODY_BYTES - body.len();
@@ -133,7 +136,8 @@ async fn read_excerpt(mut response: reqwest::Response, deadline: Instant) -> Str
             break;
         }
     }
-    sanitise_bytes(&body, EXCERPT_CHARS)
+    // Masked before it is cut: half a secret would not be found.
+    sanitise(&mask.apply(&String::from_utf8_lossy(&body)), EXCERPT_CHARS)
 }
 
 /// Resolves a name once and hands over its addresses only when the guard admits them; the connection goes to exactly those.

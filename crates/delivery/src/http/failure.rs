@@ -46,6 +46,15 @@ impl SendFailure {
         matches!(self, Self::Broken(_) | Self::NoAnswer { .. })
     }
 
+    /// The same, told with the whole time an attempt has: what preparing took of it is of no interest.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        match self {
+            Self::NoAnswer { .. } => Self::NoAnswer { within: timeout },
+            other => other,
+        }
+    }
+
     pub(super) fn of(error: &reqwest::Error) -> Self {
         let causes = || {
             let outermost: &(dyn Error + 'static) = error;

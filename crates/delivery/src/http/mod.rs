@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod failure;
+pub mod mask;
 pub mod signature;
 pub mod target_guard;
 pub mod trace;
