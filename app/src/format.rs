@@ -36,6 +36,11 @@ pub fn counted(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// Of so many at once, `3 / 50`. A bundle's request carries more jobs than may begin at once, so that there is nothing to compare.
+pub fn of_most(processing: i64, most: i64) -> String {
+    if processing > most { count(processing) } else { format!("{} / {}", count(processing), count(most)) }
+}
+
 /// A length of time, as exact as is of use: `340 ms`, `1.21 s`, `38 s`, `4 m 12 s`, `1 h 12 m`, `3 d 4 h`.
 pub fn duration(length: TimeDelta) -> String {
     let ms = length.num_milliseconds().max(0);

@@ -93,7 +93,7 @@ pub fn GaugeRow(
             </td>
             <td class=zero(|g| g.delivered_per_minute == 0) data-label="out / min">{read(|g| format::count(g.delivered_per_minute))}</td>
             <td class=zero(|g| g.processing == 0) data-label="processing">
-                {read(|g| format!("{} / {}", format::count(g.processing), format::count(g.max_concurrency.into())))}
+                {read(|g| format::of_most(g.processing, g.max_concurrency.into()))}
             </td>
             <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } data-label="limit">
                 <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />

@@ -105,7 +105,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
     };
     let slots = gauge.map_or_else(
         || "free".to_owned(),
-        |g| format!("{} of {} in use", format::count(g.processing), format::count(g.max_concurrency.into())),
+        |g| format!("{} in use", format::of_most(g.processing, g.max_concurrency.into())),
     );
     let limit = gauge.and_then(|g| g.rate_limit).map_or_else(
         || "no limit".to_owned(),

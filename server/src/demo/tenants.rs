@@ -29,6 +29,8 @@ pub(super) struct Tenant {
 pub(super) struct Connection {
     /// For people; by which a restart finds it again.
     pub(super) name: &'static str,
+    /// How it is spoken to.
+    pub(super) kind: IntegrationType,
     /// Whom it speaks to.
     pub(super) system: System,
     /// Requests and seconds.
@@ -43,6 +45,7 @@ pub(super) struct Connection {
 
 const PLAIN: Connection = Connection {
     name: "",
+    kind: IntegrationType::Webhook,
     system: System::Fast,
     rate_limit: None,
     max_concurrency: 10,
@@ -90,7 +93,8 @@ pub(super) const TENANTS: [Tenant; 3] = [
         slug: "baltic-books",
         range: BOOKS,
         integrations: &[
-            Connection { name: "Partner feed", system: System::Down, rate_limit: Some((15, 1)), ..PLAIN },
+            // What changes within five seconds goes out as one request.
+            Connection { name: "Partner feed", kind: IntegrationType::Bundle, system: System::Down, ..PLAIN },
             Connection { name: "Old reseller", system: System::Gone, rate_limit: Some((4, 1)), ..PLAIN },
         ],
     },
@@ -103,7 +107,7 @@ impl Connection {
         NewIntegration {
             app_id,
             name: self.name.to_owned(),
-            integration_type: IntegrationType::Webhook,
+            integration_type: self.kind,
             endpoint_url: Some(endpoint_url),
             rate_limit: self.rate_limit.map(limit),
             rate_limit_key: None,

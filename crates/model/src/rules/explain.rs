@@ -124,7 +124,13 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::RateLimited, "The rate limit is used up for the moment.".into(), Some(at));
         }
         if gates.processing >= gates.max_concurrency {
-            let detail = format!("{} of {} jobs run already.", gates.processing, gates.max_concurrency);
+            let (running, most) = (gates.processing, gates.max_concurrency);
+            let detail = if running > most {
+                // A bundle's request carries many jobs.
+                format!("{running} jobs are under way; the next go out when fewer than {most} are left.")
+            } else {
+                format!("{running} of {most} jobs run already.")
+            };
             closed(ReasonCode::ConcurrencyFull, detail, None);
         }
         if gates.workers == 0 {
