@@ -7,8 +7,8 @@ use crate::{
         Peers,
         execute::execute,
         finisher::{Finished, Finisher},
-        limiter::AT_ONCE,
         shared::{Lease, Shared},
+        slots::AT_ONCE,
     },
 };
 use model::id::IntegrationId;

@@ -8,8 +8,8 @@ use crate::{
     worker::{
         CompletedJob, HeldJob, Outcome, Peers, Slots,
         finisher::{Finished, Finisher},
-        limiter::AT_ONCE,
         shared::{Lease, Shared},
+        slots::AT_ONCE,
     },
 };
 use futures::FutureExt as _;

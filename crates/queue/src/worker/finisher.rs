@@ -10,7 +10,7 @@ use crate::{
         jobs::{Applied, BEGIN, ClaimedJob, End, Ending, Failure, finish},
         partitions,
     },
-    worker::{CompletedJob, Doubt, execute::ending_of_failure, limiter::AT_ONCE, shared::Shared, tell},
+    worker::{CompletedJob, Doubt, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell},
 };
 use model::{
     id::AssignmentId,

@@ -17,11 +17,13 @@ mod listen;
 mod peers;
 mod recent_sends;
 mod shared;
+mod slots;
 mod tell;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
 pub use handler::{CompletedJob, Doubt, EndedAs, EndedJob, Handlers, JobHandler, Outcome};
 pub use held_job::{HeldJob, SendRight};
-pub use limiter::{Slot, Slots};
+
 pub use peers::Peers;
+pub use slots::{Slot, Slots};
