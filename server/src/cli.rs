@@ -143,7 +143,7 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             let code = if error.is::<ConfigError>() { WRONG_USE } else { FAILED };
-            complain(&one_line(&format!("{error:#}")));
+            complain(&one_line(&model::text::causes(error.as_ref())));
             ExitCode::from(code)
         }
     }

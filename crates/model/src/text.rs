@@ -24,9 +24,26 @@ pub fn sanitise_bytes(bytes: &[u8], most: usize) -> String {
     sanitise(&String::from_utf8_lossy(bytes), most)
 }
 
+/// An error with its causes in one text. Many errors say their cause themselves: what was said is not repeated.
+#[must_use]
+pub fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in std::iter::successors(Some(error), |error| error.source()) {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&said);
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{error::Error, fmt, io};
 
     #[test]
     fn what_postgres_or_a_terminal_refuses_is_replaced() {
@@ -46,5 +63,28 @@ mod tests {
         assert_eq!(sanitise("äöüß", 3), "äöü…");
         assert_eq!(sanitise("äöü", 3), "äöü");
         assert_eq!(sanitise_bytes(b"a\xffb", 9), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        #[derive(Debug)]
+        struct Outer(&'static str, io::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl Error for Outer {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&self.1)
+            }
+        }
+        let refused = || io::Error::other("refused");
+        for (says, whole) in [
+            ("the database", "the database: refused"),
+            ("the database: refused (1)", "the database: refused (1)"),
+        ] {
+            assert_eq!(causes(&Outer(says, refused())), whole);
+        }
     }
 }

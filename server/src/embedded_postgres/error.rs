@@ -52,7 +52,7 @@ pub enum EmbeddedError {
         path: PathBuf,
     },
     /// Any other fault of the file system, a full disk among them.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}: mend that, or choose another HEADGATE_DATA_DIR")]
     Io {
         /// What was touched.
         path: PathBuf,
@@ -182,6 +182,7 @@ mod tests {
         assert!(meaning(io::ErrorKind::PermissionDenied).contains("not writable"));
         assert!(meaning(io::ErrorKind::ReadOnlyFilesystem).contains("read-only disk"));
         assert!(meaning(io::ErrorKind::NotADirectory).contains("not a directory"));
-        assert!(meaning(io::ErrorKind::StorageFull).starts_with("/data: "));
+        let full = meaning(io::ErrorKind::StorageFull);
+        assert!(full.starts_with("/data: ") && full.contains("HEADGATE_DATA_DIR"), "{full}");
     }
 }

@@ -35,10 +35,10 @@ impl<R: BufRead> Iterator for Deb822<R> {
                 }
                 Ok(Some((line, Line::Text(text)))) => stanza.add(line, &text),
                 Ok(Some((line, Line::Garbled))) => {
-                    stanza.spoil(line, format!("line {line} is not valid UTF-8"));
+                    stanza.spoil(line, "is not valid UTF-8".to_owned());
                 }
                 Ok(Some((line, Line::TooLong))) => {
-                    stanza.spoil(line, format!("line {line} is longer than 4 MB"));
+                    stanza.spoil(line, "is longer than 4 MB".to_owned());
                 }
                 Ok(None) if stanza.first_line.is_some() => break,
                 Ok(None) => return None,
@@ -52,7 +52,8 @@ impl<R: BufRead> Iterator for Deb822<R> {
 struct Stanza {
     first_line: Option<u64>,
     fields: Vec<(String, String)>,
-    fault: Option<String>,
+    /// Which line, and what of it.
+    fault: Option<(u64, String)>,
 }
 
 impl Stanza {
@@ -68,16 +69,16 @@ impl Stanza {
                     value.push_str(if more.trim_end() == "." { "" } else { more.trim_end() });
                     self.first_line.get_or_insert(line);
                 }
-                None => self.spoil(line, format!("line {line} continues a field, but there is none")),
+                None => self.spoil(line, "continues a field, but there is none".to_owned()),
             }
             return;
         }
         let Some((name, value)) = text.split_once(':').filter(|(name, _)| is_field_name(name)) else {
-            return self.spoil(line, format!("line {line} is no `Field: value`"));
+            return self.spoil(line, "is no `Field: value`".to_owned());
         };
         self.first_line.get_or_insert(line);
         if self.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            return self.spoil(line, format!("line {line} gives the field {name} a second time"));
+            return self.spoil(line, format!("gives the field {name} a second time"));
         }
         self.fields.push((name.to_owned(), value.trim().to_owned()));
     }
@@ -85,13 +86,14 @@ impl Stanza {
     /// The first fault is the one that is told.
     fn spoil(&mut self, line: u64, fault: String) {
         self.first_line.get_or_insert(line);
-        self.fault.get_or_insert(fault);
+        self.fault.get_or_insert((line, fault));
     }
 
     fn finish(self) -> Result<Parsed, Reject> {
         let line = self.first_line.unwrap_or_default();
-        if let Some(fault) = self.fault {
-            return Err(Reject::new(line, fault));
+        if let Some((at, fault)) = self.fault {
+            // The line it begins at is said already.
+            return Err(Reject::new(line, if at == line { fault } else { format!("line {at} {fault}") }));
         }
         let attributes: Map<String, Value> =
             self.fields.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
@@ -132,9 +134,9 @@ mod tests {
         for (bad, reason) in [
             ("Package: a\nnonsense", "line 2 is no `Field: value`"),
             ("Package: a\nB: 1\nb: 2", "line 3 gives the field b a second time"),
-            (" leading: a", "line 1 continues a field, but there is none"),
-            ("two words: a", "line 1 is no `Field: value`"),
-            (": a", "line 1 is no `Field: value`"),
+            (" leading: a", "continues a field, but there is none"),
+            ("two words: a", "is no `Field: value`"),
+            (": a", "is no `Field: value`"),
         ] {
             let stanzas = read(&format!("{bad}\n\nPackage: good\n"));
             assert_eq!(stanzas[0], Err(Reject::new(1, reason)), "{bad}");

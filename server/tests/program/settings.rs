@@ -70,3 +70,16 @@ async fn settings_that_another_command_uses_are_ignored_and_empty_ones_are_unset
         "{line}"
     );
 }
+
+#[tokio::test]
+async fn a_data_directory_that_cannot_be_made_is_named_once_with_its_setting() {
+    let output = run(&["migrate"], &[("HEADGATE_DATA_DIR", "/proc/headgate")], "").await;
+    let lines: Vec<&str> = output.err.lines().collect();
+    assert!(output.code != Some(0) && lines.len() == 1, "{}", output.err);
+    assert!(
+        lines[0].contains("/proc/headgate: ") && lines[0].contains("HEADGATE_DATA_DIR"),
+        "{}",
+        output.err
+    );
+    assert_eq!(lines[0].matches("(os error").count(), 1, "{}", output.err);
+}

@@ -3,7 +3,7 @@
 use super::{MaintenanceHealth, Service};
 use crate::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
-use std::{error::Error as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -67,13 +67,7 @@ fn back_off(failures: u32) -> Duration {
 
 /// The error's text does not repeat its source's: health is read without a debugger.
 pub(super) fn with_causes(error: &QueueError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    model::text::sanitise(&text, 500)
+    model::text::sanitise(&model::text::causes(error), 500)
 }
 
 fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
