@@ -11,6 +11,7 @@ pub mod demo;
 pub mod embedded_postgres;
 pub mod health;
 pub mod import;
+mod json_text;
 pub mod metrics;
 pub mod middleware;
 mod program;

@@ -74,6 +74,15 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "malformed", "The body cannot be read", detail)
     }
 
+    /// 400: no JSON from there on.
+    pub fn malformed_at(pointer: String, detail: String) -> Self {
+        let said = match pointer.as_str() {
+            "" => format!("The body {detail}."),
+            place => format!("The body {detail}, within {place}."),
+        };
+        Self::malformed(said).with_errors(vec![FieldError { pointer, detail }])
+    }
+
     /// 401: no credential, or one that is none (any more).
     pub fn unauthorized(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who asks is not known", detail)
@@ -305,13 +314,7 @@ impl From<sqlx::Error> for Problem {
 
 /// Logs the chain of causes; the client learns only that there was one.
 fn hidden(error: &(dyn std::error::Error + 'static)) -> Problem {
-    let mut causes = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        causes = format!("{causes}: {cause}");
-        source = cause.source();
-    }
-    tracing::error!(error = %causes, "a request failed");
+    tracing::error!(error = %model::text::causes(error), "a request failed");
     Problem::internal()
 }
 

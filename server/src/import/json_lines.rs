@@ -4,6 +4,7 @@ use super::{
     Item, Parsed, Reject,
     lines::{Line, Lines},
 };
+use crate::json_text::{self, Unreadable, Why};
 use serde_json::Value;
 use std::io::BufRead;
 
@@ -34,18 +35,24 @@ impl<R: BufRead> Iterator for JsonLines<R> {
                     return Some(Ok(Err(Reject::new(line, "is longer than 4 MB"))));
                 }
             };
-            return Some(Ok(match serde_json::from_str(&text) {
+            return Some(Ok(match json_text::read(text.as_bytes()) {
                 Ok(Value::Object(attributes)) => Ok(Parsed { line, attributes }),
                 Ok(_) => Err(Reject::new(line, "is JSON but not an object")),
-                Err(error) => Err(Reject::new(line, format!("is not JSON: {}", without_line(&error)))),
+                Err(unreadable) => Err(Reject::new(line, reason(&unreadable))),
             }));
         }
     }
 }
 
-/// serde_json counts lines within what it was given, which is always line 1.
-fn without_line(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column", " at column")
+fn reason(Unreadable { pointer, why }: &Unreadable) -> String {
+    match why {
+        // serde_json counts lines within what it was given, which is always line 1.
+        Why::Json(error) => {
+            format!("is not JSON: {}", error.to_string().replace(" at line 1 column", " at column"))
+        }
+        Why::Twice => format!("{pointer} is given twice"),
+        Why::Number => format!("{pointer} {}", Why::NUMBER),
+    }
 }
 
 #[cfg(test)]
@@ -63,5 +70,18 @@ mod tests {
         assert!(read[2].as_ref().unwrap_err().reason.starts_with("is not JSON: EOF"), "{:?}", read[2]);
         assert_eq!(read[3].as_ref().unwrap().line, 5);
         assert_eq!(read.len(), 4);
+    }
+
+    #[test]
+    fn what_would_not_come_out_as_it_went_in_is_rejected() {
+        let text = "{\"id\":1,\"n\":12345678901234567890123456789}\n{\"id\":1,\"id\":2}\n{\"n\":[1e400]}";
+        let reasons: Vec<_> =
+            JsonLines::new(text.as_bytes()).map(|item| item.unwrap().unwrap_err().reason).collect();
+        assert!(
+            reasons[0].starts_with("/n is a number") && reasons[0].ends_with("as a string"),
+            "{reasons:?}"
+        );
+        assert_eq!(reasons[1], "/id is given twice");
+        assert!(reasons[2].starts_with("/n/0 is a number"), "{reasons:?}");
     }
 }

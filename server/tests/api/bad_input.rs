@@ -27,15 +27,36 @@ async fn bodies_that_are_no_json_say_where_they_break(pool: PgPool) {
         ("{'app_id': 1}", "line 1"),
         ("[1, 2,]", "line 1"),
         ("{\"a\": \"\\ud800\"}", "line 1"),
-        ("{\"a\": 1e999}", "out of range"),
         ("nonsense", "line 1"),
     ] {
         for path in ["/events", "/jobs", "/apps", "/jobs/bulk"] {
             let problem = client.send(path, JSON, body).await.problem(400);
             assert!(problem["detail"].as_str().unwrap().contains(part), "{body}: {problem}");
+            // With the place, but for a body that has none.
+            assert_eq!(problem["errors"][0]["pointer"].is_string(), !body.is_empty(), "{problem}");
         }
     }
+    let lone = client.send("/events", JSON, "[{\"attributes\": {\"a\": \"\\ud800\"}}]").await;
+    assert_eq!(lone.pointers(400), ["/0/attributes/a"]);
     client.send("/events", JSON, &b"{\"a\": \"\xff\"}"[..]).await.problem(400);
+    assert_eq!(rows(&pool).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn numbers_that_would_come_out_as_others_are_refused_where_they_stand(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    for number in ["12345678901234567890123456789", "18446744073709551616", "-9223372036854775809", "1e400"] {
+        let event = an_event(&app, "1").to_string().replace("\"price\":5", &format!("\"price\":{number}"));
+        let refused = client.send("/events", JSON, event.clone()).await;
+        assert_eq!(refused.pointers(422), ["/attributes/price"], "{number}");
+        assert!(refused.text.contains("send it as a string"), "{}", refused.text);
+        let refused = client.send("/events", JSON, format!("[{},{event}]", an_event(&app, "2"))).await;
+        assert_eq!(refused.pointers(422), ["/1/attributes/price"], "{number}");
+        let job = format!(r#"{{"app_id": "{app}", "job_type": "x", "payload": [1.5e300, {number}]}}"#);
+        assert_eq!(client.send("/jobs", JSON, job).await.pointers(422), ["/payload/1"], "{number}");
+    }
     assert_eq!(rows(&pool).await, 0);
 }
 
@@ -158,6 +179,7 @@ async fn impossible_limits_and_addresses_are_named(pool: PgPool) {
         ("endpoint_url", json!("https://169.254.169.254/"), "/endpoint_url"),
         ("endpoint_url", json!("https://[::1]/"), "/endpoint_url"),
         ("endpoint_url", json!("http://8.8.8.8/"), "/endpoint_url"),
+        ("endpoint_url", json!("http://shop.invalid/"), "/endpoint_url"),
         ("endpoint_url", json!(null), "/endpoint_url"),
     ] {
         let mut body = json!({

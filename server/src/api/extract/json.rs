@@ -1,11 +1,13 @@
-//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), names given twice, NUL,
-//! depth, unknown fields and wrong types (422 with a JSON Pointer).
+//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), names given twice, numbers that
+//! would come out as others, NUL, depth, unknown fields and wrong types (422 with a JSON Pointer).
 //!
-//! A document becomes a `Value` first: that bounds recursion, refuses numbers no double holds, and lets the NUL and depth check name a
+//! A document becomes a `Value` first: that bounds recursion, and lets the NUL and depth check name a
 //! place. Only then is it read as the type that was asked for.
 
-use super::document::{self, Unreadable};
-use crate::api::problem::Problem;
+use crate::{
+    api::problem::Problem,
+    json_text::{self, Unreadable, Why},
+};
 use axum::{
     body::Bytes,
     extract::{FromRequest, Request},
@@ -86,24 +88,23 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
 }
 
 /// # Errors
-/// 400 with line and column when it is no JSON; 422 with a pointer for names given twice, NUL and depth.
+/// 400 with pointer, line and column when it is no JSON; 422 with a pointer for names given twice, numbers, NUL and depth.
 pub fn parse_document(body: &[u8]) -> Result<Value, Problem> {
-    let value = document::read(body).map_err(|unreadable| {
-        let error = match unreadable {
-            Unreadable::Twice(pointer) => return Problem::fault(pointer, "is given twice"),
-            Unreadable::Json(error) => error,
+    let value = json_text::read(body).map_err(|Unreadable { pointer, why }| {
+        let error = match why {
+            Why::Twice => return Problem::fault(pointer, "is given twice"),
+            Why::Number => return Problem::fault(pointer, Why::NUMBER),
+            Why::Json(error) => error,
         };
         if error.to_string().starts_with("recursion limit exceeded") {
             return Problem::fault("", "is nested deeper than 64 levels");
         }
         let what = match error.classify() {
-            Category::Eof if body.is_empty() => "The body is empty.".to_owned(),
-            Category::Eof => {
-                format!("The body ends too soon, at line {} column {}.", error.line(), error.column())
-            }
-            _ => format!("The body is no JSON: {}.", sanitise(&error.to_string(), 200)),
+            Category::Eof if body.is_empty() => return Problem::malformed("The body is empty."),
+            Category::Eof => format!("ends too soon, at line {} column {}", error.line(), error.column()),
+            _ => format!("is no JSON: {}", sanitise(&error.to_string(), 200)),
         };
-        Problem::malformed(what)
+        Problem::malformed_at(pointer, what)
     })?;
     check(&value).map_err(|fault| Problem::fault(fault.pointer, fault.detail))?;
     Ok(value)
@@ -231,13 +232,15 @@ mod tests {
             (b"{\"a\": ", "line 1 column 6"),
             (b"{\n \"a\": tru}", "line 2"),
             (b"\xff", "no JSON"),
-            (b"{\"a\": 1e999}", "number out of range"),
+            (br#"{"a": "\ud800"}"#, "within /a."),
         ] {
             let problem = parse_document(body).unwrap_err();
             assert_eq!(problem.status(), 400);
             assert!(problem.detail().contains(part), "{}", problem.detail());
         }
         for body in [
+            r#"{"a": 1e999}"#.to_owned(),
+            r#"{"a": 12345678901234567890123456789}"#.to_owned(),
             r#"{"a": "x\u0000"}"#.to_owned(),
             r#"{"a": 1, "a": 2}"#.to_owned(),
             format!("{}{}", "[".repeat(65), "]".repeat(65)),
