@@ -1,9 +1,9 @@
 //! What Headgate asks of JSON besides being JSON: no NUL, no more than 64 levels, a size.
 //!
-//! Numbers are 64-bit integers or IEEE 754 doubles: an integer beyond ±2^63 (2^64 unsigned) becomes the nearest double. Send
-//! such a number, or a decimal that must keep its digits, as a string.
+//! Numbers are 64-bit integers or IEEE 754 doubles. An integer beyond 64 bits is refused where text is read; a number with a fraction or an
+//! exponent is the double nearest to it (RFC 8259, 6). Send what must keep more digits as a string.
 
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 
 /// Levels of arrays and objects a document may have.
 pub const MAX_DEPTH: usize = 64;
@@ -68,6 +68,39 @@ fn within(
     Ok(())
 }
 
+/// Whether two values say the same. Numbers are compared by what they are worth, so that `5`, `5.0` and `5e0` are one, `0` and `-0.0` too, as
+/// Postgres has it; integers keep their 64 bits.
+#[must_use]
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || equal_numbers(a, b),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => equal_objects(a, b),
+        (a, b) => a == b,
+    }
+}
+
+/// [`equal`] of two objects.
+#[must_use]
+pub fn equal_objects(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+}
+
+fn equal_numbers(a: &Number, b: &Number) -> bool {
+    /// The 64-bit integer it is, however it is written.
+    fn integer(number: &Number) -> Option<i128> {
+        // 2^64 is the first double that is none; below it the conversion is exact.
+        let of_double = |double: f64| {
+            (double.fract() == 0.0 && double.abs() < 18_446_744_073_709_551_616.0).then_some(double as i128)
+        };
+        number.as_i128().or_else(|| number.as_f64().and_then(of_double))
+    }
+    match (integer(a), integer(b)) {
+        (None, None) => a.as_f64() == b.as_f64(),
+        (a, b) => a == b,
+    }
+}
+
 /// One reference token of a JSON Pointer.
 #[must_use]
 pub fn escape(token: &str) -> String {
@@ -89,6 +122,38 @@ mod tests {
             assert_eq!(check(&value).unwrap_err().pointer, pointer);
         }
         assert_eq!(check(&json!({"a": [1, null, "x", {"b": true}]})), Ok(()));
+    }
+
+    #[test]
+    fn numbers_are_compared_by_what_they_are_worth() {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for (a, b) in [
+            ("5", "5.0"),
+            ("0", "-0.0"),
+            ("0.0", "-0.0"),
+            ("-7", "-7e0"),
+            ("100000000000000000", "1e17"),
+            ("[1, {\"a\": 2.0}]", "[1.0, {\"a\": 2}]"),
+            ("9007199254740992", "9007199254740992.0"),
+            ("1e300", "1e300"),
+        ] {
+            assert!(equal(&read(a), &read(b)) && equal(&read(b), &read(a)), "{a} {b}");
+        }
+        for (a, b) in [
+            ("5", "5.5"),
+            ("5", "\"5\""),
+            ("1", "true"),
+            ("0", "null"),
+            ("9007199254740993", "9007199254740992.0"),
+            ("18446744073709551615", "18446744073709551615.0"),
+            ("9223372036854775807", "9223372036854775808"),
+            ("-1", "18446744073709551615"),
+            ("[1]", "[1, 1]"),
+            ("{\"a\": 1}", "{\"b\": 1}"),
+            ("{\"a\": 1}", "{\"a\": 1, \"b\": null}"),
+        ] {
+            assert!(!equal(&read(a), &read(b)) && !equal(&read(b), &read(a)), "{a} {b}");
+        }
     }
 
     #[test]

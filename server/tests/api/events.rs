@@ -81,3 +81,32 @@ async fn a_producer_sends_for_its_own_app_alone(pool: PgPool) {
     client.get(&format!("/records/{own}/product/2")).await.problem(404);
     client.get(&format!("/records/{foreign}/product/2")).await.problem(404);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn numbers_arrive_as_they_were_given_and_another_spelling_is_no_change(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    a_webhook(&client, &app, &receiver.url()).await;
+    let numbers = "[5,0,-7,18446744073709551615,-9223372036854775808,0.1,0.30000000000000004,122.416294033786585,1e17,1e23,5e-324,\
+                   1.7976931348623157e308]";
+    let mut event = an_event(&app, "1");
+    event["attributes"] = json!({"n": "numbers"});
+    let send = async |numbers: &str| {
+        let text = event.to_string().replace("\"numbers\"", numbers);
+        client.send("/events", Some("application/json"), text).await.ok(202)
+    };
+    send(numbers).await;
+    let (_, body) = receiver.next().await;
+    server.recorded(1).await;
+    let texts = numbers.trim_matches(['[', ']']).split(',');
+    for (sent, text) in body["changes"]["set"]["n"].as_array().unwrap().iter().zip(texts) {
+        let exact = text.parse::<i128>().ok().is_none_or(|integer| sent.to_string() == integer.to_string());
+        assert!(exact && sent.as_f64() == text.parse().ok(), "{text} became {sent}");
+    }
+    let spelt = numbers.replace("[5,0,-7,", "[5.0,-0.0,-7e0,").replace("1e17", "100000000000000000");
+    let again = send(&spelt).await;
+    assert_eq!((&again["unchanged"], &again["jobs_created"]), (&json!(1), &json!(0)));
+    assert_eq!(send("[6]").await["records_changed"], 1);
+}

@@ -1,6 +1,9 @@
 //! What an event makes of a record. Pure: several events of one request behave as if they had come one by one.
 
-use model::record::{Attributes, Event, EventType};
+use model::{
+    json::{equal, equal_objects},
+    record::{Attributes, Event, EventType},
+};
 
 /// A record between two events. Version 0: nobody has heard of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,14 +20,15 @@ impl State {
             EventType::Deleted => self.is_live,
             // An update of a record that is unknown or was deleted creates it.
             _ if !self.is_live => true,
-            EventType::Replaced => self.attributes != event.attributes,
+            EventType::Replaced => !equal_objects(&self.attributes, &event.attributes),
             EventType::Created
             | EventType::Updated
             | EventType::AttributeUpdate
             | EventType::AttributeDeltaUpdate
             | EventType::MetadataUpdate
             | EventType::MetadataSingleUpdate => {
-                event.attributes.iter().any(|(name, value)| self.attributes.get(name) != Some(value))
+                let is_same = |name, value| self.attributes.get(name).is_some_and(|held| equal(held, value));
+                !event.attributes.iter().all(|(name, value)| is_same(name, value))
             }
         };
         if !changes {
@@ -79,6 +83,17 @@ mod tests {
                 3,
                 Some(json!({"a": 1})),
                 vec![false],
+            ),
+            // The same numbers, written in another way.
+            (
+                Some(json!({"a": 5, "b": 0})),
+                vec![
+                    ("record.updated", json!({"a": 5.0})),
+                    ("record.replaced", json!({"a": 5.0, "b": -0.0})),
+                ],
+                3,
+                Some(json!({"a": 5, "b": 0})),
+                vec![false, false],
             ),
             (
                 Some(json!({"a": 1, "b": 2})),

@@ -1,6 +1,6 @@
 //! What an external system has to be told of a record: the difference to what it last accepted.
 
-use crate::record::Attributes;
+use crate::{json::equal, record::Attributes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,12 +28,13 @@ impl Changes {
         Self { set: attributes.clone(), unset: Vec::new() }
     }
 
-    /// From what was accepted to what is now. Attributes are compared whole: a changed member of a nested object sends the object.
+    /// From what was accepted to what is now. Attributes are compared whole: a changed member of a nested object sends the object. Numbers of
+    /// the same worth are the same ([`equal`]).
     #[must_use]
     pub fn between(accepted: &Attributes, now: &Attributes) -> Self {
         let set = now
             .iter()
-            .filter(|(key, value)| accepted.get(*key) != Some(value))
+            .filter(|(key, value)| !accepted.get(*key).is_some_and(|accepted| equal(accepted, value)))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         let unset = accepted.keys().filter(|key| !now.contains_key(*key)).cloned().collect();
@@ -74,7 +75,7 @@ fn merge_value(before: Option<&Value>, after: &Value) -> Option<Value> {
             let before = before.and_then(Value::as_object).unwrap_or(&empty);
             let mut patch = Attributes::new();
             for (key, value) in after {
-                if before.get(key) != Some(value) {
+                if !before.get(key).is_some_and(|before| equal(before, value)) {
                     patch.insert(key.clone(), merge_value(before.get(key), value)?);
                 }
             }
@@ -116,6 +117,16 @@ mod tests {
             changes.apply_to(&mut copy);
             assert_eq!(copy, now);
         }
+    }
+
+    #[test]
+    fn a_number_written_in_another_way_is_no_difference() {
+        let (accepted, now) =
+            (object(json!({"a": 5, "b": {"x": 0}})), object(json!({"a": 5.0, "b": {"x": -0.0}})));
+        assert!(Changes::between(&accepted, &now).is_empty());
+        let now = object(json!({"b": {"x": 0.0, "y": 1}}));
+        let patch = Changes::between(&accepted, &now).to_merge_patch(&accepted);
+        assert_eq!(patch.map(Value::Object), Some(json!({"a": null, "b": {"y": 1}})));
     }
 
     #[test]
