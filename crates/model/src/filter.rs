@@ -59,9 +59,20 @@ pub struct JobFilter {
 }
 
 impl JobFilter {
-    /// Whether it narrows nothing: bulk actions refuse that.
+    /// Whether it narrows nothing: bulk actions refuse that. An empty text is no condition: it is what a form sends that was not filled in.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let filled = Self {
+            job_type: given(&self.job_type),
+            correlation_id: given(&self.correlation_id),
+            record_type: given(&self.record_type),
+            record_id: given(&self.record_id),
+            error: given(&self.error),
+            q: given(&self.q),
+            fingerprint: given(&self.fingerprint),
+            ..self.clone()
+        };
+        filled == Self::default()
     }
 }

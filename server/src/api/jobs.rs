@@ -2,7 +2,7 @@
 
 use super::{
     audited, bulk,
-    extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, Read, SteerJobs},
+    extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -41,7 +41,7 @@ struct Enqueued {
 /// Jobs in every state, newest first; finished ones of the last 24 hours unless `created_after` says otherwise.
 #[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
 async fn list_jobs(
-    actor: Can<Read>,
+    actor: Can<ReadJobs>,
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
@@ -83,7 +83,7 @@ async fn bulk_jobs(
 /// One job with its attempts.
 #[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
 async fn get_job(
-    actor: Can<Read>,
+    actor: Can<ReadJobs>,
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<JobDetail>, Problem> {
@@ -93,7 +93,7 @@ async fn get_job(
 /// Why a job is not running, or when it will.
 #[utoipa::path(get, path = "/jobs/{id}/explain", tag = "Jobs", responses((status = 200, body = Explanation)))]
 async fn explain_job(
-    actor: Can<Read>,
+    actor: Can<ReadJobs>,
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Explanation>, Problem> {

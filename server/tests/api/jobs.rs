@@ -1,4 +1,5 @@
 use crate::support::{Server, a_job, a_webhook, an_app, an_external};
+use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -95,6 +96,7 @@ async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
     assert_eq!(done, json!({"matched": 3, "changed": 3, "skipped": 0}));
     for (body, pointer) in [
         (json!({"action": "cancel", "filter": {}}), "/filter"),
+        (json!({"action": "cancel", "filter": {"q": "", "job_type": " "}}), "/filter"),
         (json!({"action": "purge", "filter": {"status": "failed"}}), "/action"),
         (json!({"action": "cancel"}), "/ids"),
         (json!({"action": "cancel", "ids": ["x"]}), "/ids/0"),
@@ -102,4 +104,28 @@ async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
     ] {
         assert_eq!(client.post("/jobs/bulk", body).await.pointers(422), [pointer]);
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_producer_sees_the_jobs_of_its_app_and_steers_none(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let foreign = a_job(&client, &an_external(&client, &foreign).await).await;
+    let producer = server.key(Role::Producer, Some(&own)).await;
+    let made = producer.post("/jobs", json!({"app_id": own, "job_type": "export"})).await.ok(201);
+    let id = made["items"][0]["id"].as_str().unwrap();
+    let list = producer.get("/jobs").await.ok(200);
+    let found: Vec<&str> =
+        list["items"].as_array().unwrap().iter().map(|j| j["id"].as_str().unwrap()).collect();
+    assert_eq!(found, [id]);
+    assert_eq!(producer.get(&format!("/jobs/{id}")).await.ok(200)["status"], "pending");
+    producer.get(&format!("/jobs/{id}/explain")).await.ok(200);
+    producer.get(&format!("/jobs/{foreign}")).await.problem(404);
+    producer.get(&format!("/jobs/{foreign}/explain")).await.problem(404);
+    for step in ["cancel", "requeue"] {
+        producer.act(&format!("/jobs/{id}/{step}")).await.problem(403);
+    }
+    let bulk = json!({"action": "cancel", "ids": [id]});
+    producer.post("/jobs/bulk", bulk).await.problem(403);
 }

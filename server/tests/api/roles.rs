@@ -16,6 +16,9 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
         ("get", "/workers" | "/rate-limits" | "/audit-log" | "/api-keys" | "/users" | "/users/{id}") => {
             &[Operator, Auditor]
         }
+        ("get", "/jobs" | "/jobs/{id}" | "/jobs/{id}/explain") => {
+            &[Operator, Support, Auditor, Portal, Producer]
+        }
         ("get", _) => READERS,
         ("post", "/events" | "/jobs") => &[Operator, Producer],
         (

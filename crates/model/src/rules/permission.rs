@@ -7,6 +7,8 @@ use crate::actor::Role;
 pub enum Permission {
     /// See apps, integrations, jobs, records, dead letters, re-syncs, gauges.
     Read,
+    /// See jobs: of those who make them, their own.
+    ReadJobs,
     /// See the audit log, users, keys, workers, rate limits of the deployment.
     ReadDeployment,
     /// Make, change and delete apps and integrations; pause, resume, limits, secrets.
@@ -29,8 +31,9 @@ pub enum Permission {
 
 impl Permission {
     /// All.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Read,
+        Self::ReadJobs,
         Self::ReadDeployment,
         Self::Configure,
         Self::SteerJobs,
@@ -46,14 +49,14 @@ impl Permission {
 /// Whether the role allows it.
 #[must_use]
 pub fn is_allowed(role: Role, permission: Permission) -> bool {
-    use Permission::{OpenConsole, Produce, Read, ReadDeployment, Resync, SteerJobs, Work};
+    use Permission::{OpenConsole, Produce, Read, ReadDeployment, ReadJobs, Resync, SteerJobs, Work};
     match role {
         Role::Operator => true,
-        Role::Support => matches!(permission, Read | SteerJobs | OpenConsole),
-        Role::Auditor => matches!(permission, Read | ReadDeployment | OpenConsole),
-        Role::Producer => permission == Produce,
+        Role::Support => matches!(permission, Read | ReadJobs | SteerJobs | OpenConsole),
+        Role::Auditor => matches!(permission, Read | ReadJobs | ReadDeployment | OpenConsole),
+        Role::Producer => matches!(permission, Produce | ReadJobs),
         Role::Worker => permission == Work,
-        Role::Portal => matches!(permission, Read | Resync),
+        Role::Portal => matches!(permission, Read | ReadJobs | Resync),
     }
 }
 
@@ -73,8 +76,13 @@ mod tests {
     #[test]
     fn an_auditor_changes_nothing() {
         for permission in Permission::ALL {
-            let reads =
-                matches!(permission, Permission::Read | Permission::ReadDeployment | Permission::OpenConsole);
+            let reads = matches!(
+                permission,
+                Permission::Read
+                    | Permission::ReadJobs
+                    | Permission::ReadDeployment
+                    | Permission::OpenConsole
+            );
             assert_eq!(is_allowed(Role::Auditor, permission), reads, "{permission:?}");
         }
     }

@@ -1,14 +1,13 @@
 //! What a handler takes: who asks and whether they may, a body, a query, an id. Each refuses with a problem that points at the fault.
 
 mod actor;
-mod document;
 mod json;
 mod many;
 mod path;
 mod query;
 
 pub use actor::{
-    Can, Configure, ManageAccess, Needs, Produce, Purge, Read, ReadDeployment, Resync, SteerJobs,
+    Can, Configure, ManageAccess, Needs, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync, SteerJobs,
 };
 pub use json::{Json, OptionalJson, count_bytes, media_type, parse_document, read_body, typed};
 pub use many::{Many, OneOrMany};
