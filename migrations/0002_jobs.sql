@@ -33,6 +33,12 @@ create table headgate.jobs (
     -- clears it, so that it outlives retries, successors and dead letters.
     may_have_arrived boolean not null default false,
     is_full boolean not null default false,
+    -- Nothing but its batch wants it: it is held while the batch is paused. A change that is folded into it, or a requeue by hand,
+    -- makes it go its own way.
+    follows_batch boolean not null default false,
+    -- Held: it stands in neither `ready` nor `waiting` until it is let go. This is the truth; an entry that a race left there is dropped
+    -- by whoever meets it.
+    is_held boolean not null default false,
     -- Changes folded into this job besides the first.
     folded int not null default 0,
     job_type text not null,
@@ -45,8 +51,8 @@ create table headgate.jobs (
     error_kind text,
     error_message text,
     -- The change that came while this one was processing: {id, job_type, rank, priority, payload, correlation_id, serialize_key,
-    -- batch_id, previous_batch_id, is_full, created_at, folded, max_attempts, timeout_ms, run_at, expires_at}. It counts as a
-    -- pending job; the finishing statement makes it the row.
+    -- batch_id, previous_batch_id, is_full, follows_batch, created_at, folded, max_attempts, timeout_ms, run_at, expires_at}. It counts
+    -- as a pending job; the finishing statement makes it the row.
     successor jsonb,
     constraint jobs_status_known check (status between 0 and 2),
     constraint jobs_lease_complete check ((status = 1) = (assignment_id is not null)),
@@ -57,6 +63,9 @@ create table headgate.jobs (
 create unique index jobs_deduplication_key on headgate.jobs (integration_id, deduplication_id) where deduplication_id is not null;
 create index jobs_by_integration on headgate.jobs (integration_id, id);
 create index jobs_by_batch on headgate.jobs (batch_id, id) where batch_id is not null;
+-- What a pause has still to hold, and a resume to let go.
+create index jobs_to_hold on headgate.jobs (batch_id, id) where follows_batch and not is_held;
+create index jobs_held on headgate.jobs (batch_id, id) where is_held;
 create index jobs_by_correlation on headgate.jobs (correlation_id, id);
 create index jobs_by_successor on headgate.jobs (((successor ->> 'id')::uuid)) where successor is not null;
 
@@ -238,6 +247,8 @@ create table headgate.batches (
     failed bigint not null default 0,
     cancelled bigint not null default 0,
     is_sealed boolean not null default false,
+    -- Jobs that follow it are held.
+    is_paused boolean not null default false,
     created_at timestamptz not null default clock_timestamp(),
     completed_at timestamptz
 ) with (fillfactor = 50);

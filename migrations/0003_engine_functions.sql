@@ -92,9 +92,9 @@ begin
     ), locked as materialized (
         -- First the entry, then the job, which is the order of a cancel too; and neither is waited for. An entry that a cancel is
         -- deleting, or a job that someone folds into right now, is passed over: the claim is part of no deadlock.
-        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, c.is_limited, j.status, j.due_at,
+        select c.integration_id, c.rank, c.created_at, c.job_id, c.turn, c.is_limited, j.status, j.due_at, j.is_held,
             -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
-            j.status = 0 or j.due_at <= clock_timestamp() as is_due
+            (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
         from candidates c
         cross join lateral (
             select 1 from headgate.ready r
@@ -102,7 +102,7 @@ begin
             for update skip locked offset 0
         ) free
         left join lateral (
-            select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+            select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
             from headgate.jobs j where j.id = c.job_id
             for update skip locked offset 0
         ) j on true
@@ -111,7 +111,7 @@ begin
         delete from headgate.ready r
         using locked c
         where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
-        returning r.job_id, r.integration_id, c.is_limited, c.status, c.due_at, c.is_due
+        returning r.job_id, r.integration_id, c.is_limited, c.status, c.due_at, c.is_due, c.is_held
     ), claimed as materialized (
         update headgate.jobs j
         set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = claimer,
@@ -126,7 +126,7 @@ begin
         -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
         insert into headgate.waiting (due_at, job_id, integration_id)
         select t.due_at, t.job_id, t.integration_id from taken t
-        where t.status = 2 and not t.is_due
+        where t.status = 2 and not t.is_due and not t.is_held
         on conflict (job_id) do nothing
     ), counted as (
         -- An attempt of 0 was pending, any other was to be retried.
@@ -174,20 +174,20 @@ as $$
     ), found as materialized (
         -- The job's row too, not waited for: a fold that is changing its rank, or a cancel, would miss an entry made meanwhile
         -- with the rank of before. It stays in `waiting` until the next round. An entry without a job just goes.
-        select d.due_at, d.job_id, j.integration_id, j.rank, j.created_at, j.status
+        select d.due_at, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_held
         from due d
         left join lateral (
-            select j.id, j.integration_id, j.rank, j.created_at, j.status from headgate.jobs j where j.id = d.job_id
+            select j.id, j.integration_id, j.rank, j.created_at, j.status, j.is_held from headgate.jobs j where j.id = d.job_id
             for update skip locked offset 0
         ) j on true
         where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = d.job_id)
     ), gone as materialized (
         delete from headgate.waiting w using found f
         where w.due_at = f.due_at and w.job_id = f.job_id
-        returning w.job_id, f.integration_id, f.rank, f.created_at, f.status
+        returning w.job_id, f.integration_id, f.rank, f.created_at, f.status, f.is_held
     ), promoted as (
         insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select integration_id, rank, created_at, job_id from gone where status <> 1
+        select integration_id, rank, created_at, job_id from gone where status <> 1 and not is_held
         on conflict do nothing
         returning 1
     )

@@ -107,5 +107,6 @@ create table headgate.resyncs (
     constraint resyncs_end_has_time check ((state in ('completed', 'cancelled')) = (finished_at is not null))
 );
 create index resyncs_by_integration on headgate.resyncs (integration_id, id);
+create unique index resyncs_batch_key on headgate.resyncs (batch_id);
 create index resyncs_by_app on headgate.resyncs (app_id, id);
 create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null or is_calling_off;

@@ -101,7 +101,7 @@ struct Gate {
 fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
     use ReasonCode::{
         BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, HeldByReceiver, IntegrationDisabled,
-        IntegrationPaused, NoWorker, RateLimited, Scheduled, WaitingRetry,
+        IntegrationPaused, NoWorker, RateLimited, ResyncPaused, Scheduled, WaitingRetry,
     };
     let slots = gauge.map_or_else(
         || "free".to_owned(),
@@ -118,7 +118,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
         },
     );
     let table: [(&'static str, &[ReasonCode], String); 8] = [
-        ("Integration", &[IntegrationDisabled, IntegrationPaused, CircuitOpen], "active".to_owned()),
+        ("Integration", &[IntegrationDisabled, IntegrationPaused, CircuitOpen, ResyncPaused], "active".to_owned()),
         ("Time", &[Scheduled, WaitingRetry], "it is due".to_owned()),
         ("Order", &[BehindSerializeKey], "first of its key".to_owned()),
         ("Their side", &[HeldByReceiver], "asked for no quiet".to_owned()),
@@ -146,6 +146,7 @@ fn closed_in_words(reason: &Reason) -> String {
         ReasonCode::RateLimited => "used up".to_owned(),
         ReasonCode::IntegrationPaused => "paused".to_owned(),
         ReasonCode::IntegrationDisabled => "switched off".to_owned(),
+        ReasonCode::ResyncPaused => "its re-sync is paused".to_owned(),
         _ => reason.detail.trim_end_matches('.').to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     id::{AppId, BatchId, IntegrationId, ResyncId},
     integration::is_key,
+    limits,
     problem::Faults,
 };
 use chrono::{DateTime, Utc};
@@ -16,7 +17,7 @@ pub enum ResyncMode {
     /// Every record, whole.
     #[default]
     Full,
-    /// Only records of which the integration does not have the newest version.
+    /// Only records of which the integration does not have the newest version; each of them whole.
     Changed,
 }
 
@@ -69,7 +70,7 @@ impl NewResync {
                 "/record_type",
                 "is required together with record_ids",
             );
-            faults.require((1..=1_000).contains(&ids.len()), "/record_ids", "must be 1 to 1,000 ids");
+            faults.require(limits::ITEMS.contains(&ids.len()), "/record_ids", "must be 1 to 1,000 ids");
             for (index, _) in ids.iter().enumerate().filter(|(_, id)| !is_key(id)) {
                 faults.add(format!("/record_ids/{index}"), key);
             }
@@ -85,7 +86,7 @@ impl NewResync {
 pub enum ResyncState {
     /// Jobs are made and sent.
     Running,
-    /// No further jobs are made; those made go on waiting with the integration.
+    /// No further jobs are made, and those that wait are held until it is resumed. A record that changes meanwhile is sent all the same.
     Paused,
     /// Every job came to its end.
     Completed,
@@ -148,7 +149,7 @@ pub struct Resync {
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// At the pace so far; null when that says nothing.
+    /// At the pace so far; null when that says nothing, and while it is paused.
     pub eta_seconds: Option<i64>,
 }
 

@@ -56,7 +56,9 @@ async fn get_resync(
     Ok(Answer(state.delivery.resync(actor.scope(), id).await?))
 }
 
-/// Makes no further jobs until resumed; those made go on.
+/// Makes no further jobs until resumed, and holds those that wait: within moments nothing of it is sent any more. Jobs that are being
+/// processed may finish. A record that changes meanwhile, or has a change waiting, is sent all the same; requeuing a single job lets it go.
+/// A re-sync of which nothing is left becomes `completed`.
 #[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn pause_resync(
     actor: Can<Steer>,
@@ -70,7 +72,7 @@ async fn pause_resync(
     Ok(Answer(resync))
 }
 
-/// Lets it go on.
+/// Lets it go on where it stopped; jobs that were held stand in line again, in their order.
 #[utoipa::path(post, path = "/resyncs/{id}/resume", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn resume_resync(
     actor: Can<Steer>,

@@ -1,6 +1,6 @@
 //! One portion of the catalog: read, made into jobs, and the cursor moved, all in the caller's transaction.
 
-use model::{id::ResyncId, record::EventType, resync::ResyncMode};
+use model::{id::ResyncId, record::EventType};
 use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -79,7 +79,8 @@ fn specs(delivery: &Delivery, resync: &Enumeration, wanted: &[Candidate]) -> Vec
             expires_at: None,
             max_attempts: resync.max_attempts.unwrap_or(delivery.config.max_attempts),
             timeout_ms: resync.timeout_ms,
-            is_full: resync.mode == ResyncMode::Full,
+            // The mode says which records; each of them is sent whole.
+            is_full: true,
         })
         .collect()
 }

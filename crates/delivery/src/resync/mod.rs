@@ -3,6 +3,10 @@
 //! The catalog is read in portions of a thousand keys, by the leader, each in one transaction with the jobs made of it and the place
 //! where the next portion begins: a re-sync survives restarts and never makes a job twice. Its jobs are items of a batch and stand behind
 //! live changes. A record that waits to be sent anyway is not sent twice: its job is moved into the batch and told to send everything.
+//!
+//! While a re-sync is paused, its waiting jobs are held (`queue::store::jobs::hold_of_batch`): the first portion in the request that
+//! pauses it, the others by the leader, as jobs are let go when it is resumed. What is being processed may finish, and is held when it
+//! comes back to be tried again. A job that stands for a live change too is not held.
 
 mod chunk;
 mod service;

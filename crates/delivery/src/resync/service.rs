@@ -1,21 +1,29 @@
-//! The leader's part: reads on, ends what is done, calls off what was cancelled.
+//! The leader's part: reads on, ends what is done, calls off what was cancelled, holds what is paused and lets go what is not.
+//!
+//! It works by what the database says now, portion by portion, so that whoever leads next goes on where a process died.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::{id::ResyncId, resync::ResyncState};
+use model::resync::ResyncState;
 use queue::{
     QueueError,
     maintenance::Service,
     store::{
-        jobs::BEGIN,
+        jobs::{BEGIN, batches_to_let_go, hold_of_batch, let_go_of_batch},
         leader::{self, Term},
     },
 };
 use sqlx::PgPool;
 
-use super::{chunk, steer};
-use crate::{Delivery, DeliveryError, store::resyncs as rows};
+use super::{
+    chunk,
+    steer::{self, CHUNK},
+};
+use crate::{
+    Delivery, DeliveryError,
+    store::resyncs::{self as rows, Unfinished},
+};
 
 pub(super) struct Resyncs {
     delivery: Delivery,
@@ -27,17 +35,35 @@ impl Resyncs {
     }
 
     /// One portion of one re-sync; true when more can follow at once.
-    async fn advance(&self, id: ResyncId, state: ResyncState, term: Term) -> Result<bool, DeliveryError> {
+    async fn advance(&self, resync: &Unfinished, term: Term) -> Result<bool, DeliveryError> {
+        let Unfinished { id, batch_id, state } = *resync;
         let mut transaction = self.delivery.pool.begin_with(BEGIN).await?;
         leader::confirm(&mut transaction, term).await?;
-        let has_more = if state == ResyncState::Cancelled {
-            steer::call_off(&self.delivery, &mut transaction, id).await?
-        } else {
-            chunk::enumerate(&self.delivery, &mut transaction, id).await? == chunk::Progress::More
+        let has_more = match state {
+            ResyncState::Cancelled => steer::call_off(&self.delivery, &mut transaction, id).await?,
+            ResyncState::Paused => hold_of_batch(&mut transaction, batch_id, CHUNK).await? >= CHUNK,
+            ResyncState::Running | ResyncState::Completed => {
+                chunk::enumerate(&self.delivery, &mut transaction, id).await? == chunk::Progress::More
+            }
         };
         rows::complete_if_done(&mut transaction, id).await?;
         transaction.commit().await?;
-        self.delivery.wake();
+        if state != ResyncState::Paused {
+            self.delivery.wake();
+        }
+        Ok(has_more)
+    }
+
+    /// A portion of each batch that holds jobs and is not paused: it was resumed, or a job came back to it while that changed.
+    async fn let_go(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let mut has_more = false;
+        for batch_id in batches_to_let_go(pool).await? {
+            let mut transaction = pool.begin_with(BEGIN).await?;
+            leader::confirm(&mut transaction, term).await?;
+            has_more |= let_go_of_batch(&mut transaction, batch_id, CHUNK).await? >= CHUNK;
+            transaction.commit().await?;
+            self.delivery.wake();
+        }
         Ok(has_more)
     }
 }
@@ -56,8 +82,9 @@ impl Service for Resyncs {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut has_more = false;
         let mut trouble = None;
-        for (id, state) in rows::unfinished(pool).await? {
-            match self.advance(id, state, term).await {
+        for resync in rows::unfinished(pool).await? {
+            let id = resync.id;
+            match self.advance(&resync, term).await {
                 Ok(more) => has_more |= more,
                 Err(DeliveryError::Queue(QueueError::LeaseLost)) => return Err(QueueError::LeaseLost),
                 Err(error) => {
@@ -68,6 +95,7 @@ impl Service for Resyncs {
                 }
             }
         }
+        has_more |= self.let_go(pool, term).await?;
         trouble.map_or(Ok(has_more), Err)
     }
 }

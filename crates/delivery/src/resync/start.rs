@@ -22,7 +22,7 @@ impl Delivery {
     /// Starts a re-sync and makes the jobs of its first thousand records: [`Self::wake`] after the commit.
     ///
     /// # Errors
-    /// `resync_running` while one of the same scope runs; [`DeliveryError::TooSoon`] shortly after one ended; every fault of the input.
+    /// `resync-running` while one of the same scope runs; [`DeliveryError::TooSoon`] shortly after one ended; every fault of the input.
     pub async fn start_resync(
         &self,
         conn: &mut PgConnection,
@@ -43,7 +43,7 @@ impl Delivery {
         let scope = (wanted.record_type.as_deref(), record_ids.as_deref());
         if rows::is_running(conn, id, scope).await? {
             return Err(DeliveryError::Conflict {
-                code: "resync_running",
+                code: "resync-running",
                 detail: "a re-sync of the same scope is running".to_owned(),
             });
         }

@@ -6,47 +6,52 @@ use model::{
     record::EventType,
     resync::{Resync, ResyncState},
 };
-use queue::store::jobs::{JobSpec, cancel_of_batch, enqueue};
+use queue::store::jobs::{JobSpec, cancel_of_batch, enqueue, hold_of_batch, let_go_of_batch};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{Delivery, DeliveryError, catalog::key::deduplication_id, store::resyncs as rows};
 
-/// Jobs called off at once.
-const CHUNK: i64 = 1_000;
+/// Jobs held, let go or called off at once.
+pub(super) const CHUNK: i64 = 1_000;
 
 impl Delivery {
-    /// No further jobs are made; those made go on.
+    /// No further jobs are made, and those that wait are held: a first portion now, the others by the leader. Those being processed may
+    /// finish, and a job that stands for a live change too goes on.
     ///
     /// # Errors
-    /// No such re-sync in the scope; `wrong_state` unless it runs or is paused already.
+    /// No such re-sync in the scope; `wrong-state` unless it runs or is paused already.
     pub async fn pause_resync(
         &self,
         conn: &mut PgConnection,
         scope: Scope,
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
-        steer(conn, scope, id, ResyncState::Paused).await
+        let paused = steer(conn, scope, id, ResyncState::Paused).await?;
+        hold_of_batch(conn, paused.batch_id, CHUNK).await?;
+        Ok(paused)
     }
 
-    /// Goes on where it stopped.
+    /// Goes on where it stopped; the jobs that were held stand in line again: [`Self::wake`] after the commit.
     ///
     /// # Errors
-    /// No such re-sync in the scope; `wrong_state` unless it is paused or runs already.
+    /// No such re-sync in the scope; `wrong-state` unless it is paused or runs already.
     pub async fn resume_resync(
         &self,
         conn: &mut PgConnection,
         scope: Scope,
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
-        steer(conn, scope, id, ResyncState::Running).await
+        let running = steer(conn, scope, id, ResyncState::Running).await?;
+        let_go_of_batch(conn, running.batch_id, CHUNK).await?;
+        Ok(running)
     }
 
     /// Calls it off with the jobs that wait; those being processed end. A change that came meanwhile and was folded into such a job is
     /// sent all the same.
     ///
     /// # Errors
-    /// No such re-sync in the scope; `wrong_state` once it has ended.
+    /// No such re-sync in the scope; `wrong-state` once it has ended.
     pub async fn cancel_resync(
         &self,
         conn: &mut PgConnection,
@@ -70,7 +75,7 @@ async fn steer(
     let is_allowed = matches!(state, ResyncState::Running | ResyncState::Paused);
     if !is_allowed {
         return Err(DeliveryError::Conflict {
-            code: "wrong_state",
+            code: "wrong-state",
             detail: format!("the re-sync is {} already", state.as_str()),
         });
     }

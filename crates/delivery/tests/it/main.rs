@@ -7,6 +7,7 @@ mod endless_answers;
 mod integrations;
 mod jobs;
 mod records;
+mod resync_pauses;
 mod resyncs;
 mod sending;
 mod status;

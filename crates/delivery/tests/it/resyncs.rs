@@ -14,7 +14,11 @@ use tokio::sync::Notify;
 
 use crate::support::{Receiver, Reply, World, faults};
 
-async fn start(world: &World, id: IntegrationId, wanted: Value) -> Result<ResyncStarted, DeliveryError> {
+pub(crate) async fn start(
+    world: &World,
+    id: IntegrationId,
+    wanted: Value,
+) -> Result<ResyncStarted, DeliveryError> {
     let mut transaction = world.pool.begin().await.unwrap();
     let wanted = serde_json::from_value(wanted).unwrap();
     let started = world.delivery.start_resync(&mut transaction, world.scope, id, wanted, "test").await?;
@@ -22,12 +26,12 @@ async fn start(world: &World, id: IntegrationId, wanted: Value) -> Result<Resync
     Ok(started)
 }
 
-async fn get(world: &World, id: ResyncId) -> Resync {
+pub(crate) async fn get(world: &World, id: ResyncId) -> Resync {
     world.delivery.resync(world.scope, id).await.unwrap()
 }
 
 /// The leader's turn, until nothing is left to do at once.
-async fn maintain(world: &World) {
+pub(crate) async fn maintain(world: &World) {
     let mut conn = world.pool.acquire().await.unwrap();
     let holder = WorkerId::generate();
     let term = leader::take(&mut conn, holder, Duration::from_secs(60)).await.unwrap().unwrap();
@@ -37,7 +41,7 @@ async fn maintain(world: &World) {
     leader::release(&mut conn, term).await.unwrap();
 }
 
-fn products(n: i64) -> impl Iterator<Item = Value> {
+pub(crate) fn products(n: i64) -> impl Iterator<Item = Value> {
     (0..n).map(|n| json!({"record_id": format!("{n:05}"), "attributes": {"n": n}}))
 }
 
@@ -115,6 +119,16 @@ async fn a_resync_covers_what_was_asked_for(pool: PgPool) {
     start(&world, shop, json!({"mode": "changed"})).await.unwrap();
     world.run_until(1).await;
     assert_eq!(receiver.next().await.json()["type"], "record.deleted");
+    maintain(&world).await;
+    // What was not taken over is sent again whole, although the integration has a version of it.
+    receiver.replies([Reply::Status(400)]);
+    world.accept([json!({"record_id": "00003", "attributes": {"new": true}})]).await;
+    world.run_until(1).await;
+    assert_eq!(receiver.next().await.json()["full"], json!(false));
+    start(&world, shop, json!({"mode": "changed"})).await.unwrap();
+    world.run_until(1).await;
+    let again = receiver.next().await.json();
+    assert_eq!((&again["full"], &again["changes"]["set"]), (&json!(true), &json!({"n": 3, "new": true})));
     assert_eq!(world.sent(shop).await.len(), 5);
 }
 
@@ -146,7 +160,7 @@ async fn the_same_is_not_asked_for_twice(pool: PgPool) {
     let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     let first = start(&world, shop, json!({})).await.unwrap();
     let error = start(&world, shop, json!({"mode": "changed"})).await.unwrap_err();
-    assert!(matches!(error, DeliveryError::Conflict { code: "resync_running", .. }));
+    assert!(matches!(error, DeliveryError::Conflict { code: "resync-running", .. }));
     start(&world, shop, json!({"record_type": "product"})).await.unwrap();
     let mut conn = world.pool.acquire().await.unwrap();
     world.delivery.cancel_resync(&mut conn, world.scope, first.resync_id).await.unwrap();
@@ -190,7 +204,7 @@ async fn a_paused_resync_makes_no_further_jobs(pool: PgPool) {
     assert_eq!(live, 0);
     let mut conn = world.pool.acquire().await.unwrap();
     let error = world.delivery.resume_resync(&mut conn, world.scope, started.resync_id).await.unwrap_err();
-    assert!(matches!(error, DeliveryError::Conflict { code: "wrong_state", .. }));
+    assert!(matches!(error, DeliveryError::Conflict { code: "wrong-state", .. }));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,6 +1,6 @@
 //! Why a job is not running, or when it will: every gate in order, the first closed one is the reason.
 
-use crate::job::JobStatus;
+use crate::{id::ResyncId, job::JobStatus};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub enum ReasonCode {
     IntegrationPaused,
     /// The integration is switched off.
     IntegrationDisabled,
+    /// Someone paused the re-sync it belongs to.
+    ResyncPaused,
     /// The breaker holds the jobs.
     CircuitOpen,
     /// It is not its time yet.
@@ -65,6 +67,8 @@ pub struct Gates {
     pub status: JobStatus,
     /// Paused, with the reason if there is one.
     pub paused: Option<Option<String>>,
+    /// The paused re-sync that holds it.
+    pub paused_resync: Option<ResyncId>,
     /// Switched off.
     pub is_disabled: bool,
     /// Not before then.
@@ -106,6 +110,12 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
                 |reason| format!("The integration is paused: {reason}"),
             );
             closed(ReasonCode::IntegrationPaused, detail, None);
+        }
+        if let Some(id) = gates.paused_resync {
+            let detail = format!(
+                "Its re-sync is paused and holds it: resume that under Re-syncs, or with POST /resyncs/{id}/resume."
+            );
+            closed(ReasonCode::ResyncPaused, detail, None);
         }
         if gates.run_at > now {
             closed(ReasonCode::Scheduled, "It is scheduled for later.".into(), Some(gates.run_at));
@@ -162,6 +172,7 @@ mod tests {
         Gates {
             status: JobStatus::Pending,
             paused: None,
+            paused_resync: None,
             is_disabled: false,
             run_at: now,
             retry_at: None,

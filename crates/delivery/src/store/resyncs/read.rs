@@ -132,16 +132,25 @@ pub(crate) async fn list(
     Ok(Page::from_surplus(resyncs, page.limit, |resync| resync.id.0))
 }
 
-/// Re-syncs that need the leader, oldest first.
-pub(crate) async fn unfinished(pool: &PgPool) -> Result<Vec<(ResyncId, ResyncState)>, sqlx::Error> {
+/// A re-sync that needs the leader.
+pub(crate) struct Unfinished {
+    pub(crate) id: ResyncId,
+    pub(crate) batch_id: BatchId,
+    pub(crate) state: ResyncState,
+}
+
+/// Oldest first.
+pub(crate) async fn unfinished(pool: &PgPool) -> Result<Vec<Unfinished>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
-        select id as "id: ResyncId", state from headgate.resyncs
-        where (finished_at is null or is_calling_off) and state <> 'paused'
+        select id as "id: ResyncId", batch_id as "batch_id: BatchId", state from headgate.resyncs
+        where finished_at is null or is_calling_off
         order by id
         "#,
     )
     .fetch_all(pool)
     .await?;
-    rows.into_iter().map(|row| Ok((row.id, known(&row.state)?))).collect()
+    rows.into_iter()
+        .map(|row| Ok(Unfinished { id: row.id, batch_id: row.batch_id, state: known(&row.state)? }))
+        .collect()
 }

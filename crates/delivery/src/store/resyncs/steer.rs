@@ -10,7 +10,8 @@ use sqlx::PgConnection;
 use super::not_found;
 use crate::{DeliveryError, store::integrations::known};
 
-/// Ends a running re-sync once the catalog was read to its end and every job has come to its own.
+/// Ends a re-sync once the catalog was read to its end and every job has come to its own: also a paused one, of which nothing is left to
+/// be held.
 pub(crate) async fn complete_if_done(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"
@@ -22,11 +23,11 @@ pub(crate) async fn complete_if_done(conn: &mut PgConnection, id: ResyncId) -> R
                 select coalesce(sum(total), 0) as total, coalesce(sum(succeeded + failed + cancelled), 0) as ended
                 from headgate.batch_deltas where batch_id = b.id
             ) d
-            where r.id = $1 and r.state = 'running' and r.is_enumerated and b.id = r.batch_id
+            where r.id = $1 and r.state in ('running', 'paused') and r.is_enumerated and b.id = r.batch_id
                 and b.total + d.total <= b.succeeded + b.failed + b.cancelled + d.ended
             returning r.batch_id
         )
-        update headgate.batches b set completed_at = clock_timestamp() from ended e where b.id = e.batch_id
+        update headgate.batches b set completed_at = clock_timestamp(), is_paused = false from ended e where b.id = e.batch_id
         "#,
         id as ResyncId,
     )
@@ -52,6 +53,8 @@ pub(crate) async fn hold(
     Ok(known(&state)?)
 }
 
+/// The batch says the same. One that is called off while it is paused stays so until nothing is left to call off: what it holds must not
+/// be let go meanwhile.
 pub(crate) async fn set_state(
     conn: &mut PgConnection,
     id: ResyncId,
@@ -60,13 +63,18 @@ pub(crate) async fn set_state(
     let is_cancelled = state == ResyncState::Cancelled;
     sqlx::query!(
         r#"
-        update headgate.resyncs
-        set state = $2, finished_at = case when $3 then clock_timestamp() end, is_calling_off = $3
-        where id = $1
+        with steered as (
+            update headgate.resyncs
+            set state = $2, finished_at = case when $3 then clock_timestamp() end, is_calling_off = $3
+            where id = $1
+            returning batch_id
+        )
+        update headgate.batches b set is_paused = $4 from steered s where b.id = s.batch_id and not $3
         "#,
         id as ResyncId,
         state.as_str(),
         is_cancelled,
+        state == ResyncState::Paused,
     )
     .execute(conn)
     .await?;
@@ -122,7 +130,7 @@ pub(crate) async fn called_off(conn: &mut PgConnection, id: ResyncId) -> Result<
     sqlx::query!(
         r#"
         with done as (update headgate.resyncs set is_calling_off = false where id = $1 returning batch_id)
-        update headgate.batches b set completed_at = clock_timestamp() from done d where b.id = d.batch_id
+        update headgate.batches b set completed_at = clock_timestamp(), is_paused = false from done d where b.id = d.batch_id
         "#,
         id as ResyncId,
     )

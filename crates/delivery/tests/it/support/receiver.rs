@@ -48,6 +48,8 @@ pub(crate) enum Reply {
     Hang,
     /// 200, once told to.
     When(Arc<Notify>),
+    /// 503, once told to.
+    FailWhen(Arc<Notify>),
     /// 400 to a body that holds this text, 200 to any other.
     RefuseWith(&'static str),
 }
@@ -158,6 +160,10 @@ async fn take(
         Reply::RefuseWith(bad) if text.contains(bad) => StatusCode::BAD_REQUEST.into_response(),
         Reply::RefuseWith(_) => StatusCode::OK.into_response(),
         Reply::Hang => std::future::pending().await,
+        Reply::FailWhen(told) => {
+            told.notified().await;
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
         Reply::When(told) => {
             told.notified().await;
             StatusCode::OK.into_response()

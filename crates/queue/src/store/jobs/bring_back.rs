@@ -1,6 +1,6 @@
 //! Bringing dead letters and jobs that were called off back, set by set: one job is a set of one.
 
-use super::keys;
+use super::{hold, keys};
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::{
@@ -143,6 +143,11 @@ impl Prepared {
         )
         .fetch_all(&mut *connection)
         .await?;
+        let taken_over: Vec<JobId> = back.iter().filter(|one| !one.is_back).map(|one| one.id).collect();
+        if !taken_over.is_empty() {
+            // Someone wants it now.
+            hold::let_go_alone(connection, scope, &taken_over).await?;
+        }
         if !places.is_empty() {
             let is_back: HashSet<JobId> =
                 back.iter().filter(|one| one.is_back).map(|one| one.job_id).collect();

@@ -31,6 +31,7 @@ with locked as materialized (
         serialize_key = l.successor ->> 'serialize_key',
         batch_id = (l.successor ->> 'batch_id')::uuid,
         is_full = (l.successor ->> 'is_full')::boolean,
+        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (l.successor ->> 'folded')::int,
         created_at = (l.successor ->> 'created_at')::timestamptz,
         run_at = (l.successor ->> 'run_at')::timestamptz,

@@ -1,6 +1,9 @@
 //! Accepting jobs: inserted, or folded into the one that waits.
 
-use crate::{error::QueueError, store::jobs::keys};
+use crate::{
+    error::QueueError,
+    store::jobs::{hold, keys},
+};
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
@@ -66,7 +69,7 @@ struct Row<'a> {
 
 /// Accepts jobs; answers in the order of the input the job that will do the work of each.
 ///
-/// One statement for all, plus one for jobs that became more urgent and some for serialize keys, when there are any. Send the
+/// One statement for all, plus one for jobs that became more urgent, one for those that were held, and some for serialize keys, when there are any. Send the
 /// wake-up ([`crate::Waker`]) after the commit.
 ///
 /// # Errors
@@ -112,6 +115,10 @@ pub async fn enqueue(
     let sooner: Vec<JobId> = stored.iter().filter(|row| row.is_sooner).map(|row| row.row_id).collect();
     if !sooner.is_empty() {
         bring_forward(connection, &sooner).await?;
+    }
+    let held: Vec<JobId> = stored.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
+    if !held.is_empty() {
+        hold::let_go(connection, &held).await?;
     }
     if !places.is_empty() {
         let made: std::collections::HashSet<JobId> = stored.iter().map(|row| row.id).collect();
@@ -190,6 +197,8 @@ struct Stored {
     row_id: JobId,
     is_more_urgent: bool,
     is_sooner: bool,
+    /// It was held with its batch: whoever wants it now does not wait for that.
+    is_held: bool,
 }
 
 async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Stored>, QueueError> {

@@ -20,10 +20,12 @@ with given as materialized (
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
-        is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
+        is_full, follows_batch, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
-        g.rank, g.rank, g.priority, g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.rank, g.rank, g.priority, g.max_attempts, g.is_full,
+        -- A record's job that comes with a batch is a re-sync's.
+        g.batch_id is not null and g.record_id is not null, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload
     from given g
     order by g.n
@@ -40,6 +42,10 @@ with given as materialized (
         end,
         payload = case when j.status = 1 or j.successor is not null then j.payload else excluded.payload end,
         is_full = case when j.status = 1 or j.successor is not null then j.is_full else j.is_full or excluded.is_full end,
+        -- A live change must not be held with a paused batch.
+        follows_batch = case
+            when j.status = 1 or j.successor is not null then j.follows_batch else j.follows_batch and excluded.follows_batch
+        end,
         folded = case when j.status = 1 or j.successor is not null then j.folded else j.folded + 1 + excluded.folded end,
         batch_id = case
             when j.status = 1 or j.successor is not null then j.batch_id else coalesce(excluded.batch_id, j.batch_id)
@@ -70,6 +76,7 @@ with given as materialized (
                 end,
                 'payload', excluded.payload,
                 'is_full', (j.successor ->> 'is_full')::boolean or excluded.is_full,
+                'follows_batch', (j.successor ->> 'follows_batch')::boolean and excluded.follows_batch,
                 'folded', (j.successor ->> 'folded')::int + 1 + excluded.folded,
                 'previous_batch_id', j.successor ->> 'batch_id',
                 'batch_id', coalesce(excluded.batch_id, (j.successor ->> 'batch_id')::uuid),
@@ -84,12 +91,13 @@ with given as materialized (
             when j.status = 1 then jsonb_build_object(
                 'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
                 'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
-                'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'folded', excluded.folded,
+                'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
+                'folded', excluded.folded,
                 'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )
         end
-    returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.run_at, j.created_at,
+    returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.is_held, j.run_at, j.created_at,
         (j.successor ->> 'id')::uuid as successor_id,
         case when j.successor is null then j.batch_id else (j.successor ->> 'batch_id')::uuid end as batch_id,
         case when j.successor is null then j.previous_batch_id else (j.successor ->> 'previous_batch_id')::uuid end as previous_batch_id
@@ -140,6 +148,7 @@ with given as materialized (
 select coalesce(s.successor_id, s.id) as "id!: JobId", s.integration_id as "integration_id!: IntegrationId", s.deduplication_id,
     s.id as "row_id!: JobId",
     (s.successor_id is null and s.status <> 1 and s.rank < s.previous_rank) as "is_more_urgent!",
+    s.is_held as "is_held!",
     -- This call's time is the earlier one: the entry in `waiting` has to follow.
     (
         s.successor_id is null and s.status = 0 and coalesce(g.id <> s.id and s.run_at = coalesce(g.run_at, g.created_at), false)

@@ -4,7 +4,7 @@ use crate::{error::QueueError, store::jobs::get::find};
 use chrono::DateTime;
 use model::{
     actor::Scope,
-    id::JobId,
+    id::{JobId, ResyncId},
     rules::explain::{Explanation, Gates, explain as judge},
 };
 use sqlx::PgPool;
@@ -44,7 +44,11 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                     where j.id = $2 limit $3
                 ) before
             -- A change that came during the attempt of the one before.
-            ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!"
+            ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!",
+            (
+                select r.id from headgate.jobs j join headgate.resyncs r on r.batch_id = j.batch_id
+                where j.id = $2 and j.is_held
+            ) as "paused_resync: ResyncId"
         from (select 1) one
         left join headgate.integrations i on i.id = $1
         left join headgate.lanes l on l.integration_id = i.id
@@ -58,6 +62,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     let gates = Gates {
         status: job.status,
         paused: (row.state.as_deref() == Some("paused")).then_some(row.state_reason),
+        paused_resync: row.paused_resync,
         is_disabled: row.state.as_deref() == Some("disabled"),
         run_at: job.run_at,
         retry_at: job.retry_at,
@@ -68,7 +73,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         max_concurrency: row.max_concurrency,
         is_external: row.is_external,
         workers: row.workers,
-        ahead: row.ahead,
+        // One that is held stands in no queue.
+        ahead: if row.paused_resync.is_some() { 0 } else { row.ahead },
     };
     Ok(judge(&gates, row.now))
 }

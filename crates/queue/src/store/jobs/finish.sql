@@ -28,7 +28,7 @@ with given as materialized (
         (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
         j.assignment_id = g.assignment_id as is_held,
         j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
     from (
         select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
@@ -37,7 +37,7 @@ with given as materialized (
     ) g
     cross join lateral (
         select j.assignment_id, j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
         from headgate.jobs j where j.id = g.id
         for update offset 0
@@ -47,7 +47,11 @@ with given as materialized (
         l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
         l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
-        l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor
+        l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor,
+        -- Its batch was paused meanwhile: it is held at once. A pause that this statement does not see yet finds the job a moment later,
+        -- and one that is over already lets it go (`hold`).
+        l.action in (0, 2) and l.follows_batch and l.successor is null
+            and exists (select 1 from headgate.batches b where b.id = l.batch_id and b.is_paused) as is_to_be_held
     from locked l
     where l.is_held
 ), removed as (
@@ -70,6 +74,7 @@ with given as materialized (
         serialize_key = a.successor ->> 'serialize_key',
         batch_id = (a.successor ->> 'batch_id')::uuid,
         is_full = (a.successor ->> 'is_full')::boolean,
+        follows_batch = (a.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (a.successor ->> 'folded')::int,
         created_at = (a.successor ->> 'created_at')::timestamptz,
         run_at = (a.successor ->> 'run_at')::timestamptz,
@@ -84,7 +89,7 @@ with given as materialized (
     set status = case when a.action = 2 or a.attempt > 1 then 2 else 0 end,
         attempt = case when a.action = 2 then a.attempt else a.attempt - 1 end,
         retry_at = case when a.action = 2 or a.attempt > 1 then a.due_at end,
-        assignment_id = null, worker_id = null, lease_until = null,
+        assignment_id = null, worker_id = null, lease_until = null, is_held = a.is_to_be_held,
         lost_leases = case when a.action = 2 then 0 else j.lost_leases end,
         may_have_arrived = j.may_have_arrived or a.is_doubtful,
         error_kind = case when a.action = 2 then a.error_kind else j.error_kind end,
@@ -93,13 +98,13 @@ with given as materialized (
     where j.id = a.id and a.action in (0, 2)
 ), for_later as (
     insert into headgate.waiting (due_at, job_id, integration_id)
-    select a.due_at, a.id, a.integration_id from applied a where a.action in (0, 2) and not a.is_due
+    select a.due_at, a.id, a.integration_id from applied a where a.action in (0, 2) and not a.is_due and not a.is_to_be_held
     union all
     select s.run_at, s.id, s.integration_id from succeeded s where not s.is_due and s.serialize_key is null
     on conflict (job_id) do update set due_at = excluded.due_at
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select a.integration_id, a.rank, a.created_at, a.id from applied a where a.action in (0, 2) and a.is_due
+    select a.integration_id, a.rank, a.created_at, a.id from applied a where a.action in (0, 2) and a.is_due and not a.is_to_be_held
     union all
     select s.integration_id, s.rank, s.created_at, s.id from succeeded s where s.is_due and s.serialize_key is null
     on conflict do nothing

@@ -19,6 +19,9 @@ with dead_batches as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, clock_timestamp() as now,
+        -- As `finish` does.
+        j.follows_batch and j.successor is null
+            and exists (select 1 from headgate.batches b where b.id = j.batch_id and b.is_paused) as is_to_be_held,
         j.lost_leases + 1 >= $2 as is_dead
     from (
         select id, worker_id from found order by integration_id, deduplication_id collate "C" nulls last, id
@@ -26,7 +29,7 @@ with dead_batches as materialized (
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
             j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
-            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch
         from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
         for update offset 0
     ) j
@@ -37,7 +40,7 @@ with dead_batches as materialized (
     set status = case when l.attempt > 1 then 2 else 0 end,
         attempt = l.attempt - 1,
         retry_at = case when l.attempt > 1 then l.now end,
-        assignment_id = null, worker_id = null, lease_until = null,
+        assignment_id = null, worker_id = null, lease_until = null, is_held = l.is_to_be_held,
         lost_leases = l.lost_leases + 1, may_have_arrived = true,
         error_kind = 'worker_lost', error_message = 'The worker vanished.'
     from lost l where j.id = l.id and not l.is_dead
@@ -57,6 +60,7 @@ with dead_batches as materialized (
         serialize_key = l.successor ->> 'serialize_key',
         batch_id = (l.successor ->> 'batch_id')::uuid,
         is_full = (l.successor ->> 'is_full')::boolean,
+        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (l.successor ->> 'folded')::int,
         created_at = (l.successor ->> 'created_at')::timestamptz,
         run_at = (l.successor ->> 'run_at')::timestamptz,
@@ -72,7 +76,7 @@ with dead_batches as materialized (
     on conflict (job_id) do nothing
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select integration_id, rank, created_at, id from lost where not is_dead
+    select integration_id, rank, created_at, id from lost where not is_dead and not is_to_be_held
     union all
     select integration_id, rank, created_at, id from succeeded where is_due and serialize_key is null
     on conflict do nothing

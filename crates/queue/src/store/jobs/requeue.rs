@@ -5,6 +5,7 @@ use crate::{
     store::jobs::{
         bring_back::{Which, bring_back, prepare},
         get::find,
+        hold,
     },
 };
 use model::{
@@ -16,7 +17,8 @@ use model::{
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
-/// Brings a job back: a dead letter, one that was called off, or one that waits for its retry and should not. It keeps its id. When
+/// Brings a job back: a dead letter, one that was called off, one that waits for its retry and should not, or one that is held with its
+/// paused batch and should go alone. It keeps its id. When
 /// a live job of the same deduplication id exists, that one takes the work over and is the answer.
 ///
 /// Run it in a transaction: it is several statements. Wake the workers after the commit.
@@ -25,6 +27,9 @@ use std::collections::HashSet;
 /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when the job needs no requeue.
 pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job, QueueError> {
     let job = find(connection, scope, id).await?.ok_or(QueueError::NotFound)?;
+    if !hold::let_go_alone(connection, scope, &[id]).await?.is_empty() && job.status == JobStatus::Pending {
+        return find(connection, scope, id).await?.ok_or(QueueError::NotFound);
+    }
     let wrong = || QueueError::WrongState { status: job.status, wanted: "requeued" };
     if !can_requeue(job.status) {
         return Err(wrong());
@@ -53,6 +58,7 @@ pub(crate) async fn requeue_many(
     let prepared = prepare(connection, scope, Which::Jobs(ids)).await?;
     let mut done: HashSet<JobId> = begin_anew(connection, scope, ids).await?.into_iter().collect();
     done.extend(prepared.store(connection, scope).await?.into_iter().map(|back| back.job_id));
+    done.extend(hold::let_go_alone(connection, scope, ids).await?);
     Ok(done)
 }
 
@@ -109,7 +115,8 @@ async fn begin_anew(
             ) j
         ), begun as (
             update headgate.jobs j
-            set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0
+            set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0, is_held = false,
+                follows_batch = false
             from found f where j.id = f.id
             returning j.integration_id, j.rank, j.created_at, j.id
         ), now_ready as (

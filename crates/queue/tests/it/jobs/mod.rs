@@ -5,6 +5,7 @@ mod cancelling;
 mod claiming;
 mod counting;
 mod finishing;
+mod holding;
 mod keys;
 mod listing;
 mod losing;

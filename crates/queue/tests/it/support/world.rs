@@ -180,7 +180,7 @@ impl World {
         assert_eq!(wrong, [], "counters differ from a recount");
         let lost: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j
-             where j.status <> 1
+             where j.status <> 1 and not j.is_held
                  and (j.serialize_key is null or exists (select 1 from headgate.serialize_keys k where k.head_job_id = j.id))
                  and not exists (select 1 from headgate.ready r where r.job_id = j.id)
                  and not exists (select 1 from headgate.waiting w where w.job_id = j.id)",

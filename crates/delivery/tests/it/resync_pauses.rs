@@ -1,0 +1,260 @@
+//! A paused re-sync holds its jobs, and nothing else.
+
+use std::{collections::HashSet, sync::Arc};
+
+use model::{
+    id::{JobId, ResyncId},
+    job::JobStatus,
+    resync::{Resync, ResyncState},
+    rules::explain::ReasonCode,
+};
+use queue::store::jobs;
+use serde_json::json;
+use sqlx::PgPool;
+use tokio::sync::Notify;
+
+use crate::{
+    resyncs::{get, maintain, products, start},
+    support::{Received, Receiver, Reply, World},
+};
+
+const HELD: &str = "select count(*) from headgate.jobs where is_held";
+
+async fn pause(world: &World, id: ResyncId) -> Resync {
+    let mut transaction = world.pool.begin().await.unwrap();
+    let paused = world.delivery.pause_resync(&mut transaction, world.scope, id).await.unwrap();
+    transaction.commit().await.unwrap();
+    paused
+}
+
+async fn resume(world: &World, id: ResyncId) {
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.resume_resync(&mut transaction, world.scope, id).await.unwrap();
+    transaction.commit().await.unwrap();
+    world.delivery.wake();
+}
+
+async fn cancel(world: &World, id: ResyncId) {
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.cancel_resync(&mut transaction, world.scope, id).await.unwrap();
+    transaction.commit().await.unwrap();
+}
+
+fn records(requests: &[Received]) -> Vec<String> {
+    requests.iter().map(|request| request.json()["record"]["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The job of a record that has not come to its end.
+async fn live_job(world: &World, record_id: &str) -> JobId {
+    sqlx::query_scalar("select id from headgate.jobs where record_id = $1")
+        .bind(record_id)
+        .fetch_one(&world.pool)
+        .await
+        .unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_paused_resync_sends_nothing_more_and_resumed_sends_the_rest_once(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    for chunk in 0..3 {
+        world
+            .accept((0..400).map(|n| json!({"record_id": format!("{chunk}-{n:03}"), "attributes": {}})))
+            .await;
+    }
+    let shop = world.integration(json!({"endpoint_url": receiver.url, "max_concurrency": 4})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    maintain(&world).await;
+    let answers: Vec<Arc<Notify>> = (0..4).map(|_| Arc::default()).collect();
+    receiver.replies(answers.iter().map(|answer| Reply::When(Arc::clone(answer))));
+    let running = world.run();
+    for _ in 0..4 {
+        receiver.next().await;
+    }
+
+    let paused = pause(&world, resync).await;
+    assert_eq!((paused.state, paused.total, paused.eta_seconds), (ResyncState::Paused, 1_200, None));
+    assert_eq!(world.number(HELD).await, 1_000);
+    // The process that was asked is gone; the one that leads next holds the rest.
+    maintain(&world.restarted(&["127.0.0.0/8"])).await;
+    assert_eq!(world.number(HELD).await, 1_196);
+    answers.iter().for_each(|answer| answer.notify_one());
+    running.until(4).await;
+    world.accept([json!({"record_id": "live", "attributes": {"a": 1}})]).await;
+    running.until(5).await;
+    assert_eq!(records(&receiver.rest().await), ["live"]);
+    let now = get(&world, resync).await;
+    assert_eq!((now.state, now.total, now.done, now.finished_at), (ResyncState::Paused, 1_200, 4, None));
+
+    resume(&world, resync).await;
+    maintain(&world).await;
+    running.until(1_201).await;
+    running.stop().await;
+    let rest = records(&receiver.rest().await);
+    assert_eq!((rest.len(), rest.iter().collect::<HashSet<_>>().len()), (1_196, 1_196));
+    maintain(&world).await;
+    let done = get(&world, resync).await;
+    assert_eq!((done.state, done.done), (ResyncState::Completed, 1_200));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn jobs_go_on_in_their_order(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(30)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url, "max_concurrency": 1})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    pause(&world, resync).await;
+    resume(&world, resync).await;
+    world.run_until(30).await;
+    let sent = records(&receiver.rest().await);
+    assert!(sent.len() == 30 && sent.is_sorted(), "{sent:?}");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_record_that_changes_or_waits_with_a_change_is_sent_during_the_pause(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    world.accept(products(6)).await;
+    world.run_until(6).await;
+    receiver.rest().await;
+    // One has a change waiting when the re-sync comes.
+    world.accept([json!({"record_id": "00000", "attributes": {"n": 10}})]).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    pause(&world, resync).await;
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 5);
+    world
+        .accept([
+            json!({"record_id": "00002", "attributes": {"n": 12}}),
+            json!({"record_id": "00004", "type": "attribute.update", "attributes": {"n": 14}}),
+        ])
+        .await;
+    // The leader does not take them back.
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 3);
+    world.run_until(3).await;
+    let mut sent = records(&receiver.rest().await);
+    assert_eq!(sent[0], "00004", "the urgent one first");
+    sent.sort();
+    assert_eq!(sent, ["00000", "00002", "00004"]);
+    assert_eq!(get(&world, resync).await.done, 3);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_fails_during_the_pause_is_held_too(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(1)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::FailWhen(Arc::clone(&answer))]);
+    let running = world.run();
+    receiver.next().await;
+    pause(&world, resync).await;
+    answer.notify_one();
+    running.until(1).await;
+    // At once, before the leader looks.
+    assert_eq!(world.number(HELD).await, 1);
+    world.let_time_pass().await;
+    world.accept([json!({"record_id": "live", "attributes": {"a": 1}})]).await;
+    running.until(2).await;
+    assert_eq!(records(&receiver.rest().await), ["live"]);
+    resume(&world, resync).await;
+    running.until(3).await;
+    running.stop().await;
+    assert_eq!(records(&receiver.rest().await), ["00000"]);
+    maintain(&world).await;
+    assert_eq!(get(&world, resync).await.state, ResyncState::Completed);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_behind_a_failed_job_is_not_held_with_it(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(1)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::FailWhen(Arc::clone(&answer))]);
+    let running = world.run();
+    receiver.next().await;
+    pause(&world, resync).await;
+    world.accept([json!({"record_id": "00000", "attributes": {"n": 5}})]).await;
+    answer.notify_one();
+    running.until(1).await;
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 0);
+    running.until(3).await;
+    running.stop().await;
+    assert_eq!(world.sent(shop).await[0].attributes["n"], json!(5));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_paused_resync_can_be_called_off(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    for chunk in 0..3 {
+        world.accept((0..400).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {}}))).await;
+    }
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    maintain(&world).await;
+    pause(&world, resync).await;
+    maintain(&world).await;
+    world.accept([json!({"record_id": "0-7", "attributes": {"a": 1}})]).await;
+    cancel(&world, resync).await;
+    maintain(&world).await;
+    world.run_until(1).await;
+    assert_eq!(records(&receiver.rest().await), ["0-7"]);
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.batches where is_paused").await, 0);
+    assert_eq!(get(&world, resync).await.state, ResyncState::Cancelled);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_held_job_says_why_and_goes_alone_when_it_is_requeued(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(3)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    pause(&world, resync).await;
+    let id = live_job(&world, "00001").await;
+    let why = jobs::explain(&world.pool, world.scope, id).await.unwrap();
+    assert_eq!(
+        (why.state, why.reasons[0].code, why.runs_at),
+        (JobStatus::Pending, ReasonCode::ResyncPaused, None)
+    );
+    assert!(why.reasons[0].detail.contains(&format!("/resyncs/{resync}/resume")));
+    assert!(why.reasons.iter().all(|reason| reason.code != ReasonCode::BehindInQueue));
+
+    let mut transaction = world.pool.begin().await.unwrap();
+    assert_eq!(jobs::requeue(&mut transaction, world.scope, id).await.unwrap().id, id);
+    transaction.commit().await.unwrap();
+    maintain(&world).await;
+    let mut transaction = world.pool.begin().await.unwrap();
+    let off = live_job(&world, "00002").await;
+    assert_eq!(jobs::cancel(&mut transaction, world.scope, off).await.unwrap().status, JobStatus::Cancelled);
+    transaction.commit().await.unwrap();
+    world.run_until(1).await;
+    assert_eq!(records(&receiver.rest().await), ["00001"]);
+    assert_eq!(world.number(HELD).await, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_paused_resync_of_which_nothing_is_left_is_completed(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(1)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
+    let running = world.run();
+    receiver.next().await;
+    pause(&world, resync).await;
+    maintain(&world).await;
+    assert_eq!(get(&world, resync).await.state, ResyncState::Paused);
+    answer.notify_one();
+    running.until(1).await;
+    running.stop().await;
+    maintain(&world).await;
+    let done = get(&world, resync).await;
+    assert_eq!((done.state, done.done), (ResyncState::Completed, 1));
+    assert!(done.finished_at.is_some());
+}

@@ -1,0 +1,147 @@
+//! Holding the jobs of a paused batch, and letting them go.
+//!
+//! A held job is live and keeps its status, but stands in neither `ready` nor `waiting`: nothing finds it until it is let go. Whether a
+//! batch is paused says its row; holding and letting go follow that portion by portion, as often as they are asked to, and may be broken
+//! off anywhere. What `follows_batch` says no more (a live change came, or someone requeued the job by hand) is not held.
+
+use crate::error::QueueError;
+use model::{
+    actor::Scope,
+    id::{AppId, BatchId, JobId},
+};
+use sqlx::{PgConnection, PgPool};
+
+/// Holds up to `most` waiting jobs of a batch that is paused; those being processed are held when they come back. Answers how many: call it
+/// again while it is `most`, each time in a transaction of its own, and from time to time as long as the batch is paused.
+///
+/// # Errors
+/// When the database is away.
+pub async fn hold_of_batch(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    most: i64,
+) -> Result<i64, QueueError> {
+    probe_only(connection).await?;
+    let held = sqlx::query_file_scalar!("src/store/jobs/hold.sql", batch_id as BatchId, most)
+        .persistent(false)
+        .fetch_one(connection)
+        .await?;
+    Ok(held)
+}
+
+/// Lets up to `most` held jobs of a batch go, unless it is paused. Answers how many: call it again while it is `most`. Wake the workers
+/// after the commit.
+///
+/// # Errors
+/// When the database is away.
+pub async fn let_go_of_batch(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    most: i64,
+) -> Result<i64, QueueError> {
+    probe_only(connection).await?;
+    let freed = sqlx::query_file_scalar!("src/store/jobs/let_go.sql", batch_id as BatchId, most)
+        .persistent(false)
+        .fetch_one(connection)
+        .await?;
+    Ok(freed)
+}
+
+/// Batches that hold jobs and are not paused: one probe of the index per batch that holds any.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn batches_to_let_go(pool: &PgPool) -> Result<Vec<BatchId>, QueueError> {
+    let batches = sqlx::query_scalar!(
+        r#"
+        with recursive holding (batch_id) as (
+            (select j.batch_id from headgate.jobs j where j.is_held order by j.batch_id limit 1)
+            union all
+            select (
+                select j.batch_id from headgate.jobs j
+                where j.is_held and j.batch_id > h.batch_id
+                order by j.batch_id limit 1
+            )
+            from holding h where h.batch_id is not null
+        )
+        select h.batch_id as "batch_id!: BatchId" from holding h
+        where h.batch_id is not null and not exists (select 1 from headgate.batches b where b.id = h.batch_id and b.is_paused)
+        "#,
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(batches)
+}
+
+/// Portions are taken and written by probes of indexes; a plan made for tables of another size must not read them whole instead.
+async fn probe_only(connection: &mut PgConnection) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        select set_config('enable_seqscan', 'off', true) as "seqscan!", set_config('enable_hashjoin', 'off', true) as "hashjoin!",
+            set_config('enable_mergejoin', 'off', true) as "mergejoin!"
+        "#
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(())
+}
+
+/// Lets jobs go into which someone just folded a change: the caller has their rows.
+pub(super) async fn let_go(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    release(connection, Scope::AllApps, ids, false).await?;
+    Ok(())
+}
+
+/// Lets those of the jobs that are held go by themselves: their batch's pause is nothing to them any more. Answers which.
+pub(super) async fn let_go_alone(
+    connection: &mut PgConnection,
+    scope: Scope,
+    ids: &[JobId],
+) -> Result<Vec<JobId>, QueueError> {
+    release(connection, scope, ids, true).await
+}
+
+async fn release(
+    connection: &mut PgConnection,
+    scope: Scope,
+    ids: &[JobId],
+    is_alone: bool,
+) -> Result<Vec<JobId>, QueueError> {
+    let freed = sqlx::query_scalar!(
+        r#"
+        with wanted as materialized (
+            select j.id from headgate.jobs j
+            where j.id = any ($1) and j.is_held and ($2::uuid is null or j.app_id = $2)
+            order by j.integration_id, j.deduplication_id collate "C" nulls last, j.id
+        ), found as materialized (
+            select j.id, j.integration_id, j.rank, j.created_at, j.due_at, clock_timestamp() as now
+            from wanted w
+            cross join lateral (
+                select j.id, j.integration_id, j.rank, j.created_at, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+                from headgate.jobs j where j.id = w.id and j.is_held
+                for update offset 0
+            ) j
+        ), freed as (
+            update headgate.jobs j set is_held = false, follows_batch = j.follows_batch and not $3
+            from found f where j.id = f.id
+        ), later as (
+            insert into headgate.waiting (due_at, job_id, integration_id)
+            select due_at, id, integration_id from found where due_at > now
+            on conflict (job_id) do update set due_at = excluded.due_at
+        ), now_ready as (
+            insert into headgate.ready (integration_id, rank, created_at, job_id)
+            select integration_id, rank, created_at, id from found where due_at <= now
+            on conflict do nothing
+        )
+        select id as "id!: JobId" from found
+        "#,
+        ids as &[JobId],
+        scope.app_id() as Option<AppId>,
+        is_alone,
+    )
+    // Planned for the tables as they are: see `finish::BEGIN`.
+    .persistent(false)
+    .fetch_all(connection)
+    .await?;
+    Ok(freed)
+}
