@@ -36,7 +36,7 @@ test("a running one is paused, resumed and called off after a question", async (
   await expectWellMade(page);
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(notice(page)).toHaveText("Re-sync paused: no further jobs are made.");
+  await expect(notice(page)).toHaveText("Re-sync paused: nothing more of it is sent until it is resumed.");
   await expect(row(page, "Re-syncs", "Warehouse")).toContainText("Paused");
   await page.getByRole("button", { name: "Resume" }).click();
   await expect(notice(page)).toHaveText("Re-sync resumed.");
