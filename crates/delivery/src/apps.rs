@@ -18,7 +18,7 @@ impl Delivery {
     /// Makes an app, and with it the external integration `workers` for jobs that name none.
     ///
     /// # Errors
-    /// Every fault of the input; `slug_taken`.
+    /// Every fault of the input; `slug-taken`.
     pub async fn create_app(&self, conn: &mut PgConnection, new: NewApp) -> Result<App, DeliveryError> {
         new.check()?;
         let app = match &new.slug {
@@ -46,7 +46,7 @@ impl Delivery {
     }
 
     /// # Errors
-    /// Every fault of the input; `slug_taken`; no such app in the scope.
+    /// Every fault of the input; `slug-taken`; no such app in the scope.
     pub async fn update_app(
         &self,
         conn: &mut PgConnection,
@@ -61,7 +61,7 @@ impl Delivery {
     /// Deletes an app with everything it has. To call its jobs off, run [`Self::call_off_app`] before the transaction.
     ///
     /// # Errors
-    /// `live_jobs` when jobs are on their way and are not to be called off.
+    /// `live-jobs` when jobs are on their way and are not to be called off.
     pub async fn delete_app(
         &self,
         conn: &mut PgConnection,

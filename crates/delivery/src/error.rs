@@ -27,7 +27,7 @@ pub enum DeliveryError {
     /// What is there stands against it.
     #[error("{detail}")]
     Conflict {
-        /// For programs, snake_case.
+        /// For programs, kebab-case: the end of a problem's type.
         code: &'static str,
         /// For people.
         detail: String,

@@ -46,7 +46,8 @@ async fn live_jobs_stand_against_deletion_unless_they_are_called_off(pool: PgPoo
     let integration = an_external(&client, &app).await;
     a_job(&client, &integration).await;
     for path in [format!("/integrations/{integration}"), format!("/apps/{app}")] {
-        client.delete(&path).await.problem(409);
+        let refused = client.delete(&path).await.problem(409);
+        assert_eq!(refused["type"], "urn:headgate:problem:live-jobs");
         assert_eq!(client.delete(&format!("{path}?cancel_jobs=maybe")).await.pointers(422), ["cancel_jobs"]);
     }
     client.delete(&format!("/integrations/{integration}?cancel_jobs=true")).await.ok(204);

@@ -130,7 +130,7 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: AppId) -> Result<(), Del
 
 /// The slug belongs to another app.
 pub(crate) fn slug_taken() -> DeliveryError {
-    DeliveryError::Conflict { code: "slug_taken", detail: "another app has this slug".to_owned() }
+    DeliveryError::Conflict { code: "slug-taken", detail: "another app has this slug".to_owned() }
 }
 
 fn is_taken_slug(error: &sqlx::Error) -> bool {

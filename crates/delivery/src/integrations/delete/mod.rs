@@ -36,7 +36,7 @@ impl Delivery {
     /// To call its jobs off, run [`Self::call_off_integration`] before the transaction.
     ///
     /// # Errors
-    /// `live_jobs` when jobs are on their way and are not to be called off; `built_in` for the app's own.
+    /// `live-jobs` when jobs are on their way and are not to be called off; `built-in` for the app's own.
     pub async fn delete_integration(
         &self,
         conn: &mut PgConnection,
@@ -54,7 +54,7 @@ impl Delivery {
 fn refuse_built_in(integration: &Integration) -> Result<(), DeliveryError> {
     if integration.is_built_in {
         return Err(DeliveryError::Conflict {
-            code: "built_in",
+            code: "built-in",
             detail: "every app has this integration: jobs that name none run here".to_owned(),
         });
     }
@@ -70,7 +70,7 @@ pub(crate) async fn call_off_jobs(
     let live = store::integrations::live_jobs(conn, integrations).await?;
     if live > 0 && cancel == CancelJobs::No {
         return Err(DeliveryError::Conflict {
-            code: "live_jobs",
+            code: "live-jobs",
             detail: format!("{live} jobs are on their way: wait, or ask with cancel_jobs=true"),
         });
     }
