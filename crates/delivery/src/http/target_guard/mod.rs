@@ -22,7 +22,8 @@ const RESOLVE_DEADLINE: Duration = Duration::from_secs(3);
 /// The one refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the address is not allowed: deliveries go to public addresses over https, or to what HEADGATE_ALLOWED_TARGETS names"
+    "the address is not allowed: deliveries go to public addresses over https, or to what HEADGATE_ALLOWED_TARGETS names; \
+     plain http to public addresses needs HEADGATE_ALLOW_HTTP"
 )]
 pub struct Refused;
 
@@ -103,8 +104,8 @@ impl TargetGuard {
         Ok(resolved)
     }
 
-    /// Judges the address of an integration when it is made or changed. A name that does not resolve now is accepted: each send judges
-    /// again.
+    /// Judges the address of an integration when it is made or changed. A name that does not resolve now is accepted over https: each send
+    /// judges again. Over plain http it is not, unless the setting opens that to everybody: it has to be an allowed target.
     ///
     /// # Errors
     /// The one refusal.
@@ -114,9 +115,9 @@ impl TargetGuard {
         let Some(Host::Domain(name)) = url.host() else { return Ok(()) };
         let port = url.port_or_known_default().ok_or(Refused)?;
         match tokio::time::timeout(RESOLVE_DEADLINE, resolve(name, port)).await {
-            Ok(Ok(resolved)) if resolved.is_empty() => Ok(()),
-            Ok(Ok(resolved)) => self.admit(name, resolved, transport).map(|_| ()),
-            Ok(Err(_)) | Err(_) => Ok(()),
+            Ok(Ok(resolved)) if !resolved.is_empty() => self.admit(name, resolved, transport).map(|_| ()),
+            _ if transport == Transport::Tls || self.allow_http => Ok(()),
+            _ => Err(Refused),
         }
     }
 }

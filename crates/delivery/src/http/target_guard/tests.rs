@@ -114,10 +114,20 @@ async fn allowed_targets_open_what_they_name_and_plain_http_to_it() {
     ] {
         assert!(!is_refused(&guard, url).await, "{url}");
     }
-    for url in ["http://192.168.0.1/", "http://93.184.215.14/", "https://[::1]/", "https://[fd00:ec2::254]/"]
-    {
+    for url in [
+        "http://192.168.0.1/",
+        "http://93.184.215.14/",
+        "https://[::1]/",
+        "https://[fd00:ec2::254]/",
+        // Nobody knows what it is: no allowed target.
+        "http://shop.invalid/",
+    ] {
         assert!(is_refused(&guard, url).await, "{url}");
     }
+    assert!(!is_refused(&guard, "https://shop.invalid/").await);
+    let open = TargetGuard::new(Vec::new(), true);
+    assert!(!is_refused(&open, "http://shop.invalid/").await);
+    assert!(Refused.to_string().contains("HEADGATE_ALLOW_HTTP"));
 }
 
 #[tokio::test]
