@@ -94,7 +94,7 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
             Change::Set(RateLimits::One(RateLimit { requests, per_seconds: per_seconds.unwrap_or(1) }))
         }),
         timeout_ms: timeout.map_or(Change::Clear, |seconds| Change::Set(seconds.saturating_mul(1_000))),
-        max_concurrency,
+        max_concurrency: max_concurrency.map_or(Change::Clear, Change::Set),
         max_attempts: max_attempts.map_or(Change::Clear, Change::Set),
         ..IntegrationChanges::default()
     };

@@ -4,13 +4,11 @@ use crate::{
     actor::Role,
     app::is_name,
     id::{ApiKeyId, AppId},
+    limits,
     problem::Faults,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-
-/// The longest a key may live when it is given an end: ten years.
-pub const MAX_EXPIRES_IN_SECONDS: i64 = 315_360_000;
 
 /// A key of the API, without its secret part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +82,7 @@ impl NewApiKey {
             _ => {}
         }
         faults.require(
-            self.expires_in_seconds.is_none_or(|s| (1..=MAX_EXPIRES_IN_SECONDS).contains(&s)),
+            self.expires_in_seconds.is_none_or(|s| limits::EXPIRES_IN_SECONDS.contains(&s)),
             "/expires_in_seconds",
             "must be 1 to 315,360,000",
         );

@@ -1,6 +1,6 @@
 //! Apps: the tenants.
 
-use crate::{id::AppId, problem::Faults};
+use crate::{id::AppId, limits::NAME_CHARS, patch::not_null, problem::Faults};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -32,16 +32,18 @@ pub struct NewApp {
     pub slug: Option<String>,
 }
 
-/// `PATCH /apps/{id}`
+/// `PATCH /apps/{id}`: absent leaves a field; neither can be null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AppChanges {
     /// 1 to 200 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub name: Option<String>,
     /// Lower case letters, digits and hyphens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub slug: Option<String>,
 }
 
@@ -79,7 +81,7 @@ fn check(name: Option<&str>, slug: Option<&str>) -> Result<(), Faults> {
 /// A name for people: 1 to 200 characters, not blank, no control characters.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
-    (1..=200).contains(&name.chars().count())
+    NAME_CHARS.contains(&name.chars().count())
         && !name.trim().is_empty()
         && !name.chars().any(char::is_control)
 }

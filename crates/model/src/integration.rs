@@ -3,7 +3,8 @@
 use crate::{
     app::is_name,
     id::{AppId, IntegrationId},
-    patch::Change,
+    limits,
+    patch::{Change, not_null},
     problem::Faults,
     rate_limit::RateLimits,
 };
@@ -148,6 +149,8 @@ pub struct Integration {
     pub updated_at: DateTime<Utc>,
 }
 
+/// Jobs processed at once when an integration does not say.
+pub const DEFAULT_MAX_CONCURRENCY: i32 = 50;
 /// The window of a bundle that names none: seconds.
 pub const DEFAULT_BUNDLE_WINDOW_SECONDS: i32 = 5;
 
@@ -176,7 +179,8 @@ pub struct NewIntegration {
     /// Required but for `external`; https, or http to an allowed target.
     #[serde(default)]
     pub endpoint_url: Option<String>,
-    /// None: no limit.
+    /// None: no limit, or that of the `rate_limit_key` when others of the app have it already. Another one than theirs is refused: change
+    /// theirs with PATCH, which holds for all that share it.
     #[serde(default)]
     pub rate_limit: Option<RateLimits>,
     /// 1 to 255 characters.
@@ -209,36 +213,42 @@ pub struct NewIntegration {
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// `PATCH /integrations/{id}`: absent leaves a field, null takes it away.
+/// `PATCH /integrations/{id}`: absent leaves a field; null makes it what it is when a new integration leaves it out, so `name`,
+/// `endpoint_url` and `state` cannot be null.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IntegrationChanges {
     /// 1 to 200 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub name: Option<String>,
     /// https, or http to an allowed target.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub endpoint_url: Option<String>,
     /// `disabled` switches it off, `active` on; pausing has its own call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = IntegrationState, required = false))]
     pub state: Option<IntegrationState>,
-    /// null: no limit.
+    /// null: no limit. With a `rate_limit_key`, the new limit holds for all integrations of the app that share it.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<RateLimits>))]
     pub rate_limit: Change<RateLimits>,
-    /// null: its own limit.
+    /// null: its own limit. A key that others of the app have brings their limit along, unless `rate_limit` is given, which then holds for
+    /// all of them.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub rate_limit_key: Change<String>,
-    /// 1 to 10,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_concurrency: Option<i32>,
-    /// 100 to 3,600,000.
+    /// 1 to 10,000; null: 50.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
+    pub max_concurrency: Change<i32>,
+    /// 100 to 3,600,000; null: the deployment's default.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
     pub timeout_ms: Change<i32>,
-    /// 1 to 100.
+    /// 1 to 100; null: the deployment's default.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i16>))]
     pub max_attempts: Change<i16>,
@@ -246,21 +256,23 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub record_types: Change<Vec<String>>,
-    /// Replaces all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub headers: Option<BTreeMap<String, String>>,
-    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400; `bundle` only. What waits for the end of a longer window goes
-    /// out with the new one's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bundle_window_seconds: Option<i32>,
+    /// Replaces all; null: none.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<BTreeMap<String, String>>))]
+    pub headers: Change<BTreeMap<String, String>>,
+    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400; null: 5; `bundle` only. What waits for the end of a longer
+    /// window goes out with the new one's.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
+    pub bundle_window_seconds: Change<i32>,
     /// Replaces all; null: none.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<BTreeMap<String, String>>))]
     pub credentials: Change<BTreeMap<String, String>>,
-    /// Replaces all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Replaces all; null: an empty object.
+    #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    pub metadata: Change<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// The fields new and changed integrations share, for one check of both.
@@ -320,12 +332,12 @@ impl IntegrationChanges {
             name: self.name.as_deref(),
             rate_limit: self.rate_limit.set(),
             rate_limit_key: self.rate_limit_key.set().map(String::as_str),
-            max_concurrency: self.max_concurrency,
+            max_concurrency: self.max_concurrency.set().copied(),
             timeout_ms: self.timeout_ms.set().copied(),
             max_attempts: self.max_attempts.set().copied(),
             record_types: self.record_types.set().map(Vec::as_slice),
-            headers: self.headers.as_ref(),
-            bundle_window_seconds: self.bundle_window_seconds,
+            headers: self.headers.set(),
+            bundle_window_seconds: self.bundle_window_seconds.set().copied(),
             credentials: self.credentials.set(),
         }
         .faults();
@@ -353,20 +365,32 @@ impl Fields<'_> {
         let within = |value: Option<i32>, range: std::ops::RangeInclusive<i32>| {
             value.is_none_or(|value| range.contains(&value))
         };
-        faults.require(within(self.max_concurrency, 1..=10_000), "/max_concurrency", "must be 1 to 10,000");
-        faults.require(within(self.timeout_ms, 100..=3_600_000), "/timeout_ms", "must be 100 to 3,600,000");
         faults.require(
-            within(self.max_attempts.map(i32::from), 1..=100),
+            within(self.max_concurrency, limits::MAX_CONCURRENCY),
+            "/max_concurrency",
+            "must be 1 to 10,000",
+        );
+        faults.require(
+            within(self.timeout_ms, limits::TIMEOUT_MS),
+            "/timeout_ms",
+            "must be 100 to 3,600,000",
+        );
+        faults.require(
+            self.max_attempts.is_none_or(|most| limits::MAX_ATTEMPTS.contains(&most)),
             "/max_attempts",
             "must be 1 to 100",
         );
         faults.require(
-            within(self.bundle_window_seconds, 1..=86_400),
+            within(self.bundle_window_seconds, limits::BUNDLE_WINDOW_SECONDS),
             "/bundle_window_seconds",
             "must be 1 to 86,400",
         );
         if let Some(types) = self.record_types {
-            faults.require(types.len() <= 1_000, "/record_types", "must be at most 1,000 types");
+            faults.require(
+                types.len() <= *limits::ITEMS.end(),
+                "/record_types",
+                "must be at most 1,000 types",
+            );
             for (index, kind) in types.iter().enumerate().filter(|(_, kind)| !is_key(kind)) {
                 let _ = kind;
                 faults.add(format!("/record_types/{index}"), "must be 1 to 255 characters");
@@ -374,7 +398,7 @@ impl Fields<'_> {
         }
         for (place, headers) in [("/headers", self.headers), ("/credentials", self.credentials)] {
             let Some(headers) = headers else { continue };
-            faults.require(headers.len() <= 50, place, "must be at most 50 headers");
+            faults.require(limits::HEADERS.contains(&headers.len()), place, "must be at most 50 headers");
             for (name, value) in headers {
                 let at = format!("{place}/{}", crate::json::escape(name));
                 if !is_header_name(name) {
@@ -393,7 +417,7 @@ impl Fields<'_> {
 /// 1 to 255 characters, none of them a control character.
 #[must_use]
 pub fn is_key(key: &str) -> bool {
-    (1..=255).contains(&key.chars().count()) && !key.chars().any(char::is_control)
+    limits::KEY_CHARS.contains(&key.chars().count()) && !key.chars().any(char::is_control)
 }
 
 fn is_header_name(name: &str) -> bool {

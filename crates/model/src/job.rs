@@ -4,7 +4,7 @@ use crate::{
     attempt::Attempt,
     id::{AppId, BatchId, IntegrationId, JobId},
     integration::{IntegrationType, is_key},
-    json,
+    json, limits,
     problem::Faults,
     record::EventType,
     rules::verdict::ErrorKind,
@@ -245,14 +245,14 @@ impl NewJob {
         ] {
             faults.require(value.as_deref().is_none_or(is_key), place, key);
         }
-        faults.require((-100..=100).contains(&self.priority), "/priority", "must be -100 to 100");
+        faults.require(limits::PRIORITY.contains(&self.priority), "/priority", "must be -100 to 100");
         faults.require(
-            self.max_attempts.is_none_or(|n| (1..=100).contains(&n)),
+            self.max_attempts.is_none_or(|n| limits::MAX_ATTEMPTS.contains(&n)),
             "/max_attempts",
             "must be 1 to 100",
         );
         faults.require(
-            self.timeout_ms.is_none_or(|ms| (100..=3_600_000).contains(&ms)),
+            self.timeout_ms.is_none_or(|ms| limits::TIMEOUT_MS.contains(&ms)),
             "/timeout_ms",
             "must be 100 to 3,600,000",
         );

@@ -16,6 +16,7 @@ pub mod id;
 pub mod integration;
 pub mod job;
 pub mod json;
+pub mod limits;
 pub mod operation;
 pub mod page;
 pub mod patch;

@@ -3,6 +3,7 @@
 use crate::{
     filter::JobFilter,
     id::{JobId, OperationId},
+    limits,
     problem::Faults,
 };
 use chrono::{DateTime, Utc};
@@ -110,7 +111,7 @@ impl NewBulk {
         let mut faults = Faults::default();
         match (&self.ids, &self.filter) {
             (Some(ids), None) => {
-                faults.require((1..=1_000).contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
+                faults.require(limits::ITEMS.contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
             }
             (None, Some(filter)) => faults.require(
                 !filter.is_empty(),
@@ -132,17 +133,17 @@ impl NewBulk {
         };
         faults.require(is_known, "/action", accepted);
         faults.require(
-            self.rate_per_second.is_none_or(|rate| (1..=10_000).contains(&rate)),
+            self.rate_per_second.is_none_or(|rate| limits::RATE_PER_SECOND.contains(&rate)),
             "/rate_per_second",
             "must be 1 to 10,000",
         );
         faults.require(
-            self.hold_seconds.is_none_or(|hold| (0..=3_600).contains(&hold)),
+            self.hold_seconds.is_none_or(|hold| limits::HOLD_SECONDS.contains(&hold)),
             "/hold_seconds",
             "must be 0 to 3,600",
         );
         faults.require(
-            self.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500),
+            self.reason.as_ref().is_none_or(|reason| limits::REASON_CHARS.contains(&reason.chars().count())),
             "/reason",
             "must be at most 500 characters",
         );

@@ -38,6 +38,17 @@ impl<T> Change<T> {
     }
 }
 
+/// For a field that cannot be taken away: an `Option` alone would read null as "leave it", and say nothing. Use with
+/// `#[serde(default, deserialize_with = "patch::not_null")]`.
+///
+/// # Errors
+/// For null, and for what is no `T`.
+pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// Use with `#[serde(default)]`: an absent field never gets here.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

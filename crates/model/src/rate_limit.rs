@@ -9,7 +9,7 @@ use serde::{
 };
 use std::fmt;
 
-use crate::problem::Faults;
+use crate::{limits, problem::Faults};
 
 /// At most `requests` in any window of `per_seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +27,12 @@ impl RateLimit {
     /// Every fault, by field.
     pub fn check(self) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        faults.require((1..=1_000_000).contains(&self.requests), "/requests", "must be 1 to 1,000,000");
-        faults.require((1..=86_400).contains(&self.per_seconds), "/per_seconds", "must be 1 to 86,400");
+        faults.require(limits::REQUESTS.contains(&self.requests), "/requests", "must be 1 to 1,000,000");
+        faults.require(
+            limits::PER_SECONDS.contains(&self.per_seconds),
+            "/per_seconds",
+            "must be 1 to 86,400",
+        );
         faults.into_result()
     }
 
@@ -83,15 +87,26 @@ impl RateLimits {
         }
     }
 
+    /// For people: `10 requests per 1 s and 100 requests per 60 s`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let words = |limit: &RateLimit| format!("{} requests per {} s", limit.requests, limit.per_seconds);
+        self.to_vec().iter().map(words).collect::<Vec<_>>().join(" and ")
+    }
+
     /// # Errors
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
         match self {
             Self::One(limit) => limit.check(),
-            Self::Several(limits) => {
+            Self::Several(several) => {
                 let mut faults = Faults::default();
-                faults.require((1..=8).contains(&limits.len()), "", "must be one limit or 1 to 8 of them");
-                for (index, limit) in limits.iter().enumerate() {
+                faults.require(
+                    limits::RATE_LIMITS.contains(&several.len()),
+                    "",
+                    "must be one limit or 1 to 8 of them",
+                );
+                for (index, limit) in several.iter().enumerate() {
                     if let Err(part) = limit.check() {
                         faults.nest(&format!("/{index}"), part);
                     }

@@ -1,6 +1,6 @@
 //! People who sign in.
 
-use crate::{actor::Role, app::is_name, id::UserId, problem::Faults};
+use crate::{actor::Role, app::is_name, id::UserId, patch::not_null, problem::Faults};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -50,16 +50,20 @@ pub struct NewUser {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserChanges {
     /// 1 to 200 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub name: Option<String>,
     /// `operator`, `support` or `auditor`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Role, required = false))]
     pub role: Option<Role>,
     /// Refuses signing in.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = bool, required = false))]
     pub is_disabled: Option<bool>,
     /// 8 to 128 characters, none of the most common ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub password: Option<String>,
 }
 

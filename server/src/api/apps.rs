@@ -91,7 +91,8 @@ async fn update_app(
 }
 
 /// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off.
-#[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses((status = 204), (status = 409)))]
+#[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses((status = 204),
+        (status = 409, description = "Live jobs stand against it (`live-jobs`).")))]
 async fn delete_app(
     actor: Can<Configure>,
     State(state): State<AppState>,

@@ -22,6 +22,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 
 /// Takes in changes of records: one event, or an array of up to 1,000. All or none of a request is stored.
 ///
+/// Numbers keep their worth: an integer that 64 bits do not hold is refused (send it as a string), a number with a fraction or an exponent is
+/// the double nearest to it, and every receiver gets the shortest text of that double. Numbers of the same worth (`5` and `5.0`, `0` and
+/// `-0.0`) are no change.
+///
 /// CloudEvents 1.0: `subject` is `record_type/record_id`, `data` the attributes, `time` when it happened; the extension `appid` names the
 /// app (a key that is bound to one needs none), `correlationid` ties together what belongs together.
 #[utoipa::path(post, path = "/events", tag = "Events",

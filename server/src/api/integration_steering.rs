@@ -143,7 +143,8 @@ async fn test_integration(
 
 /// Sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` inside the cool-down.
 #[utoipa::path(post, path = "/integrations/{id}/resync", tag = "Re-syncs", request_body = Option<NewResync>,
-    responses((status = 202, body = ResyncStarted), (status = 429)))]
+    responses((status = 202, body = ResyncStarted), (status = 429, description = "Inside the cool-down: see retry-after.", headers(("retry-after" = i64, description = "Seconds to wait."))),
+        (status = 409, description = "One of the same scope runs (`resync-running`), or there is nothing it could send to.")))]
 async fn start_resync(
     actor: Can<Resync>,
     State(state): State<AppState>,

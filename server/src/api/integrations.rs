@@ -64,6 +64,9 @@ async fn list_integrations(
 }
 
 /// Makes an integration. The answer shows its signing secret this once. It starts empty until records change or a re-sync is asked for.
+///
+/// Integrations of an app with the same `rate_limit_key` share one limit: whoever comes later leaves `rate_limit` out, or gives the same;
+/// another one is 422 at `/rate_limit`.
 #[utoipa::path(post, path = "/integrations", tag = "Integrations", request_body = NewIntegration,
     responses((status = 201, body = IntegrationWithSecret)))]
 async fn create_integration(
@@ -90,7 +93,12 @@ async fn get_integration(
     Ok(Answer(state.delivery.integration(actor.scope(), id).await?))
 }
 
-/// Changes an integration: what is absent stays, what is null is taken away.
+/// Changes an integration: what is absent stays; what is null becomes what it is when a new integration leaves it out (`max_concurrency` 50,
+/// `timeout_ms` and `max_attempts` the deployment's defaults, no limit, all record types, no headers). `name`, `endpoint_url` and `state`
+/// cannot be null (422).
+///
+/// With a `rate_limit_key`, a new `rate_limit` holds for all integrations of the app that share it. A new key without a `rate_limit` takes
+/// over the limit the key has.
 #[utoipa::path(patch, path = "/integrations/{id}", tag = "Integrations", request_body = IntegrationChanges,
     responses((status = 200, body = Integration)))]
 async fn update_integration(
@@ -112,7 +120,8 @@ async fn update_integration(
 
 /// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off.
 #[utoipa::path(delete, path = "/integrations/{id}", tag = "Integrations", params(DeleteParams),
-    responses((status = 204), (status = 409)))]
+    responses((status = 204),
+        (status = 409, description = "Live jobs stand against it (`live-jobs`); the built-in integration stays (`built-in`).")))]
 async fn delete_integration(
     actor: Can<Configure>,
     State(state): State<AppState>,

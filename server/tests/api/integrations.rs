@@ -41,6 +41,29 @@ async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
     assert_eq!((&changed["rate_limit"], &changed["timeout_ms"]), (&limits, &json!(500)));
     let changed = client.patch(&path, json!({"timeout_ms": null})).await.ok(200);
     assert_eq!((&changed["rate_limit"], &changed["timeout_ms"]), (&limits, &Value::Null));
+    let full =
+        json!({"max_concurrency": 3, "max_attempts": 4, "headers": {"x-a": "1"}, "metadata": {"k": 1}});
+    client.patch(&path, full).await.ok(200);
+    let null = json!({"max_concurrency": null, "max_attempts": null, "headers": null, "metadata": null, "record_types": null,
+                      "bundle_window_seconds": null, "rate_limit": null, "credentials": null});
+    let changed = client.patch(&path, null).await.ok(200);
+    assert_eq!((&changed["max_concurrency"], &changed["max_attempts"]), (&json!(50), &Value::Null));
+    assert_eq!(
+        (&changed["headers"], &changed["metadata"], &changed["rate_limit"]),
+        (&json!({}), &json!({}), &Value::Null)
+    );
+    for field in ["name", "endpoint_url", "state"] {
+        let pointer = format!("/{field}");
+        let mut null = json!({"timeout_ms": 700});
+        null[field] = Value::Null;
+        assert_eq!(client.patch(&path, null).await.pointers(422), [pointer]);
+    }
+    assert_eq!(client.get(&path).await.ok(200)["timeout_ms"], Value::Null);
+    for field in ["name", "slug"] {
+        let mut null = json!({});
+        null[field] = Value::Null;
+        assert_eq!(client.patch(&format!("/apps/{app}"), null).await.pointers(422), [format!("/{field}")]);
+    }
     let changed = client.patch(&path, json!({"state": "disabled"})).await.ok(200);
     assert_eq!(changed["state"], "disabled");
 }

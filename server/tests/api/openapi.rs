@@ -1,6 +1,6 @@
 use crate::support::{Answer, Server};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 /// Every call of the contract that exists so far.
@@ -152,6 +152,107 @@ fn every_reference_leads_somewhere() {
     }
     let document = document();
     walk(&document, document["components"]["schemas"].as_object().unwrap());
+}
+
+#[test]
+fn the_limits_of_the_contract_are_in_the_schemas() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for (schema, field, limits) in [
+        ("NewJob", "priority", json!({"minimum": -100, "maximum": 100})),
+        ("NewJob", "max_attempts", json!({"minimum": 1, "maximum": 100})),
+        ("NewJob", "timeout_ms", json!({"minimum": 100, "maximum": 3_600_000})),
+        ("NewJob", "deduplication_id", json!({"minLength": 1, "maxLength": 255})),
+        ("NewJob", "serialize_key", json!({"minLength": 1, "maxLength": 255})),
+        ("Event", "record_type", json!({"minLength": 1, "maxLength": 255})),
+        ("Event", "record_id", json!({"minLength": 1, "maxLength": 255})),
+        ("RateLimit", "requests", json!({"minimum": 1, "maximum": 1_000_000})),
+        ("RateLimit", "per_seconds", json!({"minimum": 1, "maximum": 86_400})),
+        ("NewIntegration", "max_concurrency", json!({"minimum": 1, "maximum": 10_000})),
+        ("IntegrationChanges", "timeout_ms", json!({"minimum": 100, "maximum": 3_600_000})),
+        ("NewBulk", "ids", json!({"minItems": 1, "maxItems": 1_000})),
+        ("NewResync", "record_ids", json!({"minItems": 1, "maxItems": 1_000})),
+    ] {
+        let shown = &schemas[schema]["properties"][field];
+        for (limit, value) in limits.as_object().unwrap() {
+            assert_eq!(&shown[limit], value, "{schema}.{field}: {shown}");
+        }
+    }
+    for (schema, item) in [("OneOrMany_Event", "Event"), ("OneOrMany_NewJob", "NewJob")] {
+        let item = json!({"$ref": format!("#/components/schemas/{item}")});
+        let forms = &schemas[schema]["oneOf"];
+        assert_eq!(
+            (&forms[0], &forms[1]["items"], &forms[1]["maxItems"]),
+            (&item, &item, &json!(1_000)),
+            "{forms}"
+        );
+    }
+    assert!(schemas["JobFilter"]["properties"]["record_id"].get("maxLength").is_none());
+    // What cannot be null does not say it can.
+    assert_eq!(schemas["IntegrationChanges"]["properties"]["name"]["type"], "string");
+    assert!(schemas["IntegrationChanges"].get("required").is_none());
+}
+
+#[test]
+fn every_answer_is_described_and_every_refusal_is_a_problem() {
+    let document = document();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                let at = format!("{method} {path} {status}");
+                assert!(
+                    answer["description"].as_str().is_some_and(|text| !text.is_empty()),
+                    "{at}: {answer}"
+                );
+                if status.starts_with(['4', '5']) {
+                    let schema = &answer["content"]["application/problem+json"]["schema"]["$ref"];
+                    assert_eq!(schema, "#/components/schemas/Problem", "{at}");
+                }
+            }
+        }
+    }
+    for (path, method, status) in [
+        ("/events", "post", "404"),
+        ("/jobs", "post", "404"),
+        ("/integrations", "post", "404"),
+        ("/apps/{id}", "delete", "409"),
+        ("/integrations/{id}", "delete", "409"),
+        ("/integrations/{id}/resync", "post", "429"),
+    ] {
+        assert!(document["paths"][path][method]["responses"][status].is_object(), "{method} {path} {status}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_examples_do_what_they_show(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let document = document();
+    let mut ids: Vec<(String, String)> = Vec::new();
+    for (path, kind, status) in [
+        ("/apps", "application/json", 201),
+        ("/integrations", "application/json", 201),
+        ("/events", "application/json", 202),
+        ("/events", "application/cloudevents+json", 202),
+        ("/jobs", "application/json", 201),
+        ("/jobs/bulk", "application/json", 200),
+        ("/dead-letters/bulk", "application/json", 200),
+    ] {
+        let operation = &document["paths"][path]["post"];
+        let example = &operation["requestBody"]["content"][kind]["example"];
+        let body = ids.iter().fold(example.to_string(), |text, (shown, made)| text.replace(shown, made));
+        let answer = client.send(path, Some(kind), body).await.ok(status);
+        let shown = &operation["responses"][status.to_string()]["content"]["application/json"]["example"];
+        let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&answer), names(shown), "{path}");
+        if kind == "application/json" && matches!(path, "/events" | "/jobs/bulk") {
+            assert_eq!(answer["accepted"], shown["accepted"], "{path}");
+            assert_eq!(answer["matched"], shown["matched"], "{path}");
+        }
+        if let (Some(shown), Some(made)) = (shown["id"].as_str(), answer["id"].as_str()) {
+            ids.push((shown.to_owned(), made.to_owned()));
+        }
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -5,8 +5,8 @@ use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
     integration::{
-        DEFAULT_BUNDLE_WINDOW_SECONDS, Integration, IntegrationState, IntegrationType, IntegrationWithSecret,
-        NewIntegration,
+        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
+        IntegrationType, IntegrationWithSecret, NewIntegration,
     },
     page::{Page, PageRequest},
     problem::Faults,
@@ -21,7 +21,6 @@ use crate::{
     store::{self, integrations::Sealed},
 };
 
-const DEFAULT_MAX_CONCURRENCY: i32 = 50;
 /// The built-in integration's name.
 const WORKERS: &str = "workers";
 
@@ -153,7 +152,7 @@ async fn insert(
     integration: &mut Integration,
     credentials: Option<&secrets::Credentials>,
 ) -> Result<IntegrationWithSecret, DeliveryError> {
-    lane::agree_on_limits(conn, integration).await?;
+    lane::join_key(conn, integration).await?;
     let secret = SigningSecret::generate();
     let signing_secret = secrets::seal_signing_secret(&delivery.key, integration.id, &secret)?;
     let credentials = credentials

@@ -13,14 +13,40 @@ use crate::{
     store::rate_limits::{self, Owner},
 };
 
-/// An integration that names a `rate_limit_key` and no limit takes over what the key's others have.
-pub(super) async fn agree_on_limits(
+/// A new integration that names the `rate_limit_key` of others shares their limit. Another limit is a fault: making one integration must
+/// not change what the others may send.
+pub(super) async fn join_key(
     conn: &mut PgConnection,
     integration: &mut Integration,
 ) -> Result<(), DeliveryError> {
-    if let (None, Some(key)) = (&integration.rate_limit, &integration.rate_limit_key) {
-        let agreed = rate_limits::of_key(conn, integration.app_id, key, integration.id).await?;
-        integration.rate_limit = agreed.and_then(RateLimits::from_vec);
+    let Some(key) = &integration.rate_limit_key else { return Ok(()) };
+    rate_limits::hold_keys(conn, integration.app_id).await?;
+    let Some(held) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await? else {
+        return Ok(());
+    };
+    let held = RateLimits::from_vec(held);
+    let given = integration.rate_limit.as_ref().map(RateLimits::to_vec);
+    if given.is_some() && given != held.as_ref().map(RateLimits::to_vec) {
+        let has = held.map_or_else(|| "no limit".to_owned(), |held| held.in_words());
+        let detail = format!(
+            "is not what the rate_limit_key {key} has: {has}; leave rate_limit out to share that, or change it by PATCH of one of its \
+             integrations, which holds for all of them"
+        );
+        return Err(DeliveryError::fault("/rate_limit", detail));
+    }
+    integration.rate_limit = held;
+    Ok(())
+}
+
+/// A changed integration that was not given a limit along with its `rate_limit_key` takes over what the key's others have.
+pub(super) async fn take_over(
+    conn: &mut PgConnection,
+    integration: &mut Integration,
+) -> Result<(), DeliveryError> {
+    if let Some(key) = &integration.rate_limit_key
+        && let Some(held) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await?
+    {
+        integration.rate_limit = RateLimits::from_vec(held);
     }
     Ok(())
 }

@@ -3,7 +3,10 @@
 use model::{
     actor::Scope,
     id::IntegrationId,
-    integration::{Integration, IntegrationChanges, IntegrationState, IntegrationType},
+    integration::{
+        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationChanges,
+        IntegrationState, IntegrationType,
+    },
     patch::Change,
     problem::Faults,
 };
@@ -47,8 +50,12 @@ impl Delivery {
         };
         let key_before = integration.rate_limit_key.clone();
         let window_before = integration.bundle_window_seconds;
+        let was_given_a_limit = changes.rate_limit.set().is_some();
         apply(&mut integration, changes);
-        lane::agree_on_limits(conn, &mut integration).await?;
+        let has_new_key = integration.rate_limit_key != key_before;
+        if !was_given_a_limit && (has_new_key || integration.rate_limit.is_none()) {
+            lane::take_over(conn, &mut integration).await?;
+        }
         let credentials = credentials.as_ref().map(Option::as_deref);
         store::integrations::update(conn, &integration, credentials).await?;
         lane::write(conn, &integration).await?;
@@ -72,7 +79,7 @@ fn check_type(integration: &Integration, changes: &IntegrationChanges, faults: &
         "is not used by an external integration: leave it out",
     );
     faults.require(
-        kind == IntegrationType::Bundle || changes.bundle_window_seconds.is_none(),
+        kind == IntegrationType::Bundle || changes.bundle_window_seconds.set().is_none(),
         "/bundle_window_seconds",
         "is for integrations of type bundle only",
     );
@@ -102,19 +109,17 @@ fn apply(integration: &mut Integration, changes: IntegrationChanges) {
     }
     integration.rate_limit = changes.rate_limit.apply(integration.rate_limit.take());
     integration.rate_limit_key = changes.rate_limit_key.apply(integration.rate_limit_key.take());
-    if let Some(most) = changes.max_concurrency {
-        integration.max_concurrency = most;
-    }
+    let most = changes.max_concurrency.apply(Some(integration.max_concurrency));
+    integration.max_concurrency = most.unwrap_or(DEFAULT_MAX_CONCURRENCY);
     integration.timeout_ms = changes.timeout_ms.apply(integration.timeout_ms);
     integration.max_attempts = changes.max_attempts.apply(integration.max_attempts);
     integration.record_types = changes.record_types.apply(integration.record_types.take());
-    if let Some(headers) = changes.headers {
-        integration.headers = headers;
+    integration.headers =
+        changes.headers.apply(Some(std::mem::take(&mut integration.headers))).unwrap_or_default();
+    if integration.integration_type == IntegrationType::Bundle {
+        let window = changes.bundle_window_seconds.apply(integration.bundle_window_seconds);
+        integration.bundle_window_seconds = window.or(Some(DEFAULT_BUNDLE_WINDOW_SECONDS));
     }
-    if changes.bundle_window_seconds.is_some() {
-        integration.bundle_window_seconds = changes.bundle_window_seconds;
-    }
-    if let Some(metadata) = changes.metadata {
-        integration.metadata = metadata;
-    }
+    integration.metadata =
+        changes.metadata.apply(Some(std::mem::take(&mut integration.metadata))).unwrap_or_default();
 }

@@ -32,7 +32,15 @@ impl Owner<'_> {
     }
 }
 
-/// The limits that integrations with this key have agreed on, when the key is in use.
+/// Makes those who bring a new key into an app come one after the other: two at once would not see each other's limit.
+pub(crate) async fn hold_keys(conn: &mut PgConnection, app_id: AppId) -> Result<(), DeliveryError> {
+    sqlx::query!("select id from headgate.apps where id = $1 for no key update", app_id as AppId)
+        .fetch_optional(conn)
+        .await?;
+    Ok(())
+}
+
+/// The limits that integrations with this key have agreed on, when the key is in use; held, so that nobody changes them meanwhile.
 pub(crate) async fn of_key(
     conn: &mut PgConnection,
     app_id: AppId,
@@ -44,6 +52,7 @@ pub(crate) async fn of_key(
         select rate_limits as "limits: Json<Vec<RateLimit>>" from headgate.integrations
         where app_id = $1 and rate_limit_key = $2 and id <> $3
         order by id limit 1
+        for no key update
         "#,
         app_id as AppId,
         key,

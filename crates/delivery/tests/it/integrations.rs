@@ -51,10 +51,10 @@ async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
         world.delivery.create_app(&mut conn, NewApp { name: "Nordwind".into(), slug: None }).await.unwrap();
     assert_eq!(second.slug, "nordwind-2");
     let taken = NewApp { name: "X".into(), slug: Some("nordwind".into()) };
-    assert_eq!(code(&world.delivery.create_app(&mut conn, taken).await.unwrap_err()), "slug_taken");
+    assert_eq!(code(&world.delivery.create_app(&mut conn, taken).await.unwrap_err()), "slug-taken");
     let renamed = serde_json::from_value(json!({"slug": "nordwind"})).unwrap();
     let error = world.delivery.update_app(&mut conn, Scope::AllApps, second.id, renamed).await.unwrap_err();
-    assert_eq!(code(&error), "slug_taken");
+    assert_eq!(code(&error), "slug-taken");
 
     let all = world
         .delivery
@@ -72,7 +72,7 @@ async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
         .delete_integration(&mut conn, world.scope, workers.id, CancelJobs::Yes)
         .await
         .unwrap_err();
-    assert_eq!(code(&error), "built_in");
+    assert_eq!(code(&error), "built-in");
     let off = serde_json::from_value(json!({"state": "disabled"})).unwrap();
     assert_eq!(
         faults(world.delivery.update_integration(&mut conn, world.scope, workers.id, off).await),
@@ -173,7 +173,29 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     let shown = world.delivery.integration(world.scope, first).await.unwrap();
     assert_eq!(serde_json::to_value(shown.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
 
+    // Making one more changes nothing for the others.
+    let shares =
+        |limit: serde_json::Value| json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": limit});
+    let refused =
+        world.try_integration(shares(json!({"requests": 1, "per_seconds": 1}))).await.err().unwrap();
+    let DeliveryError::Invalid(refused) = refused else { panic!("{refused}") };
+    assert_eq!(refused.0[0].pointer, "/rate_limit");
+    assert!(
+        refused.0[0].detail.contains("7 requests per 2 s") && refused.0[0].detail.contains("PATCH"),
+        "{refused}"
+    );
+    assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
+    let third = world.integration(shares(json!([{"requests": 7, "per_seconds": 2}]))).await;
+    // Nor does moving one there with the limit it had before; a limit that is given holds for all.
+    patch(&world, third, json!({"rate_limit_key": null, "rate_limit": {"requests": 2, "per_seconds": 1}}))
+        .await
+        .unwrap();
+    let moved = patch(&world, third, json!({"rate_limit_key": "erp"})).await.unwrap();
+    assert_eq!(serde_json::to_value(moved.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
+    assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let mut conn = world.pool.acquire().await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, third, CancelJobs::No).await.unwrap();
+
     world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No).await.unwrap();
     assert_eq!(limits(&world).await.len(), 1);
     patch(&world, first, json!({"rate_limit_key": null})).await.unwrap();
@@ -190,10 +212,10 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     let mut conn = world.pool.acquire().await.unwrap();
     let error =
         world.delivery.delete_integration(&mut conn, world.scope, id, CancelJobs::No).await.unwrap_err();
-    assert_eq!(code(&error), "live_jobs");
+    assert_eq!(code(&error), "live-jobs");
     let error =
         world.delivery.delete_app(&mut conn, Scope::AllApps, world.app, CancelJobs::No).await.unwrap_err();
-    assert_eq!(code(&error), "live_jobs");
+    assert_eq!(code(&error), "live-jobs");
     drop(conn);
     let mut transaction = world.pool.begin().await.unwrap();
     world.delivery.delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes).await.unwrap();

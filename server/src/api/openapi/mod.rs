@@ -1,6 +1,9 @@
 //! The OpenAPI 3.1 document, generated from the handlers. What is true of every operation is said once, here: the problems it may answer
 //! with, its path parameters, the key that makes a POST idempotent.
 
+mod examples;
+mod limits;
+
 use crate::{
     api::problem::{CONTENT_TYPE, Document},
     state::AppState,
@@ -40,7 +43,7 @@ const DESCRIPTION: &str = "\
 JSON in and out; snake_case; UUIDv7 ids; RFC 3339 times in UTC. Send a key as `Authorization: Bearer KEY`.
 
 **Roles**: `operator` may do everything; `support` reads, requeues and cancels; `auditor` reads everything; `producer` sends events and \
-jobs of its app; `worker` takes assignments; `portal` reads its own app and asks for re-syncs.
+jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads its own app and asks for re-syncs.
 
 **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with a JSON Pointer for each fault of an \
 input. What is not there and what belongs to another app answer alike: 404.
@@ -50,8 +53,10 @@ input. What is not there and what belongs to another app answer alike: 404.
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
 The same key with another body is 422, while the first call is still being worked on 409. Refused calls keep nothing.
 
-**Numbers** are 64-bit integers or doubles: send larger ones, and decimals that must keep their digits, as strings. A name given twice in one object \
-is refused: readers do not agree which one counts.";
+**Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
+send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \
+double; decimals that must keep more digits belong into strings. A name given twice in one object is refused: readers do not agree which \
+one counts.";
 
 /// A router to add resources to.
 pub(super) fn empty() -> OpenApiRouter<AppState> {
@@ -107,6 +112,8 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>) -> (Router<AppState>, O
     for (path, item) in &mut openapi.paths.paths {
         complete(path, item);
     }
+    limits::write(&mut openapi);
+    examples::write(&mut openapi);
     (router, openapi)
 }
 
@@ -142,7 +149,12 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
         (true, "401", "No credential, or one that is none (any more)."),
         (true, "403", "The role does not allow it."),
         (path.contains('{'), "404", "Not there, or another app's."),
-        (has_body, "400", "The body is no JSON."),
+        (
+            is_post && matches!(path, "/events" | "/jobs" | "/integrations"),
+            "404",
+            "An id in the body names nothing, or another app's: see errors.",
+        ),
+        (has_body, "400", "The body is no JSON: see errors for where it breaks."),
         (has_body, "413", "The request is larger than 16 MB, or a record larger than 1 MB."),
         (has_body, "415", "The content type is none of those accepted."),
         (is_post, "409", "At odds with what is there, or the same call is being worked on."),
@@ -152,6 +164,17 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
     for (applies, status, description) in problems {
         if applies && !operation.responses.responses.contains_key(status) {
             operation.responses.responses.insert(status.to_owned(), problem(description));
+        }
+    }
+    // What a handler says of a refusal is when it comes; what it looks like is always the same.
+    for (status, answer) in &mut operation.responses.responses {
+        let RefOr::T(answer) = answer else { continue };
+        if answer.content.is_empty() && status.starts_with(['4', '5']) {
+            let headers = std::mem::take(&mut answer.headers);
+            *answer = refusal(&answer.description);
+            answer.headers = headers;
+        } else if answer.description.is_empty() {
+            answer.description = if status == "204" { "Done." } else { "The answer." }.to_owned();
         }
     }
 }
@@ -166,8 +189,12 @@ fn declared(parameters: &[RefOr<Parameter>]) -> impl Iterator<Item = &Parameter>
 
 /// A problem document as an answer.
 fn problem(description: &str) -> RefOr<utoipa::openapi::Response> {
+    RefOr::T(refusal(description))
+}
+
+fn refusal(description: &str) -> utoipa::openapi::Response {
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Document::name()))).build();
-    RefOr::T(ResponseBuilder::new().description(description).content(CONTENT_TYPE, content).build())
+    ResponseBuilder::new().description(description).content(CONTENT_TYPE, content).build()
 }
 
 /// The names between braces.

@@ -1,0 +1,36 @@
+//! The limits of the contract, said once: the checks ask them, and the OpenAPI document shows them.
+
+use std::ops::RangeInclusive;
+
+/// Characters of record ids and types, job types, deduplication, serialize, rate limit and correlation keys.
+pub const KEY_CHARS: RangeInclusive<usize> = 1..=255;
+/// Characters of a name for people.
+pub const NAME_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a reason.
+pub const REASON_CHARS: RangeInclusive<usize> = 0..=500;
+/// Items of an array.
+pub const ITEMS: RangeInclusive<usize> = 1..=1_000;
+/// Headers, and credentials, of an integration.
+pub const HEADERS: RangeInclusive<usize> = 0..=50;
+/// Limits that hold together.
+pub const RATE_LIMITS: RangeInclusive<usize> = 1..=8;
+/// Higher goes first.
+pub const PRIORITY: RangeInclusive<i16> = -100..=100;
+/// Attempts of a job.
+pub const MAX_ATTEMPTS: RangeInclusive<i16> = 1..=100;
+/// Milliseconds of an attempt.
+pub const TIMEOUT_MS: RangeInclusive<i32> = 100..=3_600_000;
+/// Jobs of an integration at once.
+pub const MAX_CONCURRENCY: RangeInclusive<i32> = 1..=10_000;
+/// Seconds over which a bundle gathers.
+pub const BUNDLE_WINDOW_SECONDS: RangeInclusive<i32> = 1..=86_400;
+/// Requests of a rate limit …
+pub const REQUESTS: RangeInclusive<i32> = 1..=1_000_000;
+/// … in so many seconds.
+pub const PER_SECONDS: RangeInclusive<i32> = 1..=86_400;
+/// The pace of a bulk action.
+pub const RATE_PER_SECOND: RangeInclusive<i32> = 1..=10_000;
+/// How long a bulk action is held.
+pub const HOLD_SECONDS: RangeInclusive<i32> = 0..=3_600;
+/// The life of a key: ten years.
+pub const EXPIRES_IN_SECONDS: RangeInclusive<i64> = 1..=315_360_000;

@@ -1,0 +1,125 @@
+//! Examples of what is sent and what comes back, for the calls a reader tries first. A test sends each of them.
+
+use serde_json::{Value, json};
+use utoipa::openapi::{OpenApi, RefOr, path::Operation};
+
+const APP: &str = "01a1fdd8-5f0e-7c32-9b1d-2f6f3d8f9a01";
+const INTEGRATION: &str = "01a1fdd8-6a41-7e0b-8c55-0d9f6be1c202";
+const JOB: &str = "01a1fdd9-0c77-7b19-a3de-5b0c8a4e7303";
+const AT: &str = "2026-11-20T10:15:30Z";
+
+/// A call with a body: the status of its answer and both bodies.
+struct Example {
+    path: &'static str,
+    content_type: &'static str,
+    request: Value,
+    status: &'static str,
+    answer: Value,
+}
+
+fn examples() -> [Example; 6] {
+    [
+        Example {
+            path: "/apps",
+            content_type: "application/json",
+            request: json!({"name": "Nordwind GmbH", "slug": "nordwind"}),
+            status: "201",
+            answer: json!({"id": APP, "name": "Nordwind GmbH", "slug": "nordwind", "created_at": AT, "updated_at": AT}),
+        },
+        Example {
+            path: "/integrations",
+            content_type: "application/json",
+            request: json!({
+                "app_id": APP, "name": "ERP", "integration_type": "webhook", "endpoint_url": "https://erp.example.com/hooks/headgate",
+                "rate_limit": {"requests": 10, "per_seconds": 1}, "record_types": ["product"],
+                "headers": {"x-tenant": "nordwind"}, "credentials": {"authorization": "Bearer s3cret"},
+            }),
+            status: "201",
+            answer: json!({
+                "id": INTEGRATION, "app_id": APP, "name": "ERP", "integration_type": "webhook", "is_built_in": false,
+                "endpoint_url": "https://erp.example.com/hooks/headgate", "state": "active", "state_reason": null,
+                "rate_limit": {"requests": 10, "per_seconds": 1}, "rate_limit_key": null, "max_concurrency": 50, "timeout_ms": null,
+                "max_attempts": null, "record_types": ["product"], "headers": {"x-tenant": "nordwind"}, "bundle_window_seconds": null,
+                "has_credentials": true, "metadata": {}, "created_at": AT, "updated_at": AT,
+                "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            }),
+        },
+        Example {
+            path: "/events",
+            content_type: "application/json",
+            request: json!([
+                {
+                    "app_id": APP, "type": "record.updated", "record_type": "product", "record_id": "sku-1",
+                    "attributes": {"title": "Lamp", "price": 19.9, "stock": 120}, "occurred_at": AT, "correlation_id": "order-7",
+                },
+                {"app_id": APP, "type": "record.deleted", "record_type": "product", "record_id": "sku-2"},
+            ]),
+            status: "202",
+            answer: json!({"accepted": 2, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 1}),
+        },
+        Example {
+            path: "/events",
+            content_type: "application/cloudevents+json",
+            request: json!({
+                "specversion": "1.0", "id": "e-1", "source": "/shop", "type": "record.updated", "subject": "product/sku-1", "time": AT,
+                "data": {"price": 21.5}, "appid": APP, "correlationid": "order-8",
+            }),
+            status: "202",
+            answer: json!({"accepted": 1, "records_changed": 1, "jobs_created": 0, "jobs_coalesced": 1, "unchanged": 0}),
+        },
+        Example {
+            path: "/jobs",
+            content_type: "application/json",
+            request: json!({
+                "integration_id": INTEGRATION, "job_type": "export.nightly", "payload": {"day": "2026-11-20"},
+                "deduplication_id": "export-2026-11-20", "priority": 10, "max_attempts": 5,
+            }),
+            status: "201",
+            answer: json!({"items": [{"id": JOB, "outcome": "created"}]}),
+        },
+        Example {
+            path: "/jobs/bulk",
+            content_type: "application/json",
+            request: json!({
+                "action": "cancel", "filter": {"integration_id": INTEGRATION, "job_type": "export.nightly"}, "reason": "wrong day",
+            }),
+            status: "200",
+            answer: json!({"matched": 1, "changed": 1, "skipped": 0}),
+        },
+    ]
+}
+
+/// Writes them beside the schemas.
+pub(super) fn write(openapi: &mut OpenApi) {
+    let bulk_of_letters = Example {
+        path: "/dead-letters/bulk",
+        content_type: "application/json",
+        request: json!({
+            "action": "requeue", "filter": {"integration_id": INTEGRATION, "error": "timed out"}, "rate_per_second": 20, "dry_run": true,
+        }),
+        status: "200",
+        answer: json!({
+            "matched": 240, "breakdown": [{"integration_id": INTEGRATION, "status": "failed", "count": 240}], "sample": [JOB],
+            "eta_seconds": 12,
+        }),
+    };
+    for example in examples().into_iter().chain([bulk_of_letters]) {
+        let item = openapi.paths.paths.get_mut(example.path);
+        if let Some(operation) = item.and_then(|item| item.post.as_mut()) {
+            write_one(operation, example);
+        }
+    }
+}
+
+fn write_one(operation: &mut Operation, example: Example) {
+    if let Some(RefOr::T(body)) = operation.request_body.as_mut()
+        && let Some(RefOr::T(content)) = body.content.get_mut(example.content_type)
+    {
+        content.example = Some(example.request);
+    }
+    if let Some(RefOr::T(answer)) = operation.responses.responses.get_mut(example.status)
+        && let Some(RefOr::T(content)) = answer.content.get_mut("application/json")
+    {
+        content.example.get_or_insert(example.answer);
+    }
+}

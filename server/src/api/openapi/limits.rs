@@ -1,0 +1,130 @@
+//! The contract's limits in the schemas, from the constants that the checks ask (`model::limits`).
+
+use model::limits;
+use std::ops::RangeInclusive;
+use utoipa::{
+    Number,
+    openapi::{
+        OpenApi, Ref, RefOr, Schema,
+        schema::{Array, ArrayItems, Object},
+    },
+};
+
+/// What holds for a field.
+enum Limit {
+    /// A number.
+    Value(isize, isize),
+    /// Characters of a text, or items of a list.
+    Length(RangeInclusive<usize>),
+}
+
+fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
+    let (least, most) = ((*range.start()).into(), (*range.end()).into());
+    Some(Limit::Value(isize::try_from(least).ok()?, isize::try_from(most).ok()?))
+}
+
+/// The limit of a field of a schema. What only filters has none: nothing longer is found, that is all.
+fn limit(schema: &str, field: &str) -> Option<Limit> {
+    if schema == "JobFilter" {
+        return None;
+    }
+    let of_request = schema.starts_with("New") || schema.ends_with("Changes") || schema == "Pause";
+    match field {
+        "record_type" | "record_id" | "job_type" | "deduplication_id" | "serialize_key"
+        | "correlation_id" | "correlationid" | "rate_limit_key" => Some(Limit::Length(limits::KEY_CHARS)),
+        "id" if schema == "Event" => Some(Limit::Length(limits::KEY_CHARS)),
+        "name" if of_request => Some(Limit::Length(limits::NAME_CHARS)),
+        "reason" if of_request => Some(Limit::Length(limits::REASON_CHARS)),
+        "ids" | "record_ids" if of_request => Some(Limit::Length(limits::ITEMS)),
+        "record_types" if of_request => Some(Limit::Length(0..=*limits::ITEMS.end())),
+        "priority" => value(&limits::PRIORITY),
+        "max_attempts" => value(&limits::MAX_ATTEMPTS),
+        "timeout_ms" => value(&limits::TIMEOUT_MS),
+        "max_concurrency" => value(&limits::MAX_CONCURRENCY),
+        "bundle_window_seconds" => value(&limits::BUNDLE_WINDOW_SECONDS),
+        "requests" if schema == "RateLimit" => value(&limits::REQUESTS),
+        "per_seconds" if schema == "RateLimit" => value(&limits::PER_SECONDS),
+        "rate_per_second" => value(&limits::RATE_PER_SECOND),
+        "hold_seconds" => value(&limits::HOLD_SECONDS),
+        "expires_in_seconds" => value(&limits::EXPIRES_IN_SECONDS),
+        _ => None,
+    }
+}
+
+/// Writes them into every schema.
+pub(super) fn write(openapi: &mut OpenApi) {
+    let Some(components) = openapi.components.as_mut() else { return };
+    for (name, schema) in &mut components.schemas {
+        let RefOr::T(schema) = schema else { continue };
+        if let Some(item) = name.strip_prefix("OneOrMany_") {
+            one_or_many(item, schema);
+        } else if name == "RateLimits" {
+            several(schema, &limits::RATE_LIMITS);
+        } else {
+            fields(name, schema);
+        }
+    }
+}
+
+fn fields(name: &str, schema: &mut Schema) {
+    match schema {
+        Schema::Object(object) => {
+            for (field, schema) in &mut object.properties {
+                match (limit(name, field), schema) {
+                    (Some(limit), RefOr::T(Schema::Object(field))) => of_scalar(field, &limit),
+                    (Some(Limit::Length(range)), RefOr::T(Schema::Array(list))) => of_list(list, &range),
+                    _ => {}
+                }
+            }
+        }
+        // An answer made of two: each part has its fields.
+        Schema::AllOf(parts) => {
+            for part in &mut parts.items {
+                if let RefOr::T(part) = part {
+                    fields(name, part);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn of_scalar(field: &mut Object, limit: &Limit) {
+    match limit {
+        Limit::Value(least, most) => {
+            field.minimum = Some(Number::Int(*least));
+            field.maximum = Some(Number::Int(*most));
+        }
+        Limit::Length(range) => {
+            field.min_length = Some(*range.start()).filter(|least| *least > 0);
+            field.max_length = Some(*range.end());
+        }
+    }
+}
+
+fn of_list(list: &mut Array, range: &RangeInclusive<usize>) {
+    list.min_items = Some(*range.start()).filter(|least| *least > 0);
+    list.max_items = Some(*range.end());
+}
+
+/// A body that is one item or several: the item is described once, under its own name.
+fn one_or_many(item: &str, schema: &mut Schema) {
+    several(schema, &limits::ITEMS);
+    let Schema::OneOf(forms) = schema else { return };
+    let item = || RefOr::Ref(Ref::from_schema_name(item));
+    for form in &mut forms.items {
+        match form {
+            RefOr::T(Schema::Array(list)) => list.items = ArrayItems::RefOrSchema(Box::new(item())),
+            form => *form = item(),
+        }
+    }
+}
+
+fn several(schema: &mut Schema, range: &RangeInclusive<usize>) {
+    let Schema::OneOf(forms) = schema else { return };
+    for form in &mut forms.items {
+        if let RefOr::T(Schema::Array(list)) = form {
+            of_list(list, range);
+        }
+    }
+}
