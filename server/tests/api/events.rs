@@ -102,8 +102,9 @@ async fn numbers_arrive_as_they_were_given_and_another_spelling_is_no_change(poo
     server.recorded(1).await;
     let texts = numbers.trim_matches(['[', ']']).split(',');
     for (sent, text) in body["changes"]["set"]["n"].as_array().unwrap().iter().zip(texts) {
-        let exact = text.parse::<i128>().ok().is_none_or(|integer| sent.to_string() == integer.to_string());
-        assert!(exact && sent.as_f64() == text.parse().ok(), "{text} became {sent}");
+        let is_exact =
+            text.parse::<i128>().ok().is_none_or(|integer| sent.to_string().parse() == Ok(integer));
+        assert!(is_exact && sent.as_f64() == text.parse().ok(), "{text} became {sent}");
     }
     let spelt = numbers.replace("[5,0,-7,", "[5.0,-0.0,-7e0,").replace("1e17", "100000000000000000");
     let again = send(&spelt).await;

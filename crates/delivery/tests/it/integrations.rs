@@ -174,8 +174,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     assert_eq!(serde_json::to_value(shown.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
 
     // Making one more changes nothing for the others.
-    let shares =
-        |limit: serde_json::Value| json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": limit});
+    let shares = |limit: Value| json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": limit});
     let refused =
         world.try_integration(shares(json!({"requests": 1, "per_seconds": 1}))).await.err().unwrap();
     let DeliveryError::Invalid(refused) = refused else { panic!("{refused}") };
