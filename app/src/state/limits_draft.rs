@@ -186,7 +186,7 @@ mod tests {
     fn an_empty_field_takes_its_setting_away() {
         let changes = changes(&form("", "1", "")).expect("changes");
         assert_eq!((changes.rate_limit, changes.timeout_ms), (Change::Clear, Change::Clear));
-        assert_eq!(changes.max_concurrency, Some(50));
+        assert_eq!(changes.max_concurrency, Change::Set(50));
     }
 
     #[test]
