@@ -71,6 +71,13 @@ impl QueueError {
         matches!(self, Self::Unavailable(_))
     }
 
+    /// Whether the database broke a transaction off in favour of another one, which it waited for or came too late for: nothing is stored,
+    /// and the same again may succeed at once.
+    #[must_use]
+    pub fn lost_a_race(&self) -> bool {
+        matches!(self, Self::Database(error) if code(error).is_some_and(|code| code == "40P01" || code == "40001"))
+    }
+
     /// Whether it is unavailable for want of the day's partition, which we can make.
     pub(crate) fn wants_partition(&self) -> bool {
         matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))

@@ -1,6 +1,6 @@
 //! Bringing dead letters and jobs that were called off back, set by set: one job is a set of one.
 
-use super::{hold, keys};
+use super::{enqueue::move_up, hold, keys};
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::{
@@ -26,7 +26,10 @@ pub(crate) struct Back {
     pub(crate) id: JobId,
     /// The one that was asked for.
     pub(crate) job_id: JobId,
+    /// As a row, or behind the one that is being processed.
     is_back: bool,
+    /// The job that took it over has to stand further ahead now.
+    is_more_urgent: bool,
 }
 
 /// Brings them back; those that are no more where they could come back from are not among the answers. Run it in a transaction.
@@ -144,6 +147,11 @@ impl Prepared {
         .fetch_all(&mut *connection)
         .await?;
         let taken_over: Vec<JobId> = back.iter().filter(|one| !one.is_back).map(|one| one.id).collect();
+        let more_urgent: Vec<JobId> =
+            back.iter().filter(|one| one.is_more_urgent).map(|one| one.id).collect();
+        if !more_urgent.is_empty() {
+            move_up(connection, &more_urgent).await?;
+        }
         if !taken_over.is_empty() {
             // Someone wants it now.
             hold::let_go_alone(connection, scope, &taken_over).await?;

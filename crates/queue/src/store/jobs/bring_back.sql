@@ -1,6 +1,10 @@
 -- Brings dead letters and jobs that were called off back, with all attempts before them. When a live job of the same deduplication id
 -- exists, that one takes the work over: it is locked, so that it cannot end meanwhile, and what was to come back becomes a job that was
--- called off and says so. Of several of one deduplication id the newest comes back and takes the others over.
+-- called off and says so. One that is being processed has read its data and can take nothing over: what comes back stands behind it.
+--
+-- What is taken over is folded as a new call is, the payload by age: the newer one's stays (ids are UUIDv7), whoever was there first. Of
+-- several of one deduplication id the newest comes back and takes the others over by the same rules, so that it is nothing to the end
+-- whether they come together or one after the other.
 --
 -- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere.
 with given as materialized (
@@ -33,12 +37,18 @@ with given as materialized (
         serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id)
     from called_off
 ), newest as materialized (
-    select distinct on (g.integration_id, g.line) g.n, g.rank, g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at,
-        g.expires_at, g.timeout_ms, g.priority, g.max_attempts, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
-        g.serialize_key, g.correlation_id, g.payload, t.is_full, t.may_have_arrived
+    select distinct on (g.integration_id, g.line) g.n, g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.folded,
+        g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id, g.payload, t.rank, t.job_type, t.priority,
+        t.max_attempts, t.timeout_ms, t.expires_at, t.is_full, t.may_have_arrived
     from gone g
     join (
-        select integration_id, line, bool_or(is_full) as is_full, bool_or(may_have_arrived) as may_have_arrived
+        select integration_id, line, min(rank) as rank, max(max_attempts) as max_attempts, bool_or(is_full) as is_full,
+            bool_or(may_have_arrived) as may_have_arrived,
+            (array_agg(job_type order by rank, job_id desc))[1] as job_type,
+            (array_agg(priority order by rank, job_id desc))[1] as priority,
+            (array_agg(timeout_ms order by job_id desc) filter (where timeout_ms is not null))[1] as timeout_ms,
+            -- Someone wants it to run although its time may have passed.
+            case when bool_and(coalesce(expires_at > clock_timestamp(), false)) then max(expires_at) end as expires_at
         from gone group by integration_id, line
     ) t on t.integration_id = g.integration_id and t.line = g.line
     order by g.integration_id, g.line, g.job_id desc
@@ -49,24 +59,99 @@ with given as materialized (
     )
     select g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.timeout_ms, g.rank, g.rank, g.priority, g.max_attempts,
         g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id,
-        -- Someone wants it to run although its time may have passed.
-        g.payload, case when g.expires_at > clock_timestamp() then g.expires_at end, g.may_have_arrived
+        g.payload, g.expires_at, g.may_have_arrived
     from newest g
     order by g.n
+    -- As `enqueue`, but for the payload, and for batch and time, which stay those of the live job.
     on conflict (integration_id, deduplication_id) where deduplication_id is not null do update
-    set is_full = j.is_full or (j.status <> 1 and excluded.is_full), may_have_arrived = j.may_have_arrived or excluded.may_have_arrived
-    returning j.id, coalesce((j.successor ->> 'id')::uuid, j.id) as worker_of_it, j.integration_id, j.rank, j.created_at, j.serialize_key,
+    set
+        may_have_arrived = j.may_have_arrived or excluded.may_have_arrived,
+        previous_rank = j.rank,
+        rank = case when j.status = 1 or j.successor is not null then j.rank else least(j.rank, excluded.rank) end,
+        job_type = case
+            when j.status = 1 or j.successor is not null then j.job_type
+            when excluded.rank < j.rank or (excluded.rank = j.rank and excluded.id > j.id) then excluded.job_type
+            else j.job_type
+        end,
+        priority = case
+            when j.status = 1 or j.successor is not null then j.priority
+            when excluded.rank < j.rank or (excluded.rank = j.rank and excluded.id > j.id) then excluded.priority
+            else j.priority
+        end,
+        payload = case
+            when j.status = 1 or j.successor is not null or excluded.id < j.id then j.payload else excluded.payload
+        end,
+        is_full = case when j.status = 1 or j.successor is not null then j.is_full else j.is_full or excluded.is_full end,
+        follows_batch = case
+            when j.status = 1 or j.successor is not null then j.follows_batch else j.follows_batch and excluded.follows_batch
+        end,
+        expires_at = case
+            when j.status = 1 or j.successor is not null then j.expires_at
+            when excluded.expires_at is not null and j.expires_at is not null then greatest(j.expires_at, excluded.expires_at)
+        end,
+        max_attempts = case
+            when j.status = 1 or j.successor is not null then j.max_attempts else greatest(j.max_attempts, excluded.max_attempts)
+        end,
+        timeout_ms = case
+            when j.status = 1 or j.successor is not null then j.timeout_ms
+            when excluded.id > j.id then coalesce(excluded.timeout_ms, j.timeout_ms)
+            else coalesce(j.timeout_ms, excluded.timeout_ms)
+        end,
+        successor = case
+            when j.successor is not null then j.successor || jsonb_build_object(
+                'rank', least((j.successor ->> 'rank')::smallint, excluded.rank),
+                'job_type', case
+                    when excluded.rank < (j.successor ->> 'rank')::smallint
+                        or (excluded.rank = (j.successor ->> 'rank')::smallint and excluded.id > (j.successor ->> 'id')::uuid)
+                        then excluded.job_type
+                    else j.successor ->> 'job_type'
+                end,
+                'priority', case
+                    when excluded.rank < (j.successor ->> 'rank')::smallint
+                        or (excluded.rank = (j.successor ->> 'rank')::smallint and excluded.id > (j.successor ->> 'id')::uuid)
+                        then excluded.priority
+                    else (j.successor ->> 'priority')::smallint
+                end,
+                'payload', case
+                    when excluded.id > (j.successor ->> 'id')::uuid then excluded.payload else nullif(j.successor -> 'payload', 'null')
+                end,
+                'is_full', (j.successor ->> 'is_full')::boolean or excluded.is_full,
+                'follows_batch', (j.successor ->> 'follows_batch')::boolean and excluded.follows_batch,
+                'expires_at', case
+                    when excluded.expires_at is not null and j.successor ->> 'expires_at' is not null
+                        then greatest((j.successor ->> 'expires_at')::timestamptz, excluded.expires_at)
+                end,
+                'max_attempts', greatest((j.successor ->> 'max_attempts')::smallint, excluded.max_attempts),
+                'timeout_ms', case
+                    when excluded.id > (j.successor ->> 'id')::uuid
+                        then coalesce(excluded.timeout_ms, (j.successor ->> 'timeout_ms')::int)
+                    else coalesce((j.successor ->> 'timeout_ms')::int, excluded.timeout_ms)
+                end
+            )
+            -- An older payload must not go out after the newer one that is on its way. (Of a record what it is by then is sent.)
+            when j.status = 1 and (excluded.id > j.id or excluded.record_id is not null) then jsonb_build_object(
+                'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
+                'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
+                'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
+                'folded', excluded.folded,
+                'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
+                'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
+            )
+        end
+    returning j.id, coalesce((j.successor ->> 'id')::uuid, j.id) as worker_of_it, j.integration_id, j.rank,
+        j.successor is null and j.status <> 1 and j.rank < j.previous_rank as is_more_urgent,
         coalesce('d' || j.deduplication_id, 'i' || j.id) as line
 ), pairs as materialized (
     select g.was_dead, g.job_id, g.app_id, g.integration_id, g.batch_id, g.worker_id, g.created_at, g.expires_at, g.started_at, g.timeout_ms,
         g.priority, g.attempt, g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
-        g.serialize_key, g.correlation_id, g.payload, s.worker_of_it, s.rank as stored_rank, s.id = g.job_id as is_back
+        g.serialize_key, g.correlation_id, g.payload, s.worker_of_it, s.rank as stored_rank, s.is_more_urgent,
+        s.worker_of_it = g.job_id as is_back, s.id = g.job_id as is_row
     from gone g
     join stored s on s.integration_id = g.integration_id and s.line = g.line
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
     select p.integration_id, p.stored_rank, p.created_at, p.job_id from pairs p
-    where p.is_back and p.serialize_key is null
+    where p.is_row and p.serialize_key is null
     on conflict do nothing
 ), coalesced as (
     insert into headgate.finished_jobs (
@@ -89,4 +174,6 @@ with given as materialized (
     from pairs where batch_id is not null and (was_dead or is_back)
     group by batch_id
 )
-select p.worker_of_it as "id!: JobId", p.job_id as "job_id!: JobId", p.is_back as "is_back!" from pairs p
+select p.worker_of_it as "id!: JobId", p.job_id as "job_id!: JobId", p.is_back as "is_back!",
+    p.is_more_urgent as "is_more_urgent!"
+from pairs p

@@ -239,7 +239,7 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
 /// Moves the `ready` entries of jobs that became more urgent. A statement of its own, because it must see what was committed while
 /// the fold waited for the job's row. It never waits for an entry: a claim that holds one waits for no job either. (A promotion
 /// locks the job, so that none puts an entry of the old rank in behind our back.)
-async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
+pub(super) async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         with old as materialized (

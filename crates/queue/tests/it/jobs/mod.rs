@@ -11,4 +11,5 @@ mod listing;
 mod losing;
 mod plans;
 mod requeuing;
+mod requeuing_twins;
 mod steering;

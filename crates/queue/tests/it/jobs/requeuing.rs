@@ -27,7 +27,7 @@ fn of(ids: &[JobId]) -> NewBulk {
 }
 
 /// Requeues at once; answers matched, changed, skipped.
-async fn requeue(world: &World, ids: &[JobId]) -> (i64, i64, i64) {
+pub(super) async fn requeue(world: &World, ids: &[JobId]) -> (i64, i64, i64) {
     let operator = Actor {
         kind: ActorKind::System,
         name: "ops".to_owned(),
