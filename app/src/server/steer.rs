@@ -54,11 +54,15 @@ pub async fn update_integration(
     let cx = context::current()?;
     let mut tx = cx.delivery.pool.begin().await?;
     let before = cx.delivery.integration(actor.scope(), id).await?;
+    let keeps_window = changes.bundle_window_seconds.is_keep();
     let after = cx.delivery.update_integration(&mut tx, actor.scope(), id, changes).await?;
     let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
     audit::record(&mut tx, actor, entry).await?;
     tx.commit().await?;
     cx.delivery.wake();
+    if !keeps_window {
+        cx.delivery.hasten_bundle(id).await;
+    }
     Ok(())
 }
 

@@ -22,6 +22,7 @@ use super::{
     Draft, Seal,
     bundle::{self, Address, Item, Place},
     doubt::{self, MayHaveArrived},
+    gone,
     outcome::{Judged, judge_result, told_attributes},
     receipt::{self, Receipt},
     rest,
@@ -32,12 +33,12 @@ use super::{
 use crate::{
     Delivery,
     http::target_guard,
-    integrations::{open_credentials, open_signing_secrets, pause_because},
+    integrations::{open_credentials, open_signing_secrets},
     store::material::{self, Material},
 };
 
 /// The database has this long to say what is to be sent.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const READ_PATIENCE: Duration = Duration::from_secs(5);
 /// The wait when it did not; within the margin a job has beyond its own time.
 const READ_AGAIN: Duration = Duration::from_millis(100);
 
@@ -166,24 +167,11 @@ impl DeliveryHandler {
             return Outcome::Completed { how: How::Sent, response: judged.response, result: None, receipt };
         }
         if judged.verdict == (Verdict::GiveUp { pauses_integration: true }) {
-            self.pause(job).await;
+            gone::pause(&self.delivery, job.integration_id).await;
         }
         let item = prepared.draft.body;
         let body = if prepared.is_item { bundle::body([item.as_slice()]) } else { item };
         Outcome::Failed { error: judged.into_failure(&body) }
-    }
-
-    /// 410: the other side wants no more. Written in a task of its own: an attempt that is dropped at its time-out must not leave a
-    /// half-begun transaction to the pool (RELIABILITY 0.1).
-    async fn pause(&self, job: &HeldJob) {
-        let (delivery, id) = (self.delivery.clone(), job.integration_id);
-        let paused = tokio::spawn(async move {
-            let reason = "the external system answered 410 Gone: it wants no more requests";
-            if let Err(error) = pause_because(&delivery, id, reason).await {
-                tracing::warn!(integration.id = %id, %error, "integration {id} could not be paused");
-            }
-        });
-        let _ = paused.await;
     }
 }
 
@@ -247,6 +235,7 @@ fn item(job: &HeldJob, material: Material, prepared: &Prepared) -> Item {
     let address = Address {
         integration_id: job.integration_id,
         now: material.now,
+        read_at: Instant::now(),
         url: prepared.draft.url.clone(),
         headers: material.headers,
         secrets: material.secrets,

@@ -8,6 +8,7 @@
 mod bundle;
 mod doubt;
 mod draft;
+mod gone;
 mod handler;
 mod outcome;
 mod receipt;

@@ -26,10 +26,11 @@ impl Mask {
             .flat_map(|value| std::iter::once(value.trim()).chain(value.split_whitespace().skip(1)))
             .flat_map(|value| std::iter::once(value).chain(value.strip_prefix("v1,")))
             .filter(|value| value.len() >= SHORTEST)
-            .map(str::to_owned)
+            .flat_map(written)
             .collect();
         // The longest first: a part must not be replaced inside the whole.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
         Self(Secret::new(secrets))
     }
 
@@ -40,19 +41,39 @@ impl Mask {
     }
 }
 
+/// A value, and how it looks within a JSON string: many writers escape the slash too, which base64 has.
+fn written(value: &str) -> impl Iterator<Item = String> {
+    let quoted = serde_json::Value::from(value).to_string();
+    let in_json = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or(value).to_owned();
+    [value.to_owned(), in_json.replace('/', r"\/"), in_json].into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_was_sent_as_a_secret_does_not_come_back() {
-        let mask = Mask::of(["Bearer s3cr3tvalue", " k3yk3y ", "v1,AAAA= v1,BBBB=", "abc", "1"]);
+        let mask = Mask::of([
+            "Bearer s3cr3tvalue",
+            " k3yk3y ",
+            "v1,AAAA= v1,BBBB=",
+            "abc",
+            "1",
+            r#"p"ss\w/rd"#,
+            "v1,C/C/=",
+        ]);
         for (answer, kept) in [
             ("authorization: Bearer s3cr3tvalue", "authorization: [masked]"),
             (r#"{"token":"s3cr3tvalue"}"#, r#"{"token":"[masked]"}"#),
             ("k3yk3y and k3yk3y", "[masked] and [masked]"),
             ("v1,AAAA= v1,BBBB=", "[masked]"),
             ("only BBBB= of it", "only [masked] of it"),
+            (r#"p"ss\w/rd"#, "[masked]"),
+            (r#"{"key":"p\"ss\\w/rd"}"#, r#"{"key":"[masked]"}"#),
+            (r#"{"key":"p\"ss\\w\/rd"}"#, r#"{"key":"[masked]"}"#),
+            (r#"{"signature":"v1,C\/C\/="}"#, r#"{"signature":"[masked]"}"#),
+            (r#"{"signature":"C\/C\/="}"#, r#"{"signature":"[masked]"}"#),
             ("abc 1 is too short to be one", "abc 1 is too short to be one"),
         ] {
             assert_eq!(mask.apply(answer), kept);

@@ -7,6 +7,7 @@ mod secrets;
 mod steer;
 mod test;
 mod update;
+mod window;
 
 pub(crate) use create::create_built_in;
 pub use delete::CancelJobs;

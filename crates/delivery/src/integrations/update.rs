@@ -19,7 +19,8 @@ use crate::{
 };
 
 impl Delivery {
-    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit, a shorter window or a state of `active` makes jobs claimable: [`Self::wake`] after the commit.
+    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit
+    /// or a state of `active` makes jobs claimable: [`Self::wake`] after the commit. A changed window: [`Self::hasten_bundle`] after it.
     ///
     /// # Errors
     /// Every fault of the input, the address among them; no such integration in the scope.
@@ -38,7 +39,9 @@ impl Delivery {
             Change::Keep | Change::Clear => None,
         };
         rate_limits::hold_sharing(conn, id, joins).await?;
-        let mut integration = store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        // Whoever read the window as it was must have made its jobs before the shorter one is known.
+        let hold = if changes.bundle_window_seconds.is_keep() { Hold::ForChange } else { Hold::ForDeletion };
+        let mut integration = store::integrations::hold(conn, scope, id, hold).await?;
         check_type(&integration, &changes, &mut faults);
         faults.into_result()?;
 
@@ -49,7 +52,6 @@ impl Delivery {
             Change::Set(headers) => Some(Some(secrets::seal_credentials(&self.key, id, headers)?)),
         };
         let key_before = integration.rate_limit_key.clone();
-        let window_before = integration.bundle_window_seconds;
         let was_given_a_limit = changes.rate_limit.set().is_some();
         apply(&mut integration, changes);
         let has_new_key = integration.rate_limit_key != key_before;
@@ -59,13 +61,6 @@ impl Delivery {
         let credentials = credentials.as_ref().map(Option::as_deref);
         store::integrations::update(conn, &integration, credentials).await?;
         lane::write(conn, &integration).await?;
-        if let Some(window) =
-            integration.bundle_window_seconds.filter(|_| integration.bundle_window_seconds != window_before)
-        {
-            // What was to wait for the end of a longer window.
-            let ends_at = store::integrations::window_ends_at(conn, window).await?;
-            queue::store::jobs::hasten(conn, id, ends_at).await?;
-        }
         rate_limits::forget_unused(conn, integration.app_id, id, key_before.as_deref()).await?;
         store::integrations::get(conn, scope, id).await
     }

@@ -199,7 +199,7 @@ pub(crate) async fn ids_of_app(
 pub(crate) enum Hold {
     /// Against other changes of the row; jobs may still be made for it.
     ForChange,
-    /// Against everything that refers to it, too.
+    /// Against everything that refers to it, too: whoever makes jobs for it has committed, or begins after us.
     ForDeletion,
 }
 
@@ -387,14 +387,20 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result
     Ok(())
 }
 
-/// When the changes that a bundle gathers now are due.
+/// When the changes that a bundle gathers now are due; none: it gathers none, or is gone.
 pub(crate) async fn window_ends_at(
-    conn: &mut PgConnection,
-    window_seconds: i32,
-) -> Result<DateTime<Utc>, DeliveryError> {
-    let ends_at = sqlx::query_scalar!(r#"select headgate.window_ends_at($1) as "ends_at!""#, window_seconds)
-        .fetch_one(conn)
-        .await?;
+    db: impl PgExecutor<'_>,
+    id: IntegrationId,
+) -> Result<Option<DateTime<Utc>>, DeliveryError> {
+    let ends_at = sqlx::query_scalar!(
+        r#"
+        select headgate.window_ends_at(bundle_window_seconds) as "ends_at!" from headgate.integrations
+        where id = $1 and bundle_window_seconds is not null
+        "#,
+        id as IntegrationId,
+    )
+    .fetch_optional(db)
+    .await?;
     Ok(ends_at)
 }
 

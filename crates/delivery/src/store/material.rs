@@ -97,3 +97,48 @@ pub(crate) async fn read(
         },
     }))
 }
+
+/// Where the requests of an integration go just now.
+pub(crate) struct Current {
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) state: IntegrationState,
+    /// A 429 asked for quiet until then.
+    pub(crate) held_until: Option<DateTime<Utc>>,
+    pub(crate) endpoint_url: Option<String>,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) secrets: SealedSecrets,
+}
+
+/// What one more request needs to know when its items are known. None: the integration is gone.
+pub(crate) async fn read_current(
+    pool: &PgPool,
+    integration_id: IntegrationId,
+) -> Result<Option<Current>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        select clock_timestamp() as "now!", i.state, i.endpoint_url, i.headers as "headers!: Json<BTreeMap<String, String>>",
+            i.signing_secret_sealed, i.credentials_sealed,
+            case when i.previous_secret_until > clock_timestamp() then i.previous_secret_sealed end as previous_secret,
+            case when l.held_until > clock_timestamp() then l.held_until end as held_until
+        from headgate.integrations i
+        join headgate.lanes l on l.integration_id = i.id
+        where i.id = $1
+        "#,
+        integration_id as IntegrationId,
+    )
+    .fetch_optional(pool)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Current {
+        now: row.now,
+        state: known(&row.state)?,
+        held_until: row.held_until,
+        endpoint_url: row.endpoint_url,
+        headers: row.headers.0,
+        secrets: SealedSecrets {
+            signing_secret: row.signing_secret_sealed,
+            previous_secret: row.previous_secret,
+            credentials: row.credentials_sealed,
+        },
+    }))
+}

@@ -20,7 +20,7 @@ use crate::{
 /// A window that ends when a test says so.
 const A_DAY: i32 = 86_400;
 
-async fn bundle(world: &World, receiver: &Receiver, fields: Value) -> IntegrationWithSecret {
+pub(crate) async fn bundle(world: &World, receiver: &Receiver, fields: Value) -> IntegrationWithSecret {
     let mut all = json!({
         "integration_type": "bundle", "endpoint_url": receiver.url, "bundle_window_seconds": A_DAY, "max_concurrency": 1
     });
@@ -31,14 +31,14 @@ async fn bundle(world: &World, receiver: &Receiver, fields: Value) -> Integratio
 }
 
 /// Sets an attribute of a record.
-async fn set(world: &World, id: &str, value: Value) {
+pub(crate) async fn set(world: &World, id: &str, value: Value) {
     world
         .accept([json!({"record_id": id, "attributes": {"a": value}, "correlation_id": format!("c-{id}")})])
         .await;
 }
 
 /// The records a request tells of.
-fn records(request: &Received) -> Vec<String> {
+pub(crate) fn records(request: &Received) -> Vec<String> {
     let body = request.json();
     let items = body["items"].as_array().unwrap();
     items.iter().map(|item| item["record"]["id"].as_str().unwrap().to_owned()).collect()
@@ -303,6 +303,7 @@ async fn a_shorter_window_lets_nobody_wait_out_the_longer_one(pool: PgPool) {
         let mut transaction = world.pool.begin().await.unwrap();
         world.delivery.update_integration(&mut transaction, world.scope, id, changes).await.unwrap();
         transaction.commit().await.unwrap();
+        world.delivery.hasten_bundle(id).await;
     };
     change(made.integration.id, 1).await;
     let waiting = "select count(*) from headgate.waiting w join headgate.jobs j on j.id = w.job_id and j.run_at = w.due_at

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests say what went wrong by stopping")]
 
 mod accepting;
+mod bundle_turns;
+mod bundle_windows;
 mod bundles;
 mod endless_answers;
 mod integrations;

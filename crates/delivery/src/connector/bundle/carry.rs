@@ -6,23 +6,30 @@ use chrono::{DateTime, Utc};
 use model::{id::JobId, rules::verdict::Verdict};
 use queue::worker::Slot;
 use reqwest::Method;
+use tokio::time::Instant;
 
 use super::{
     Address,
     gather::{Group, HandedIn},
     item::{body, in_parts, may_be_about_one_item, webhook_id},
+    turn::{AT_ONCE, Turn, look_again},
 };
 use crate::{
-    Delivery,
+    Delivery, Secret,
     connector::{
         Draft, Seal,
         doubt::MayHaveArrived,
+        gone,
         outcome::{Judged, judge_result},
         stop::{Stop, unusable},
     },
     http::client::Request,
-    integrations::{open_credentials, open_signing_secrets},
+    http::signature::SigningSecret,
+    integrations::{Credentials, open_credentials, open_signing_secrets},
 };
+
+/// The rest of a bundle goes back for so long when the pause could not be written that a 410 asks for.
+const UNPAUSED_WAIT: Duration = Duration::from_secs(1);
 
 /// Carries until nothing more is handed in.
 pub(super) async fn carry(delivery: Delivery, group: Arc<Group>) {
@@ -35,8 +42,9 @@ pub(super) async fn carry(delivery: Delivery, group: Arc<Group>) {
         }
     }
     let _carrying = Carrying(&group);
+    let mut turn = Turn::default();
     while let Some(items) = group.gathered().await {
-        send_all(&delivery, items).await;
+        send_all(&delivery, &mut turn, items).await;
     }
 }
 
@@ -51,35 +59,58 @@ enum Sent {
 }
 
 /// One request after the other.
-async fn send_all(delivery: &Delivery, items: Vec<HandedIn>) {
+async fn send_all(delivery: &Delivery, turn: &mut Turn, items: Vec<HandedIn>) {
     let mut parts = VecDeque::from(in_parts(items, |handed_in| handed_in.item.body.len()));
     while let Some(part) = parts.pop_front() {
-        match send(delivery, part).await {
+        if let Some(until) = turn.over_until {
+            stop(part, &Stop::Later(until));
+            continue;
+        }
+        match send(delivery, turn, part).await {
             Sent::Told => {}
             Sent::Refused(mut part) => {
+                part.iter_mut().for_each(|one| one.was_refused_with_others = true);
                 let second = part.split_off(part.len().div_ceil(2));
                 parts.push_front(second);
                 parts.push_front(part);
             }
-            Sent::Enough(until) => {
-                for part in parts {
-                    stop(part, &Stop::Later(until));
-                }
-                return;
-            }
+            Sent::Enough(until) => turn.over_until = Some(until),
         }
     }
 }
 
-async fn send(delivery: &Delivery, mut part: Vec<HandedIn>) -> Sent {
+async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> Sent {
     // Stopped meanwhile: somebody else's, or soon.
     part.retain(|one| !one.answer.is_closed());
     let newest = part.iter().map(|one| &one.item.address).max_by_key(|address| address.now).map(Arc::clone);
-    let (Some(first), Some(address)) = (part.first(), newest) else { return Sent::Told };
-    if let Slot::Later(until) = first.item.right.slot().await {
+    let (Some(first), Some(mut address)) = (part.first(), newest) else { return Sent::Told };
+    let within = part.iter().map(|one| one.item.timeout).min().unwrap_or_default();
+    let later = |part, until| {
         stop(part, &Stop::Later(until));
-        return Sent::Enough(until);
+        Sent::Enough(until)
+    };
+    if turn.is_over(Instant::now(), within) {
+        return later(part, AT_ONCE);
     }
+    if turn.has_begun() {
+        // Paused, or moved elsewhere, since its items were read.
+        match look_again(delivery, address.integration_id).await {
+            Ok(current) => address = Arc::new(current),
+            Err(until) => return later(part, until),
+        }
+    }
+    let asked_at = Instant::now();
+    if let Slot::Later(until) = first.item.right.slot().await {
+        return later(part, until);
+    }
+    let waited = asked_at.elapsed();
+    let opened = match open(delivery, &address) {
+        Ok(opened) => opened,
+        Err(why) => {
+            stop(part, &why);
+            return Sent::Told;
+        }
+    };
     // From here on each of them may have arrived; for those stopped while the slot was waited for, nothing is sent.
     part.retain(|one| {
         let told = MayHaveArrived(one.item.told.clone());
@@ -88,15 +119,8 @@ async fn send(delivery: &Delivery, mut part: Vec<HandedIn>) -> Sent {
     if part.is_empty() {
         return Sent::Told;
     }
-    let request = match request(delivery, &address, &part) {
-        Ok(request) => request,
-        Err(why) => {
-            settle(&part);
-            stop(part, &why);
-            return Sent::Told;
-        }
-    };
-    let within = part.iter().map(|one| one.item.timeout).min().unwrap_or_default();
+    let request = request(&address, &opened, &part);
+    turn.request_goes_out(Instant::now(), waited);
     tracing::debug!(integration.id = %address.integration_id, items = part.len(), "a bundle goes out");
     let result = tokio::select! {
         biased;
@@ -104,24 +128,39 @@ async fn send(delivery: &Delivery, mut part: Vec<HandedIn>) -> Sent {
         // Nobody may send for them here any more: the connection is dropped, and the doubt stays.
         () = all_are_gone(&mut part) => return Sent::Told,
     };
-    let judged = judge_result(result, None, address.now);
+    let mut judged = judge_result(result, None, address.now);
     let status = judged.response.as_ref().map(|response| response.status);
     if part.len() > 1 && status.is_some_and(may_be_about_one_item) {
-        settle(&part);
         return Sent::Refused(part);
     }
-    let is_enough = matches!(
-        judged.verdict,
-        Verdict::GiveUp { pauses_integration: true } | Verdict::Retry { holds_integration: true, .. }
-    );
+    // What is not told yet goes back so that nobody can take it up before the hold or the pause is written.
+    let enough = match &mut judged.verdict {
+        Verdict::Retry { holds_integration: true, at_least, .. } => {
+            Some(address.after(at_least.unwrap_or_default()))
+        }
+        Verdict::GiveUp { pauses_integration } if *pauses_integration => {
+            *pauses_integration = false;
+            let is_written = gone::pause(delivery, address.integration_id).await;
+            Some(if is_written { AT_ONCE } else { address.after(UNPAUSED_WAIT) })
+        }
+        _ => None,
+    };
     tell(part, judged);
-    if is_enough { Sent::Enough(address.now) } else { Sent::Told }
+    turn.told();
+    enough.map_or(Sent::Told, Sent::Enough)
 }
 
-fn request(delivery: &Delivery, address: &Address, part: &[HandedIn]) -> Result<Request, Stop> {
+/// What seals a request.
+type Opened = (Vec<SigningSecret>, Secret<Credentials>);
+
+fn open(delivery: &Delivery, address: &Address) -> Result<Opened, Stop> {
     let id = address.integration_id;
     let secrets = open_signing_secrets(&delivery.key, id, &address.secrets).map_err(unusable)?;
     let credentials = open_credentials(&delivery.key, id, &address.secrets).map_err(unusable)?;
+    Ok((secrets, credentials))
+}
+
+fn request(address: &Address, (secrets, credentials): &Opened, part: &[HandedIn]) -> Request {
     let jobs: Vec<JobId> = part.iter().map(|one| one.item.job_id).collect();
     let draft = Draft {
         method: Method::POST,
@@ -133,30 +172,33 @@ fn request(delivery: &Delivery, address: &Address, part: &[HandedIn]) -> Result<
         webhook_id: &webhook_id(&jobs),
         correlation_id: part.first().map_or("", |one| &one.item.correlation_id),
         headers: &address.headers,
-        credentials: &credentials,
-        secrets: &secrets,
+        credentials,
+        secrets,
         // As in a webhook: the time of day, by which nothing of ours is decided.
         timestamp: Utc::now().timestamp(),
     };
-    Ok(seal.apply(draft))
+    seal.apply(draft)
 }
 
-/// Every job ends by the same answer. What it means for the integration is said by one of them: a hold or a pause is written once.
+/// Every job ends by the same answer. A hold is said by one of them: it is written once. (A pause stands by now.)
 fn tell(part: Vec<HandedIn>, judged: Judged) {
     let quiet = Judged {
         verdict: match judged.verdict {
-            Verdict::Completed => Verdict::Completed,
             Verdict::Retry { kind, at_least, .. } => {
                 Verdict::Retry { kind, at_least, holds_integration: false }
             }
-            Verdict::GiveUp { .. } => Verdict::GiveUp { pauses_integration: false },
+            verdict => verdict,
         },
         ..judged.clone()
     };
+    // Of what was refused with others some may have been taken in: only its own refusal says that it was not.
+    let is_own_refusal = part.len() == 1
+        && judged.response.as_ref().is_some_and(|answer| may_be_about_one_item(answer.status));
     let mut is_said = false;
     for one in part {
-        let told = if is_said { &quiet } else { &judged };
-        is_said |= one.answer.send(Ok(told.clone())).is_ok();
+        let mut told = if is_said { quiet.clone() } else { judged.clone() };
+        told.may_have_arrived |= one.was_refused_with_others && !is_own_refusal;
+        is_said |= one.answer.send(Ok(told)).is_ok();
     }
 }
 
@@ -164,13 +206,6 @@ fn stop(part: Vec<HandedIn>, why: &Stop) {
     for one in part {
         // Whoever is gone has been given back already.
         let _ = one.answer.send(Err(why.clone()));
-    }
-}
-
-/// Nothing arrived, for certain.
-fn settle(part: &[HandedIn]) {
-    for one in part {
-        one.item.right.settle();
     }
 }
 

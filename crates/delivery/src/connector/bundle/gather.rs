@@ -30,6 +30,8 @@ pub(super) type Told = Result<Judged, Stop>;
 pub(super) struct HandedIn {
     pub(super) item: Item,
     pub(super) answer: oneshot::Sender<Told>,
+    /// A request that told of it and of others was refused: it may have been taken in before that.
+    pub(super) was_refused_with_others: bool,
 }
 
 /// The jobs of one integration that came with one claim.
@@ -114,7 +116,7 @@ impl Place {
         let mut state = self.group.lock();
         state.undecided = state.undecided.saturating_sub(1);
         self.has_decided = true;
-        state.waiting.insert(self.position, HandedIn { item, answer });
+        state.waiting.insert(self.position, HandedIn { item, answer, was_refused_with_others: false });
         let was_carried = std::mem::replace(&mut state.is_carried, true);
         drop(state);
         self.group.changed.notify_one();
@@ -180,6 +182,7 @@ mod tests {
         let address = Address {
             integration_id: job.integration_id,
             now: job.created_at,
+            read_at: tokio::time::Instant::now(),
             url: String::new(),
             headers: BTreeMap::new(),
             secrets,

@@ -10,13 +10,18 @@
 //!   items in the order of acceptance, one request at a time, each with a slot of its own: one, unless they are too large for it. Each job
 //!   ends by the same answer under its own lease.
 //! - **Refusal.** 400, 409, 413 and 422 may be about a single item. The bundle is then halved, and halved again, until the items that are
-//!   refused alone are the only dead letters.
+//!   refused alone are the only dead letters. Whoever refused several may have taken in some of them first: each stays in doubt until it
+//!   is accepted, or refused alone.
+//! - **Turn.** Further requests ([`turn`]) see the integration as it is by then: paused or held, the items are given back; elsewhere or
+//!   with other secrets, they go there. A time-out's worth after the first request the rest is given back too, once one of them had its answer: a cancel
+//!   or a newer change is not to wait for up to 199 requests.
 //! - **Headers.** `webhook-id` is the job's id for a single item; for several it is made of their ids, so that a repeated request has the
 //!   same one and another set another one. Each item has its own `id` besides. `x-correlation-id` is the oldest item's.
 
 mod carry;
 mod gather;
 mod item;
+mod turn;
 
 pub(super) use gather::Place;
 pub(super) use item::{Address, Item, body};

@@ -50,6 +50,8 @@ pub(crate) enum Reply {
     When(Arc<Notify>),
     /// 503, once told to.
     FailWhen(Arc<Notify>),
+    /// 400, once told to.
+    RefuseWhen(Arc<Notify>),
     /// 400 to a body that holds this text, 200 to any other.
     RefuseWith(&'static str),
 }
@@ -163,6 +165,10 @@ async fn take(
         Reply::FailWhen(told) => {
             told.notified().await;
             StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Reply::RefuseWhen(told) => {
+            told.notified().await;
+            StatusCode::BAD_REQUEST.into_response()
         }
         Reply::When(told) => {
             told.notified().await;

@@ -27,7 +27,7 @@ pub use explain::explain;
 pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};
 pub(crate) use get::find;
 pub use get::get;
-pub use hasten::hasten;
+pub use hasten::{hasten, is_any_later};
 pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};

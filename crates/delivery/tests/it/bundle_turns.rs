@@ -1,0 +1,118 @@
+//! A bundle that takes several requests: what one answer means for what was not told yet.
+
+use std::sync::Arc;
+
+use model::integration::IntegrationState;
+use serde_json::json;
+use sqlx::PgPool;
+use tokio::sync::Notify;
+
+use crate::{
+    bundles::{bundle, records, set},
+    support::{Receiver, Reply, World},
+};
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_was_refused_with_others_stays_in_doubt_until_its_own_answer(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    bundle(&world, &receiver, json!({})).await;
+    for id in ["1", "2"] {
+        set(&world, id, json!(1)).await;
+    }
+    let slow_down = Reply::With(429, vec![("retry-after", "1000".into())], String::new());
+    receiver.replies([Reply::Status(400), slow_down]);
+    world.let_time_pass().await;
+    world.run_until(2).await;
+    let requests = receiver.rest().await;
+    assert_eq!(requests.iter().map(records).collect::<Vec<_>>(), [vec!["1", "2"], vec!["1"]]);
+    let unsure = "select count(*) from headgate.unsure_records";
+    assert_eq!(world.number(unsure).await, 2, "the first request may have been taken in in part");
+    // The one that was not told goes back beyond the hold, whoever writes that, and when.
+    let held = "select count(*) from headgate.jobs j join headgate.waiting w on w.job_id = j.id
+        where j.attempt = 0 and w.due_at > clock_timestamp() + interval '900 seconds'";
+    assert_eq!(world.number(held).await, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_pause_between_two_requests_gives_the_rest_back(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let made = bundle(&world, &receiver, json!({})).await;
+    for id in ["1", "2", "3"] {
+        set(&world, id, json!(1)).await;
+    }
+    let go_on = Arc::new(Notify::new());
+    receiver.replies([Reply::RefuseWhen(Arc::clone(&go_on))]);
+    world.let_time_pass().await;
+    let running = world.run();
+    receiver.next().await;
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.pause_integration(&mut transaction, world.scope, made.integration.id, None).await.unwrap();
+    transaction.commit().await.unwrap();
+    go_on.notify_one();
+    running.until(3).await;
+    running.stop().await;
+    let uncounted = "select count(*) from headgate.jobs where attempt = 0 and status = 0";
+    assert_eq!(world.number(uncounted).await, 3);
+    assert!(receiver.rest().await.is_empty());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_new_address_holds_from_the_next_request_on(pool: PgPool) {
+    let (world, receiver, moved) = (World::new(pool).await, Receiver::start().await, Receiver::start().await);
+    let made = bundle(&world, &receiver, json!({})).await;
+    for id in ["1", "2"] {
+        set(&world, id, json!(1)).await;
+    }
+    let go_on = Arc::new(Notify::new());
+    receiver.replies([Reply::RefuseWhen(Arc::clone(&go_on))]);
+    world.let_time_pass().await;
+    let running = world.run();
+    receiver.next().await;
+    let changes = serde_json::from_value(json!({"endpoint_url": moved.url})).unwrap();
+    let mut transaction = world.pool.begin().await.unwrap();
+    world
+        .delivery
+        .update_integration(&mut transaction, world.scope, made.integration.id, changes)
+        .await
+        .unwrap();
+    transaction.commit().await.unwrap();
+    go_on.notify_one();
+    running.until(2).await;
+    running.stop().await;
+    assert!(receiver.rest().await.is_empty());
+    assert_eq!(moved.rest().await.iter().map(records).collect::<Vec<_>>(), [["1"], ["2"]]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn gone_gives_the_rest_back_when_the_pause_stands(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let made = bundle(&world, &receiver, json!({})).await;
+    for id in ["1", "2", "3"] {
+        set(&world, id, json!("x".repeat(400_000))).await;
+    }
+    receiver.answers(Reply::Status(410));
+    world.let_time_pass().await;
+    // The pause takes its time: somebody holds the row.
+    let mut other = world.pool.begin().await.unwrap();
+    sqlx::query("select from headgate.integrations where id = $1 for no key update")
+        .bind(made.integration.id.0)
+        .execute(&mut *other)
+        .await
+        .unwrap();
+    let running = world.run();
+    receiver.next().await;
+    world
+        .until("select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')")
+        .await;
+    assert_eq!(
+        world.number("select count(*) from headgate.jobs where status = 1").await,
+        3,
+        "none went back"
+    );
+    other.rollback().await.unwrap();
+    running.until(3).await;
+    running.stop().await;
+    let state = world.delivery.integration(world.scope, made.integration.id).await.unwrap().state;
+    assert_eq!(state, IntegrationState::Paused);
+    assert!(receiver.rest().await.is_empty());
+}

@@ -1,0 +1,106 @@
+//! A shorter window against those who knew the longer one.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use sqlx::PgPool;
+use tokio::sync::Notify;
+
+use crate::{
+    bundles::{bundle, set},
+    support::{Receiver, Reply, World},
+};
+
+const IS_WAITED_FOR: &str = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
+const LATE: &str = "select count(*) from headgate.jobs j left join headgate.waiting w on w.job_id = j.id
+    where greatest(j.run_at, w.due_at, (j.successor ->> 'run_at')::timestamptz) > clock_timestamp() + interval '2 seconds'";
+
+async fn shorten(world: &World, id: model::id::IntegrationId) {
+    let changes = serde_json::from_value(json!({"bundle_window_seconds": 1})).unwrap();
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.update_integration(&mut transaction, world.scope, id, changes).await.unwrap();
+    transaction.commit().await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_accepted_under_the_longer_window_does_not_outlast_it(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let id = bundle(&world, &receiver, json!({})).await.integration.id;
+    set(&world, "1", json!(1)).await;
+    // An acceptance that has read the window.
+    let mut accepting = world.pool.begin().await.unwrap();
+    sqlx::query("select from headgate.integrations where id = $1 for key share")
+        .bind(id.0)
+        .execute(&mut *accepting)
+        .await
+        .unwrap();
+    let shortened = shorten(&world, id);
+    let accepted = async {
+        world.until(IS_WAITED_FOR).await;
+        accepting.commit().await.unwrap();
+    };
+    tokio::join!(shortened, accepted);
+    world.delivery.hasten_bundle(id).await;
+    assert_eq!(world.number(LATE).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_somebody_holds_is_hastened_once_it_is_free(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let id = bundle(&world, &receiver, json!({})).await.integration.id;
+    for record in ["1", "2"] {
+        set(&world, record, json!(1)).await;
+    }
+    let mut other = world.pool.begin().await.unwrap();
+    sqlx::query("select from headgate.jobs where record_id = '2' for update")
+        .execute(&mut *other)
+        .await
+        .unwrap();
+    shorten(&world, id).await;
+    let let_go = async {
+        world.until("select run_at < clock_timestamp() + interval '2 seconds' from headgate.jobs where record_id = '1'").await;
+        other.rollback().await.unwrap();
+    };
+    tokio::join!(world.delivery.hasten_bundle(id), let_go);
+    assert_eq!(world.number(LATE).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_behind_a_running_job_is_hastened_too(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let id = bundle(&world, &receiver, json!({})).await.integration.id;
+    set(&world, "1", json!(1)).await;
+    let go_on = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&go_on))]);
+    world.let_time_pass().await;
+    let running = world.run();
+    receiver.next().await;
+    set(&world, "1", json!(2)).await;
+    assert_eq!(world.number(LATE).await, 1);
+    shorten(&world, id).await;
+    world.delivery.hasten_bundle(id).await;
+    assert_eq!(world.number(LATE).await, 0);
+    go_on.notify_one();
+    receiver.next().await;
+    running.until(2).await;
+    running.stop().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn hastening_waits_for_nobody_who_calls_a_job_off(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let id = bundle(&world, &receiver, json!({})).await.integration.id;
+    set(&world, "1", json!(1)).await;
+    // As a cancel begins; its next step is the job's row.
+    let mut cancelling = world.pool.begin().await.unwrap();
+    sqlx::query("delete from headgate.waiting").execute(&mut *cancelling).await.unwrap();
+    let now = chrono::Utc::now();
+    let pass = queue::store::jobs::hasten(&world.pool, id, now);
+    let passed = tokio::time::timeout(std::time::Duration::from_secs(10), pass).await;
+    passed.expect("it waits for the cancel").unwrap();
+    sqlx::query("select from headgate.jobs for update nowait").execute(&mut *cancelling).await.unwrap();
+    cancelling.rollback().await.unwrap();
+    assert!(queue::store::jobs::is_any_later(&world.pool, id, now).await.unwrap());
+    queue::store::jobs::hasten(&world.pool, id, now).await.unwrap();
+    assert_eq!(world.number(LATE).await, 0);
+}
