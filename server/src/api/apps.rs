@@ -82,11 +82,15 @@ async fn update_app(
     Json(changes): Json<AppChanges>,
 ) -> Result<Answer<App>, Problem> {
     let before = state.delivery.app(actor.scope(), id).await?;
-    let mut tx = audited::begin(&state).await?;
-    let after = state.delivery.update_app(&mut tx, actor.scope(), id, changes).await?;
-    let entry = Entry::new("app.update").about(id).of_app(id).changed(&before, &after);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let after = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let after = state.delivery.update_app(&mut tx, actor.scope(), id, changes.clone()).await?;
+        let entry = Entry::new("app.update").about(id).of_app(id).changed(&before, &after);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(after)
+    })
+    .await?;
     Ok(Answer(after))
 }
 
@@ -101,12 +105,16 @@ async fn delete_app(
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.app(actor.scope(), id).await?;
     let cancel = params.into();
-    if cancel == CancelJobs::Yes {
-        state.delivery.call_off_app(actor.scope(), id).await?;
-    }
-    let mut tx = audited::begin(&state).await?;
-    state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
-    record(&mut tx, &actor, Entry::new("app.delete").about(id).of_app(id).without(&before)).await?;
-    tx.commit().await?;
+    audited::change(|| async {
+        if cancel == CancelJobs::Yes {
+            state.delivery.call_off_app(actor.scope(), id).await?;
+        }
+        let mut tx = audited::begin(&state).await?;
+        state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
+        record(&mut tx, &actor, Entry::new("app.delete").about(id).of_app(id).without(&before)).await?;
+        tx.commit().await?;
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

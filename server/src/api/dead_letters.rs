@@ -80,12 +80,16 @@ async fn purge_dead_letter(
     Id(id): Id<DeadLetterId>,
 ) -> Result<StatusCode, Problem> {
     let before = dead_letters::get(&state.pool, actor.scope(), id).await?;
-    let mut tx = audited::begin(&state).await?;
-    dead_letters::purge(&mut tx, actor.scope(), id).await?;
-    let kept = serde_json::json!({"job_id": before.job_id, "error_message": before.error_message});
-    let entry = Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        dead_letters::purge(&mut tx, actor.scope(), id).await?;
+        let kept = serde_json::json!({"job_id": before.job_id, "error_message": before.error_message});
+        let entry = Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,10 +100,14 @@ async fn requeue_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("dead_letter.requeue").about(id).of_app(job.app_id)).await?;
-    tx.commit().await?;
+    let job = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
+        record(&mut tx, &actor, Entry::new("dead_letter.requeue").about(id).of_app(job.app_id)).await?;
+        tx.commit().await?;
+        Ok(job)
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(job))
 }

@@ -76,11 +76,15 @@ async fn pause_integration(
     faults.into_result()?;
     let before = state.delivery.integration(actor.scope(), id).await?;
     let reason = pause.reason.map(|reason| sanitise(&reason, 500));
-    let mut tx = audited::begin(&state).await?;
-    let after = state.delivery.pause_integration(&mut tx, actor.scope(), id, reason.as_deref()).await?;
-    let entry = Entry::new("integration.pause").about(id).of_app(after.app_id).changed(&before, &after);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let after = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let after = state.delivery.pause_integration(&mut tx, actor.scope(), id, reason.as_deref()).await?;
+        let entry = Entry::new("integration.pause").about(id).of_app(after.app_id).changed(&before, &after);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(after)
+    })
+    .await?;
     Ok(Answer(after))
 }
 
@@ -92,11 +96,15 @@ async fn resume_integration(
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
-    let mut tx = audited::begin(&state).await?;
-    let after = state.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
-    let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let after = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let after = state.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
+        let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(after)
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(after))
 }

@@ -109,11 +109,15 @@ async fn update_integration(
 ) -> Result<Answer<Integration>, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
     state.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
-    let mut tx = audited::begin(&state).await?;
-    let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes).await?;
-    let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let after = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes.clone()).await?;
+        let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(after)
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(after))
 }
@@ -130,14 +134,18 @@ async fn delete_integration(
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
     let cancel = params.into();
-    if cancel == CancelJobs::Yes {
-        state.delivery.call_off_integration(actor.scope(), id).await?;
-    }
-    let mut tx = audited::begin(&state).await?;
-    state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
-    let entry = Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    audited::change(|| async {
+        if cancel == CancelJobs::Yes {
+            state.delivery.call_off_integration(actor.scope(), id).await?;
+        }
+        let mut tx = audited::begin(&state).await?;
+        state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
+        let entry = Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before);
+        record(&mut tx, &actor, entry).await?;
+        tx.commit().await?;
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -107,10 +107,14 @@ async fn requeue_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("job.requeue").about(id).of_app(job.app_id)).await?;
-    tx.commit().await?;
+    let job = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
+        record(&mut tx, &actor, Entry::new("job.requeue").about(id).of_app(job.app_id)).await?;
+        tx.commit().await?;
+        Ok(job)
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(job))
 }
@@ -122,10 +126,14 @@ async fn cancel_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("job.cancel").about(id).of_app(job.app_id)).await?;
-    tx.commit().await?;
+    let job = audited::change(|| async {
+        let mut tx = audited::begin(&state).await?;
+        let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
+        record(&mut tx, &actor, Entry::new("job.cancel").about(id).of_app(job.app_id)).await?;
+        tx.commit().await?;
+        Ok(job)
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(job))
 }

@@ -52,11 +52,14 @@ struct Parts {
     detail: String,
     errors: Vec<FieldError>,
     header: Option<(HeaderName, HeaderValue)>,
+    lost_a_race: bool,
 }
 
 impl Problem {
     fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        Self(Box::new(Parts { status, kind, title, detail: detail.into(), errors: Vec::new(), header: None }))
+        let detail = detail.into();
+        let (errors, header, lost_a_race) = (Vec::new(), None, false);
+        Self(Box::new(Parts { status, kind, title, detail, errors, header, lost_a_race }))
     }
 
     fn with_errors(mut self, errors: Vec<FieldError>) -> Self {
@@ -209,6 +212,11 @@ impl Problem {
         self.0.status
     }
 
+    /// Whether the same again may succeed: the database broke it off in favour of somebody else's transaction.
+    pub(super) fn lost_a_race(&self) -> bool {
+        self.0.lost_a_race
+    }
+
     /// A sentence for people.
     pub fn detail(&self) -> &str {
         &self.0.detail
@@ -222,7 +230,7 @@ fn place(pointer: &str) -> &str {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Parts { status, kind, title, detail, errors, header } = *self.0;
+        let Parts { status, kind, title, detail, errors, header, lost_a_race: _ } = *self.0;
         let kind = format!("urn:headgate:problem:{kind}");
         let document = Document { kind, title, status: status.as_u16(), detail, errors };
         let mut response = (status, axum::Json(document)).into_response();
@@ -258,6 +266,12 @@ impl From<QueueError> for Problem {
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::unavailable()
+            }
+            error if error.lost_a_race() => {
+                tracing::warn!(error = %model::text::causes(&error), "a transaction lost a race");
+                let mut problem = Self::internal();
+                problem.0.lost_a_race = true;
+                problem
             }
             error @ (QueueError::TransactionPooler | QueueError::Migration(_) | QueueError::Database(_)) => {
                 hidden(&error)

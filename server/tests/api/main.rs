@@ -18,6 +18,7 @@ mod openapi;
 mod operations;
 mod outage;
 mod pages;
+mod races;
 mod records;
 mod resyncs;
 mod roles;

@@ -1,0 +1,87 @@
+//! What the database breaks off in favour of another transaction is made again: nobody who steers answers for the workers' haste.
+
+use crate::support::{Client, Server, a_job, a_webhook, an_app};
+use reqwest::Method;
+use serde_json::json;
+use sqlx::PgPool;
+
+/// Lets the next writes of a table lose so many times.
+async fn let_lose(pool: &PgPool, table: &str, moment: &str, times: i64) {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
+        "drop sequence if exists public.tries cascade;
+         drop function if exists public.lose() cascade;
+         create sequence public.tries;
+         create function public.lose() returns trigger language plpgsql as $$
+         begin
+             if nextval('public.tries') <= {times} then raise exception 'deadlock detected' using errcode = '40P01'; end if;
+             return coalesce(new, old);
+         end $$;
+         create trigger lose before {moment} on headgate.{table} for each row execute function public.lose()"
+    )))
+    .execute(pool)
+    .await
+    .unwrap();
+}
+
+async fn a_dead_letter(pool: &PgPool, client: &Client, integration: &str) -> String {
+    let job = a_job(client, integration).await;
+    let id: uuid::Uuid = sqlx::query_scalar(
+        "with gone as (delete from headgate.jobs where id = $1::uuid returning *),
+              left_line as (delete from headgate.ready where job_id = $1::uuid)
+         insert into headgate.dead_letter_jobs (id, job_id, app_id, integration_id, created_at, run_at, failed_at, rank, priority, attempt,
+             max_attempts, is_full, folded, job_type, correlation_id, payload, error_kind, error_message, fingerprint, attempts)
+         select id, id, app_id, integration_id, created_at, run_at, now(), rank, priority, 1, max_attempts, is_full, folded, job_type, correlation_id, payload,
+             'http', 'no', 'f', '[]'
+         from gone returning id",
+    )
+    .bind(&job)
+    .fetch_one(pool)
+    .await
+    .unwrap();
+    id.to_string()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let job = a_job(&client, &integration).await;
+    let requeued = a_dead_letter(&pool, &client, &integration).await;
+    let purged = a_dead_letter(&pool, &client, &integration).await;
+    let of_integration = format!("/integrations/{integration}");
+    let of_app = format!("/apps/{app}");
+    let steps = [
+        ("finished_jobs", "insert", Method::POST, format!("/jobs/{job}/cancel"), None, 200),
+        ("jobs", "insert", Method::POST, format!("/jobs/{job}/requeue"), None, 200),
+        ("jobs", "insert", Method::POST, format!("/dead-letters/{requeued}/requeue"), None, 200),
+        ("dead_letter_jobs", "delete", Method::DELETE, format!("/dead-letters/{purged}"), None, 204),
+        ("integrations", "update", Method::PATCH, of_integration.clone(), Some(json!({"name": "New"})), 200),
+        ("integrations", "update", Method::POST, format!("{of_integration}/pause"), None, 200),
+        ("integrations", "update", Method::POST, format!("{of_integration}/resume"), None, 200),
+        ("integrations", "update", Method::DELETE, format!("{of_integration}?cancel_jobs=true"), None, 204),
+        ("apps", "update", Method::PATCH, of_app.clone(), Some(json!({"name": "New"})), 200),
+        ("apps", "delete", Method::DELETE, format!("{of_app}?cancel_jobs=true"), None, 204),
+    ];
+    for (table, moment, method, path, body, status) in steps {
+        let_lose(&pool, table, moment, 3).await;
+        let answer = client.call(method.clone(), &path, body).await;
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+        let tries: i64 =
+            sqlx::query_scalar("select last_value from public.tries").fetch_one(&pool).await.unwrap();
+        assert!(tries >= 4, "{method} {path} never lost");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_loses_every_time_is_told(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let job = a_job(&client, &integration).await;
+    let_lose(&pool, "finished_jobs", "insert", 4).await;
+    client.act(&format!("/jobs/{job}/cancel")).await.problem(500);
+    assert_eq!(client.act(&format!("/jobs/{job}/cancel")).await.ok(200)["status"], "cancelled");
+}
