@@ -119,6 +119,9 @@ async fn update_integration(
     })
     .await?;
     state.delivery.wake();
+    if !changes.bundle_window_seconds.is_keep() {
+        state.delivery.hasten_bundle(id).await;
+    }
     Ok(Answer(after))
 }
 
