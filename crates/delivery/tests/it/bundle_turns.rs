@@ -86,7 +86,9 @@ async fn a_new_address_holds_from_the_next_request_on(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn gone_gives_the_rest_back_when_the_pause_stands(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    let made = bundle(&world, &receiver, json!({})).await;
+    let made = bundle(&world, &receiver, json!({"record_types": ["product"]})).await;
+    let other_system = Receiver::start().await;
+    world.integration(json!({"endpoint_url": other_system.url, "record_types": ["order"]})).await;
     for id in ["1", "2", "3"] {
         set(&world, id, json!("x".repeat(400_000))).await;
     }
@@ -104,13 +106,16 @@ async fn gone_gives_the_rest_back_when_the_pause_stands(pool: PgPool) {
     world
         .until("select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')")
         .await;
+    // A whole round of the engine later none has gone back.
+    world.accept([json!({"record_type": "order", "record_id": "9", "attributes": {"a": 1}})]).await;
+    world.until("select exists (select from headgate.finished_jobs where record_id = '9')").await;
     assert_eq!(
         world.number("select count(*) from headgate.jobs where status = 1").await,
         3,
         "none went back"
     );
     other.rollback().await.unwrap();
-    running.until(3).await;
+    running.until(4).await;
     running.stop().await;
     let state = world.delivery.integration(world.scope, made.integration.id).await.unwrap().state;
     assert_eq!(state, IntegrationState::Paused);
