@@ -25,5 +25,7 @@ async fn due_jobs_are_moved_and_the_next_is_waited_for(pool: PgPool) {
     assert_eq!(promote.interval(), Duration::from_secs(1));
     world.run("update headgate.waiting set due_at = clock_timestamp() + interval '10 milliseconds'").await;
     promote.run_once(&pool, term).await.unwrap();
-    assert_eq!(promote.interval(), Duration::from_millis(250));
+    // On a slow machine its time has come already, and there is nothing left to wait for.
+    let is_waited_for = world.number("select count(*) from headgate.waiting").await == 1;
+    assert_eq!(promote.interval(), Duration::from_millis(if is_waited_for { 250 } else { 1_000 }));
 }
