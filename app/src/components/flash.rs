@@ -116,7 +116,9 @@ impl Flash {
             Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
             Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
             Self::ResyncStarted => "Re-sync started.".to_owned(),
-            Self::ResyncPaused => "Re-sync paused: nothing more of it is sent until it is resumed.".to_owned(),
+            Self::ResyncPaused => {
+                "Re-sync paused: nothing more of it is sent until it is resumed.".to_owned()
+            }
             Self::ResyncResumed => "Re-sync resumed.".to_owned(),
             Self::ResyncCancelled => "Re-sync cancelled, and its waiting jobs with it.".to_owned(),
             Self::CountChanged => {

@@ -118,7 +118,11 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
         },
     );
     let table: [(&'static str, &[ReasonCode], String); 8] = [
-        ("Integration", &[IntegrationDisabled, IntegrationPaused, CircuitOpen, ResyncPaused], "active".to_owned()),
+        (
+            "Integration",
+            &[IntegrationDisabled, IntegrationPaused, CircuitOpen, ResyncPaused],
+            "active".to_owned(),
+        ),
         ("Time", &[Scheduled, WaitingRetry], "it is due".to_owned()),
         ("Order", &[BehindSerializeKey], "first of its key".to_owned()),
         ("Their side", &[HeldByReceiver], "asked for no quiet".to_owned()),

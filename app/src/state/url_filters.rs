@@ -44,6 +44,10 @@ impl ListQuery {
         let url = PageUrl::parse(&format!("/?{query}"));
         let fields: Vec<_> =
             FIELDS.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
+        // Postgres has no text with one.
+        if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
+            return Err(BadQuery(format!("{name} contains a NUL character")));
+        }
         let text = serde_html_form::to_string(fields).map_err(|error| BadQuery(error.to_string()))?;
         let filter = serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))?;
         let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
@@ -112,6 +116,8 @@ mod tests {
             "limit=x",
             "created_after=today",
             "attempt=x",
+            "q=%00",
+            "error=a%00b",
         ] {
             assert!(ListQuery::parse(query).is_err(), "{query}");
         }

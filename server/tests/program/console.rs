@@ -48,15 +48,20 @@ async fn the_printed_link_signs_in_once_and_pages_want_a_session() {
 async fn what_is_not_there_is_a_page_for_people_and_a_problem_for_programs() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
-    let page = browser()
-        .get(format!("{}/no/such/page", program.url))
-        .header("accept", "text/html")
-        .send()
-        .await
-        .unwrap();
+    let browser = browser();
+    let missing = format!("{}/no/such/page", program.url);
+    let open = async |cookie: &str| {
+        let request = browser.get(&missing).header("accept", "text/html").header("cookie", cookie);
+        request.send().await.unwrap()
+    };
+    let stranger = open("").await;
+    assert_eq!(stranger.status(), StatusCode::SEE_OTHER, "strangers learn of no address");
+    assert_eq!(stranger.headers()["location"], "/sign-in?next=%2Fno%2Fsuch%2Fpage");
+    let signed_in = browser.get(program.sign_in.clone().unwrap()).send().await.unwrap();
+    let page = open(signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap()).await;
     assert_eq!(page.status(), StatusCode::NOT_FOUND);
     assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
-    let problem = browser().get(format!("{}/no/such/page", program.url)).send().await.unwrap();
+    let problem = browser.get(&missing).send().await.unwrap();
     assert_eq!(problem.status(), StatusCode::NOT_FOUND);
     assert_eq!(problem.headers()["content-type"], "application/problem+json");
     assert_eq!(program.stop().await, Some(0));
