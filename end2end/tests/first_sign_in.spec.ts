@@ -7,8 +7,10 @@ import { expect, hydrated, test } from "../fixtures/test";
 test("the printed link signs in once", async ({ page, browser }) => {
   const program = await Program.start(String(Number(PORT) + 10_000), {});
   try {
-    const link = /http:\/\/\S+\/sign-in\/link\/\S+/.exec(program.log())?.[0];
-    expect(link, "the link stands in what the program prints").toBeTruthy();
+    // It answers a moment before it has printed that it does.
+    const printed = () => /http:\/\/\S+\/sign-in\/link\/\S+(?=\n)/.exec(program.log())?.[0];
+    await expect.poll(printed, "the link stands in what the program prints").toBeTruthy();
+    const link = printed();
     await page.goto(link ?? "");
     await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
     await expect(page).toHaveURL(`${program.url}/`);
