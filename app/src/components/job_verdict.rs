@@ -67,14 +67,7 @@ pub fn JobVerdict(
                                         <span class="sr-only">{says}</span>
                                         {gate.detail}
                                         {move || {
-                                            until
-                                                .map(|at| {
-                                                    format!(
-                                                        " until {}, {}",
-                                                        format::clock(at, now.get()),
-                                                        format::relative(at, now.get()),
-                                                    )
-                                                })
+                                            until.map(|at| until_in_words(at, now.get()))
                                         }}
                                     </p>
                                 </div>
@@ -152,6 +145,16 @@ fn closed_in_words(reason: &Reason) -> String {
         ReasonCode::IntegrationDisabled => "switched off".to_owned(),
         ReasonCode::ResyncPaused => "its re-sync is paused".to_owned(),
         _ => reason.detail.trim_end_matches('.').to_owned(),
+    }
+}
+
+/// How long a gate stays closed: the engine opens it within a second of its time.
+fn until_in_words(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let clock = format::clock(at, now);
+    if at <= now {
+        format!(" until {clock}, any moment now")
+    } else {
+        format!(" until {clock}, {}", format::relative(at, now))
     }
 }
 
@@ -262,6 +265,14 @@ mod tests {
         ] {
             assert_eq!(ordinal(n), want);
         }
+    }
+
+    #[test]
+    fn a_gate_whose_time_has_come_is_about_to_open() {
+        let now = DateTime::UNIX_EPOCH;
+        let after = |seconds| until_in_words(now + chrono::TimeDelta::seconds(seconds), now);
+        assert_eq!(after(38), " until 00:00:38, in 38 s");
+        assert_eq!(after(0), " until 00:00:00, any moment now");
     }
 
     #[test]
