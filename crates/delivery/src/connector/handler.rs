@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use model::{
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
@@ -12,7 +12,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    worker::{CompletedJob, EndedJob, HeldJob, How, JobHandler, Outcome, Slot},
+    worker::{AT_ONCE, CompletedJob, EndedJob, HeldJob, How, JobHandler, Outcome, Slot},
 };
 use reqwest::Method;
 use sqlx::PgConnection;
@@ -149,7 +149,7 @@ impl DeliveryHandler {
                 // Nothing was sent, and it is nobody's fault: no attempt is counted. The place is held for a moment, so that a database
                 // that has too much to do is not asked again at once.
                 sleep(READ_AGAIN).await;
-                return Err(Stop::Later(DateTime::UNIX_EPOCH));
+                return Err(Stop::Later(AT_ONCE));
             }
         };
         let material = material.ok_or_else(|| Stop::give_up("the integration was deleted"))?;

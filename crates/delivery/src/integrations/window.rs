@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use model::id::IntegrationId;
 use queue::store::jobs;
 use tokio::time::{Instant, sleep};
@@ -44,7 +43,7 @@ impl Delivery {
         let begun = Instant::now();
         let (mut wait, longest) = WAITS;
         // The end of the window as it is at each pass: time goes on meanwhile, and new changes are due later.
-        while let Some(ends_at) = self.window_ends_at(id).await? {
+        while let Some(ends_at) = store::integrations::window_ends_at(&self.pool, id).await? {
             if !jobs::is_any_later(&self.pool, id, ends_at).await? {
                 break;
             }
@@ -57,9 +56,5 @@ impl Delivery {
             }
         }
         Ok(true)
-    }
-
-    async fn window_ends_at(&self, id: IntegrationId) -> Result<Option<DateTime<Utc>>, DeliveryError> {
-        store::integrations::window_ends_at(&self.pool, id).await
     }
 }

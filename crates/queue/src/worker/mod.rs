@@ -24,6 +24,5 @@ pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
 pub use handler::{CompletedJob, Doubt, EndedAs, EndedJob, Handlers, JobHandler, Outcome};
 pub use held_job::{HeldJob, SendRight};
-
 pub use peers::Peers;
-pub use slots::{Slot, Slots};
+pub use slots::{AT_ONCE, Slot, Slots};

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::Instant;
 
 /// Now, for a job that goes back: the statement that releases it never lets a time be in the past.
-pub(super) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
+pub const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 /// Whether a request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

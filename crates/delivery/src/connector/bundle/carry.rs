@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use model::{id::JobId, rules::verdict::Verdict};
-use queue::worker::Slot;
+use queue::worker::{AT_ONCE, Slot};
 use reqwest::Method;
 use tokio::time::Instant;
 
@@ -12,7 +12,7 @@ use super::{
     Address,
     gather::{Group, HandedIn},
     item::{body, in_parts, may_be_about_one_item, webhook_id},
-    turn::{AT_ONCE, Turn, look_again},
+    turn::{Turn, look_again},
 };
 use crate::{
     Delivery, Secret,
@@ -23,8 +23,7 @@ use crate::{
         outcome::{Judged, judge_result},
         stop::{Stop, unusable},
     },
-    http::client::Request,
-    http::signature::SigningSecret,
+    http::{client::Request, signature::SigningSecret},
     integrations::{Credentials, open_credentials, open_signing_secrets},
 };
 

@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, integration::IntegrationState};
+use queue::worker::AT_ONCE;
 use tokio::time::{Instant, timeout};
 
 use super::Address;
 use crate::{Delivery, connector::handler::READ_PATIENCE, store::material};
-
-/// Now, for jobs that are given back: a release never lets a time be in the past.
-pub(super) const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 /// What one carrier does for its group, from its first request on.
 #[derive(Default)]

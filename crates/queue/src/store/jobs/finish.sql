@@ -26,7 +26,7 @@ with given as materialized (
             when 0 then greatest(g.until, clock_timestamp())
         end as due_at,
         (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
-        j.assignment_id = g.assignment_id as is_held,
+        j.assignment_id = g.assignment_id as is_ours,
         j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
@@ -53,7 +53,7 @@ with given as materialized (
         l.action in (0, 2) and l.follows_batch and l.successor is null
             and exists (select 1 from headgate.batches b where b.id = l.batch_id and b.is_paused) as is_to_be_held
     from locked l
-    where l.is_held
+    where l.is_ours
 ), removed as (
     delete from headgate.jobs j using applied a
     where j.id = a.id and a.action in (3, 4, 5) and a.successor is null
@@ -186,7 +186,7 @@ with given as materialized (
     on conflict (integration_id) do update set error_job_id = excluded.error_job_id, error_at = excluded.error_at,
         error_kind = excluded.error_kind, error_message = excluded.error_message, error_status = excluded.error_status
 )
-select l.n as "n!", coalesce(l.is_held, false) as "is_applied!",
+select l.n as "n!", coalesce(l.is_ours, false) as "is_applied!",
     case when l.action in (3, 4, 5) then (l.successor ->> 'id')::uuid end as "successor_id: JobId",
     case when l.action in (3, 4, 5) then l.successor ->> 'serialize_key' end as successor_key
 from locked l

@@ -29,8 +29,8 @@ pub async fn hold_of_batch(
     Ok(held)
 }
 
-/// Lets up to `most` held jobs of a batch go, unless it is paused. Answers how many: call it again while it is `most`. Wake the workers
-/// after the commit.
+/// Lets up to `most` held jobs of a batch go, unless it is paused, each to the place of its age. Answers how many: call it again while it
+/// is `most`. Wake the workers after the commit.
 ///
 /// # Errors
 /// When the database is away.
@@ -40,11 +40,22 @@ pub async fn let_go_of_batch(
     most: i64,
 ) -> Result<i64, QueueError> {
     probe_only(connection).await?;
-    let freed = sqlx::query_file_scalar!("src/store/jobs/let_go.sql", batch_id as BatchId, most)
-        .persistent(false)
-        .fetch_one(connection)
-        .await?;
-    Ok(freed)
+    let held = sqlx::query_scalar!(
+        r#"
+        select j.id as "id: JobId" from headgate.jobs j
+        where j.batch_id = $1 and j.is_held and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
+        order by j.id
+        limit $2
+        for update of j skip locked
+        "#,
+        batch_id as BatchId,
+        most,
+    )
+    .persistent(false)
+    .fetch_all(&mut *connection)
+    .await?;
+    let freed = release(connection, Scope::AllApps, &held, false).await?;
+    Ok(i64::try_from(freed.len()).unwrap_or(i64::MAX))
 }
 
 /// Batches that hold jobs and are not paused: one probe of the index per batch that holds any.
