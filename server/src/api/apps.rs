@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use delivery::CancelJobs;
 use model::{
@@ -56,10 +56,12 @@ async fn create_app(
     State(state): State<AppState>,
     Json(new): Json<NewApp>,
 ) -> Result<(StatusCode, Answer<App>), Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let app = state.delivery.create_app(&mut tx, new).await?;
-    record(&mut tx, &actor, Entry::new("app.create").about(app.id).of_app(app.id).with(&app)).await?;
-    tx.commit().await?;
+    let app = audited::change(&state, &actor, async |mut tx| {
+        let app = state.delivery.create_app(&mut tx, new.clone()).await?;
+        let entry = Entry::new("app.create").about(app.id).of_app(app.id).with(&app);
+        Ok((tx, app, entry))
+    })
+    .await?;
     Ok((StatusCode::CREATED, Answer(app)))
 }
 
@@ -82,13 +84,10 @@ async fn update_app(
     Json(changes): Json<AppChanges>,
 ) -> Result<Answer<App>, Problem> {
     let before = state.delivery.app(actor.scope(), id).await?;
-    let after = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let after = audited::change(&state, &actor, async |mut tx| {
         let after = state.delivery.update_app(&mut tx, actor.scope(), id, changes.clone()).await?;
         let entry = Entry::new("app.update").about(id).of_app(id).changed(&before, &after);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(after)
+        Ok((tx, after, entry))
     })
     .await?;
     Ok(Answer(after))
@@ -105,15 +104,15 @@ async fn delete_app(
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.app(actor.scope(), id).await?;
     let cancel = params.into();
-    audited::change(|| async {
+    audited::again(|| async {
         if cancel == CancelJobs::Yes {
             state.delivery.call_off_app(actor.scope(), id).await?;
         }
-        let mut tx = audited::begin(&state).await?;
-        state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
-        record(&mut tx, &actor, Entry::new("app.delete").about(id).of_app(id).without(&before)).await?;
-        tx.commit().await?;
-        Ok(())
+        audited::once(&state, &actor, async |mut tx| {
+            state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
+            Ok((tx, (), Entry::new("app.delete").about(id).of_app(id).without(&before)))
+        })
+        .await
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)

@@ -23,9 +23,36 @@ async fn try_done(state: &AppState, actor: &Actor, entry: Entry) -> Result<(), a
     record(&mut conn, actor, entry).await
 }
 
-/// Makes a change, each try in a transaction of its own, and again when the database broke it off in favour of another: a worker that ends
-/// the same jobs, a deletion that meets them from the other side. Nothing of such a try is stored, and nobody waits for a second one.
-pub(super) async fn change<T, F: Future<Output = Result<T, Problem>>>(
+/// What a change is made in, and what holds its entry too.
+pub(super) type Tx = sqlx::Transaction<'static, sqlx::Postgres>;
+
+/// The transaction again, what was made in it, and what to record of that.
+pub(super) type Made<T> = (Tx, T, Entry);
+
+/// Makes a change and its entry in one transaction, and [`again`] when that lost a race.
+pub(super) async fn change<T, F: Future<Output = Result<Made<T>, Problem>>>(
+    state: &AppState,
+    actor: &Actor,
+    make: impl Fn(Tx) -> F,
+) -> Result<T, Problem> {
+    again(|| once(state, actor, &make)).await
+}
+
+/// A change and its entry in one transaction.
+pub(super) async fn once<T, F: Future<Output = Result<Made<T>, Problem>>>(
+    state: &AppState,
+    actor: &Actor,
+    make: impl Fn(Tx) -> F,
+) -> Result<T, Problem> {
+    let (mut tx, made, entry) = make(state.pool.begin().await?).await?;
+    record(&mut tx, actor, entry).await?;
+    tx.commit().await?;
+    Ok(made)
+}
+
+/// Tries again when the database broke a try off in favour of another transaction: a worker that ends the same jobs, a deletion that meets
+/// them from the other side. Nothing of such a try is stored, and nobody waits for a second one.
+pub(super) async fn again<T, F: Future<Output = Result<T, Problem>>>(
     try_it: impl Fn() -> F,
 ) -> Result<T, Problem> {
     for _ in 1..TRIES {
@@ -35,9 +62,4 @@ pub(super) async fn change<T, F: Future<Output = Result<T, Problem>>>(
         }
     }
     try_it().await
-}
-
-/// Begins a transaction that holds a change and its entry together.
-pub(super) async fn begin(state: &AppState) -> Result<sqlx::Transaction<'static, sqlx::Postgres>, Problem> {
-    Ok(state.pool.begin().await?)
 }

@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
     dead_letter::{DeadLetter, DeadLetterGroup},
@@ -80,14 +80,10 @@ async fn purge_dead_letter(
     Id(id): Id<DeadLetterId>,
 ) -> Result<StatusCode, Problem> {
     let before = dead_letters::get(&state.pool, actor.scope(), id).await?;
-    audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    audited::change(&state, &actor, async |mut tx| {
         dead_letters::purge(&mut tx, actor.scope(), id).await?;
         let kept = serde_json::json!({"job_id": before.job_id, "error_message": before.error_message});
-        let entry = Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok((tx, (), Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept)))
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -100,12 +96,10 @@ async fn requeue_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let job = audited::change(&state, &actor, async |mut tx| {
         let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
-        record(&mut tx, &actor, Entry::new("dead_letter.requeue").about(id).of_app(job.app_id)).await?;
-        tx.commit().await?;
-        Ok(job)
+        let entry = Entry::new("dead_letter.requeue").about(id).of_app(job.app_id);
+        Ok((tx, job, entry))
     })
     .await?;
     state.delivery.wake();

@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use model::{
     id::IntegrationId,
@@ -76,13 +76,10 @@ async fn pause_integration(
     faults.into_result()?;
     let before = state.delivery.integration(actor.scope(), id).await?;
     let reason = pause.reason.map(|reason| sanitise(&reason, 500));
-    let after = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let after = audited::change(&state, &actor, async |mut tx| {
         let after = state.delivery.pause_integration(&mut tx, actor.scope(), id, reason.as_deref()).await?;
         let entry = Entry::new("integration.pause").about(id).of_app(after.app_id).changed(&before, &after);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(after)
+        Ok((tx, after, entry))
     })
     .await?;
     Ok(Answer(after))
@@ -96,13 +93,10 @@ async fn resume_integration(
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
-    let after = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let after = audited::change(&state, &actor, async |mut tx| {
         let after = state.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
         let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(after)
+        Ok((tx, after, entry))
     })
     .await?;
     state.delivery.wake();
@@ -117,11 +111,12 @@ async fn rotate_secret(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<IntegrationWithSecret>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let rotated = state.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
-    let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let rotated = audited::change(&state, &actor, async |mut tx| {
+        let rotated = state.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
+        let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
+        Ok((tx, rotated, entry))
+    })
+    .await?;
     Ok(Answer(rotated))
 }
 
@@ -161,12 +156,13 @@ async fn start_resync(
 ) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
     new.check()?;
     let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
-    let asked = new.clone();
-    let mut tx = audited::begin(&state).await?;
-    let started = state.delivery.start_resync(&mut tx, actor.scope(), id, new, &actor.name).await?;
-    let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(&asked);
-    record(&mut tx, &actor, entry).await?;
-    tx.commit().await?;
+    let started = audited::change(&state, &actor, async |mut tx| {
+        let started =
+            state.delivery.start_resync(&mut tx, actor.scope(), id, new.clone(), &actor.name).await?;
+        let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(&new);
+        Ok((tx, started, entry))
+    })
+    .await?;
     state.delivery.wake();
     Ok((StatusCode::ACCEPTED, Answer(started)))
 }

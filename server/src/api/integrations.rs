@@ -7,7 +7,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use delivery::{CancelJobs, IntegrationFilter, RecordPageRequest, SentFilter};
 use model::{
@@ -75,11 +75,14 @@ async fn create_integration(
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Answer<IntegrationWithSecret>), Problem> {
     state.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
-    let mut tx = audited::begin(&state).await?;
-    let made = state.delivery.create_integration(&mut tx, actor.scope(), new).await?;
-    let entry = Entry::new("integration.create").about(made.integration.id).of_app(made.integration.app_id);
-    record(&mut tx, &actor, entry.with(&made.integration)).await?;
-    tx.commit().await?;
+    let made = audited::change(&state, &actor, async |mut tx| {
+        let made = state.delivery.create_integration(&mut tx, actor.scope(), new.clone()).await?;
+        let entry =
+            Entry::new("integration.create").about(made.integration.id).of_app(made.integration.app_id);
+        let entry = entry.with(&made.integration);
+        Ok((tx, made, entry))
+    })
+    .await?;
     Ok((StatusCode::CREATED, Answer(made)))
 }
 
@@ -109,13 +112,10 @@ async fn update_integration(
 ) -> Result<Answer<Integration>, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
     state.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
-    let after = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let after = audited::change(&state, &actor, async |mut tx| {
         let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes.clone()).await?;
         let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(after)
+        Ok((tx, after, entry))
     })
     .await?;
     state.delivery.wake();
@@ -137,16 +137,15 @@ async fn delete_integration(
 ) -> Result<StatusCode, Problem> {
     let before = state.delivery.integration(actor.scope(), id).await?;
     let cancel = params.into();
-    audited::change(|| async {
+    audited::again(|| async {
         if cancel == CancelJobs::Yes {
             state.delivery.call_off_integration(actor.scope(), id).await?;
         }
-        let mut tx = audited::begin(&state).await?;
-        state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
-        let entry = Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before);
-        record(&mut tx, &actor, entry).await?;
-        tx.commit().await?;
-        Ok(())
+        audited::once(&state, &actor, async |mut tx| {
+            state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
+            Ok((tx, (), Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before)))
+        })
+        .await
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)

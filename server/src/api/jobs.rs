@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
     filter::JobFilter,
@@ -107,12 +107,10 @@ async fn requeue_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let job = audited::change(&state, &actor, async |mut tx| {
         let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
-        record(&mut tx, &actor, Entry::new("job.requeue").about(id).of_app(job.app_id)).await?;
-        tx.commit().await?;
-        Ok(job)
+        let entry = Entry::new("job.requeue").about(id).of_app(job.app_id);
+        Ok((tx, job, entry))
     })
     .await?;
     state.delivery.wake();
@@ -126,12 +124,10 @@ async fn cancel_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(|| async {
-        let mut tx = audited::begin(&state).await?;
+    let job = audited::change(&state, &actor, async |mut tx| {
         let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
-        record(&mut tx, &actor, Entry::new("job.cancel").about(id).of_app(job.app_id)).await?;
-        tx.commit().await?;
-        Ok(job)
+        let entry = Entry::new("job.cancel").about(id).of_app(job.app_id);
+        Ok((tx, job, entry))
     })
     .await?;
     state.delivery.wake();

@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State};
 use model::{
     id::{IntegrationId, ResyncId},
@@ -65,10 +65,12 @@ async fn pause_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let resync = state.delivery.pause_resync(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("resync.pause").about(id).of_app(resync.app_id)).await?;
-    tx.commit().await?;
+    let resync = audited::change(&state, &actor, async |mut tx| {
+        let resync = state.delivery.pause_resync(&mut tx, actor.scope(), id).await?;
+        let entry = Entry::new("resync.pause").about(id).of_app(resync.app_id);
+        Ok((tx, resync, entry))
+    })
+    .await?;
     Ok(Answer(resync))
 }
 
@@ -79,10 +81,12 @@ async fn resume_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let resync = state.delivery.resume_resync(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("resync.resume").about(id).of_app(resync.app_id)).await?;
-    tx.commit().await?;
+    let resync = audited::change(&state, &actor, async |mut tx| {
+        let resync = state.delivery.resume_resync(&mut tx, actor.scope(), id).await?;
+        let entry = Entry::new("resync.resume").about(id).of_app(resync.app_id);
+        Ok((tx, resync, entry))
+    })
+    .await?;
     state.delivery.wake();
     Ok(Answer(resync))
 }
@@ -94,9 +98,11 @@ async fn cancel_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let resync = state.delivery.cancel_resync(&mut tx, actor.scope(), id).await?;
-    record(&mut tx, &actor, Entry::new("resync.cancel").about(id).of_app(resync.app_id)).await?;
-    tx.commit().await?;
+    let resync = audited::change(&state, &actor, async |mut tx| {
+        let resync = state.delivery.cancel_resync(&mut tx, actor.scope(), id).await?;
+        let entry = Entry::new("resync.cancel").about(id).of_app(resync.app_id);
+        Ok((tx, resync, entry))
+    })
+    .await?;
     Ok(Answer(resync))
 }

@@ -6,7 +6,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::{Entry, record};
+use access::audit::Entry;
 use axum::{Json as Answer, extract::State};
 use model::{id::WorkerId, page::Page, worker::Worker};
 use queue::store::workers;
@@ -33,9 +33,10 @@ async fn drain_worker(
     State(state): State<AppState>,
     Id(id): Id<WorkerId>,
 ) -> Result<Answer<Worker>, Problem> {
-    let mut tx = audited::begin(&state).await?;
-    let worker = workers::drain(&mut tx, id).await?;
-    record(&mut tx, &actor, Entry::new("worker.drain").about(id)).await?;
-    tx.commit().await?;
+    let worker = audited::change(&state, &actor, async |mut tx| {
+        let worker = workers::drain(&mut tx, id).await?;
+        Ok((tx, worker, Entry::new("worker.drain").about(id)))
+    })
+    .await?;
     Ok(Answer(worker))
 }
