@@ -2,20 +2,9 @@
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-/// `1,204`.
+/// `1,204`, and `−1,204` with the sign of the font's figures.
 pub fn count(n: i64) -> String {
-    let digits = n.unsigned_abs().to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if n < 0 {
-        out.push('−');
-    }
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    model::text::grouped(n).replace('-', "−")
 }
 
 /// `940`, `1.9 k`, `12 k`, `3.4 M`: where room is scarce.

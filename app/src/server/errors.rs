@@ -62,13 +62,7 @@ fn seconds(wait: Duration) -> i64 {
     i64::try_from(wait.as_secs().max(1)).unwrap_or(i64::MAX)
 }
 
-fn broken(error: &dyn std::error::Error) -> CallError {
-    let mut causes = vec![error.to_string()];
-    let mut at = error;
-    while let Some(cause) = at.source() {
-        causes.push(cause.to_string());
-        at = cause;
-    }
-    tracing::error!(error = causes.join(": "), "a call of the console failed");
+fn broken(error: &(dyn std::error::Error + 'static)) -> CallError {
+    tracing::error!(error = %model::text::causes(error), "a call of the console failed");
     CallError::Broken
 }

@@ -81,11 +81,7 @@ impl NewApiKey {
             }
             _ => {}
         }
-        faults.require(
-            self.expires_in_seconds.is_none_or(|s| limits::EXPIRES_IN_SECONDS.contains(&s)),
-            "/expires_in_seconds",
-            "must be 1 to 315,360,000",
-        );
+        faults.require_within(self.expires_in_seconds, &limits::EXPIRES_IN_SECONDS, "/expires_in_seconds");
         faults.into_result()
     }
 }

@@ -362,28 +362,13 @@ impl Fields<'_> {
         if let Some(key) = self.rate_limit_key {
             faults.require(is_key(key), "/rate_limit_key", "must be 1 to 255 characters");
         }
-        let within = |value: Option<i32>, range: std::ops::RangeInclusive<i32>| {
-            value.is_none_or(|value| range.contains(&value))
-        };
-        faults.require(
-            within(self.max_concurrency, limits::MAX_CONCURRENCY),
-            "/max_concurrency",
-            "must be 1 to 10,000",
-        );
-        faults.require(
-            within(self.timeout_ms, limits::TIMEOUT_MS),
-            "/timeout_ms",
-            "must be 100 to 3,600,000",
-        );
-        faults.require(
-            self.max_attempts.is_none_or(|most| limits::MAX_ATTEMPTS.contains(&most)),
-            "/max_attempts",
-            "must be 1 to 100",
-        );
-        faults.require(
-            within(self.bundle_window_seconds, limits::BUNDLE_WINDOW_SECONDS),
+        faults.require_within(self.max_concurrency, &limits::MAX_CONCURRENCY, "/max_concurrency");
+        faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
+        faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
+        faults.require_within(
+            self.bundle_window_seconds,
+            &limits::BUNDLE_WINDOW_SECONDS,
             "/bundle_window_seconds",
-            "must be 1 to 86,400",
         );
         if let Some(types) = self.record_types {
             faults.require(

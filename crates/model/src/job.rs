@@ -245,17 +245,9 @@ impl NewJob {
         ] {
             faults.require(value.as_deref().is_none_or(is_key), place, key);
         }
-        faults.require(limits::PRIORITY.contains(&self.priority), "/priority", "must be -100 to 100");
-        faults.require(
-            self.max_attempts.is_none_or(|n| limits::MAX_ATTEMPTS.contains(&n)),
-            "/max_attempts",
-            "must be 1 to 100",
-        );
-        faults.require(
-            self.timeout_ms.is_none_or(|ms| limits::TIMEOUT_MS.contains(&ms)),
-            "/timeout_ms",
-            "must be 100 to 3,600,000",
-        );
+        faults.require_within(Some(self.priority), &limits::PRIORITY, "/priority");
+        faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
+        faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
         if let Some(Err(fault)) = self.payload.as_ref().map(json::check) {
             faults.add(format!("/payload{}", fault.pointer), fault.detail);
         }

@@ -132,16 +132,8 @@ impl NewBulk {
             BulkSubject::DeadLetters => "must be requeue or purge",
         };
         faults.require(is_known, "/action", accepted);
-        faults.require(
-            self.rate_per_second.is_none_or(|rate| limits::RATE_PER_SECOND.contains(&rate)),
-            "/rate_per_second",
-            "must be 1 to 10,000",
-        );
-        faults.require(
-            self.hold_seconds.is_none_or(|hold| limits::HOLD_SECONDS.contains(&hold)),
-            "/hold_seconds",
-            "must be 0 to 3,600",
-        );
+        faults.require_within(self.rate_per_second, &limits::RATE_PER_SECOND, "/rate_per_second");
+        faults.require_within(self.hold_seconds, &limits::HOLD_SECONDS, "/hold_seconds");
         faults.require(
             self.reason.as_ref().is_none_or(|reason| limits::REASON_CHARS.contains(&reason.chars().count())),
             "/reason",

@@ -1,6 +1,8 @@
 //! Faults of an input, each with the place it is at.
 
+use crate::text::grouped;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// One fault of a request, as the `errors` of a problem document (RFC 9457) list them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,19 @@ impl Faults {
     pub fn require(&mut self, holds: bool, pointer: &str, detail: &str) {
         if !holds {
             self.add(pointer, detail);
+        }
+    }
+
+    /// Adds a fault, which names what is accepted, when the value is given and outside the limits.
+    pub fn require_within<N: PartialOrd + Into<i64> + Copy>(
+        &mut self,
+        value: Option<N>,
+        limits: &RangeInclusive<N>,
+        pointer: &str,
+    ) {
+        if value.is_some_and(|value| !limits.contains(&value)) {
+            let (least, most) = ((*limits.start()).into(), (*limits.end()).into());
+            self.add(pointer, format!("must be {} to {}", grouped(least), grouped(most)));
         }
     }
 

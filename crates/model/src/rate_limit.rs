@@ -27,12 +27,8 @@ impl RateLimit {
     /// Every fault, by field.
     pub fn check(self) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        faults.require(limits::REQUESTS.contains(&self.requests), "/requests", "must be 1 to 1,000,000");
-        faults.require(
-            limits::PER_SECONDS.contains(&self.per_seconds),
-            "/per_seconds",
-            "must be 1 to 86,400",
-        );
+        faults.require_within(Some(self.requests), &limits::REQUESTS, "/requests");
+        faults.require_within(Some(self.per_seconds), &limits::PER_SECONDS, "/per_seconds");
         faults.into_result()
     }
 

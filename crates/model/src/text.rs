@@ -24,6 +24,23 @@ pub fn sanitise_bytes(bytes: &[u8], most: usize) -> String {
     sanitise(&String::from_utf8_lossy(bytes), most)
 }
 
+/// A number for people: `-1,204`.
+#[must_use]
+pub fn grouped(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if n < 0 {
+        out.push('-');
+    }
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// An error with its causes in one text. Many errors say their cause themselves: what was said is not repeated.
 #[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> String {
