@@ -9,8 +9,18 @@ use tokio::sync::Notify;
 
 use crate::{
     bundles::{bundle, records, set},
-    support::{Receiver, Reply, World},
+    support::{Receiver, Reply, Running, World},
 };
+
+/// The first request of the bundle waits for its answer, a refusal that the notification lets come.
+async fn first_request_under_way(world: &World, receiver: &Receiver) -> (Running, Arc<Notify>) {
+    let go_on = Arc::new(Notify::new());
+    receiver.replies([Reply::RefuseWhen(Arc::clone(&go_on))]);
+    world.let_time_pass().await;
+    let running = world.run();
+    receiver.next().await;
+    (running, go_on)
+}
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_was_refused_with_others_stays_in_doubt_until_its_own_answer(pool: PgPool) {
@@ -40,11 +50,7 @@ async fn a_pause_between_two_requests_gives_the_rest_back(pool: PgPool) {
     for id in ["1", "2", "3"] {
         set(&world, id, json!(1)).await;
     }
-    let go_on = Arc::new(Notify::new());
-    receiver.replies([Reply::RefuseWhen(Arc::clone(&go_on))]);
-    world.let_time_pass().await;
-    let running = world.run();
-    receiver.next().await;
+    let (running, go_on) = first_request_under_way(&world, &receiver).await;
     let mut transaction = world.pool.begin().await.unwrap();
     world.delivery.pause_integration(&mut transaction, world.scope, made.integration.id, None).await.unwrap();
     transaction.commit().await.unwrap();
@@ -63,19 +69,8 @@ async fn a_new_address_holds_from_the_next_request_on(pool: PgPool) {
     for id in ["1", "2"] {
         set(&world, id, json!(1)).await;
     }
-    let go_on = Arc::new(Notify::new());
-    receiver.replies([Reply::RefuseWhen(Arc::clone(&go_on))]);
-    world.let_time_pass().await;
-    let running = world.run();
-    receiver.next().await;
-    let changes = serde_json::from_value(json!({"endpoint_url": moved.url})).unwrap();
-    let mut transaction = world.pool.begin().await.unwrap();
-    world
-        .delivery
-        .update_integration(&mut transaction, world.scope, made.integration.id, changes)
-        .await
-        .unwrap();
-    transaction.commit().await.unwrap();
+    let (running, go_on) = first_request_under_way(&world, &receiver).await;
+    world.patch(made.integration.id, json!({"endpoint_url": moved.url})).await;
     go_on.notify_one();
     running.until(2).await;
     running.stop().await;

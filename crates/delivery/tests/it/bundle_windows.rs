@@ -16,10 +16,7 @@ const LATE: &str = "select count(*) from headgate.jobs j left join headgate.wait
     where greatest(j.run_at, w.due_at, (j.successor ->> 'run_at')::timestamptz) > clock_timestamp() + interval '2 seconds'";
 
 async fn shorten(world: &World, id: model::id::IntegrationId) {
-    let changes = serde_json::from_value(json!({"bundle_window_seconds": 1})).unwrap();
-    let mut transaction = world.pool.begin().await.unwrap();
-    world.delivery.update_integration(&mut transaction, world.scope, id, changes).await.unwrap();
-    transaction.commit().await.unwrap();
+    world.patch(id, json!({"bundle_window_seconds": 1})).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -299,10 +299,7 @@ async fn a_shorter_window_lets_nobody_wait_out_the_longer_one(pool: PgPool) {
     let made = bundle(&world, &receiver, json!({})).await;
     set(&world, "1", json!(1)).await;
     let change = async |id: IntegrationId, seconds: i32| {
-        let changes = serde_json::from_value(json!({"bundle_window_seconds": seconds})).unwrap();
-        let mut transaction = world.pool.begin().await.unwrap();
-        world.delivery.update_integration(&mut transaction, world.scope, id, changes).await.unwrap();
-        transaction.commit().await.unwrap();
+        world.patch(id, json!({"bundle_window_seconds": seconds})).await;
         world.delivery.hasten_bundle(id).await;
     };
     change(made.integration.id, 1).await;

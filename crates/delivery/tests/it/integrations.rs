@@ -5,19 +5,13 @@ use model::{
     actor::Scope,
     app::NewApp,
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationState, IntegrationType},
+    integration::{IntegrationState, IntegrationType},
     page::PageRequest,
 };
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::support::{Receiver, World, faults};
-
-async fn patch(world: &World, id: IntegrationId, changes: Value) -> Result<Integration, DeliveryError> {
-    let mut conn = world.pool.acquire().await.unwrap();
-    let changes = serde_json::from_value(changes).unwrap();
-    world.delivery.update_integration(&mut conn, world.scope, id, changes).await
-}
 
 async fn lane(world: &World, id: IntegrationId) -> (bool, i32, Vec<String>) {
     sqlx::query_as(
@@ -109,7 +103,7 @@ async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
         .integration(json!({"endpoint_url": "https://shop.invalid/", "credentials": {"authorization": "x"}}))
         .await;
     assert_eq!(
-        faults(patch(&world, id, json!({"endpoint_url": "http://169.254.169.254/"})).await),
+        faults(world.try_patch(id, json!({"endpoint_url": "http://169.254.169.254/"})).await),
         ["/endpoint_url"]
     );
     // What a name resolves to is judged apart, before the transaction.
@@ -120,12 +114,10 @@ async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
         ["/endpoint_url"]
     );
     assert_eq!(
-        faults(patch(&world, id, json!({"bundle_window_seconds": 5})).await),
+        faults(world.try_patch(id, json!({"bundle_window_seconds": 5})).await),
         ["/bundle_window_seconds"]
     );
-    let changed = patch(
-        &world,
-        id,
+    let changed = world.try_patch(id,
         json!({"name": "New", "record_types": ["a"], "timeout_ms": 500, "max_concurrency": 2, "credentials": null, "metadata": {"k": 1}}),
     );
     let changed = changed.await.unwrap();
@@ -135,7 +127,8 @@ async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
     );
     assert_eq!(changed.endpoint_url.as_deref(), Some("https://shop.invalid/"));
     assert_eq!(lane(&world, id).await, (true, 2, vec![]));
-    let off = patch(&world, id, json!({"state": "disabled", "record_types": null, "timeout_ms": null}))
+    let off = world
+        .try_patch(id, json!({"state": "disabled", "record_types": null, "timeout_ms": null}))
         .await
         .unwrap();
     assert_eq!((off.record_types, off.timeout_ms), (None, None));
@@ -158,9 +151,9 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     let two = json!([{"requests": 10, "per_seconds": 1}, {"requests": 100, "per_seconds": 60}]);
     let own = world.integration(json!({"endpoint_url": url, "rate_limit": two})).await;
     assert_eq!(lane(&world, own).await.2.len(), 2);
-    patch(&world, own, json!({"rate_limit": {"requests": 5, "per_seconds": 1}})).await.unwrap();
+    world.try_patch(own, json!({"rate_limit": {"requests": 5, "per_seconds": 1}})).await.unwrap();
     assert_eq!(limits(&world).await, [(format!("integration:{own}:0"), 5, 1)]);
-    patch(&world, own, json!({"rate_limit": null})).await.unwrap();
+    world.try_patch(own, json!({"rate_limit": null})).await.unwrap();
     assert_eq!(limits(&world).await, []);
 
     let key = format!("app:{}:erp:0", world.app);
@@ -168,7 +161,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     let second = world.integration(json!({"endpoint_url": url, "rate_limit_key": "erp"})).await;
     assert_eq!(lane(&world, first).await.2, std::slice::from_ref(&key));
     assert_eq!(lane(&world, second).await.2, std::slice::from_ref(&key));
-    patch(&world, second, json!({"rate_limit": {"requests": 7, "per_seconds": 2}})).await.unwrap();
+    world.try_patch(second, json!({"rate_limit": {"requests": 7, "per_seconds": 2}})).await.unwrap();
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let shown = world.delivery.integration(world.scope, first).await.unwrap();
     assert_eq!(serde_json::to_value(shown.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
@@ -186,10 +179,11 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let third = world.integration(shares(json!([{"requests": 7, "per_seconds": 2}]))).await;
     // Nor does moving one there with the limit it had before; a limit that is given holds for all.
-    patch(&world, third, json!({"rate_limit_key": null, "rate_limit": {"requests": 2, "per_seconds": 1}}))
+    world
+        .try_patch(third, json!({"rate_limit_key": null, "rate_limit": {"requests": 2, "per_seconds": 1}}))
         .await
         .unwrap();
-    let moved = patch(&world, third, json!({"rate_limit_key": "erp"})).await.unwrap();
+    let moved = world.try_patch(third, json!({"rate_limit_key": "erp"})).await.unwrap();
     assert_eq!(serde_json::to_value(moved.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let mut conn = world.pool.acquire().await.unwrap();
@@ -197,7 +191,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
 
     world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No).await.unwrap();
     assert_eq!(limits(&world).await.len(), 1);
-    patch(&world, first, json!({"rate_limit_key": null})).await.unwrap();
+    world.try_patch(first, json!({"rate_limit_key": null})).await.unwrap();
     assert_eq!(limits(&world).await, [(format!("integration:{first}:0"), 7, 2)]);
     world.delivery.delete_integration(&mut conn, world.scope, first, CancelJobs::No).await.unwrap();
     assert_eq!(limits(&world).await, []);

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use model::{
-    id::{JobId, ResyncId},
+    id::{IntegrationId, JobId, ResyncId},
     job::JobStatus,
     resync::{Resync, ResyncState},
     rules::explain::ReasonCode,
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::{
     resyncs::{get, maintain, products, start},
-    support::{Received, Receiver, Reply, World},
+    support::{Received, Receiver, Reply, Running, World},
 };
 
 const HELD: &str = "select count(*) from headgate.jobs where is_held";
@@ -51,6 +51,22 @@ async fn live_job(world: &World, record_id: &str) -> JobId {
         .fetch_one(&world.pool)
         .await
         .unwrap()
+}
+
+/// A re-sync of one record that is paused while its job waits for the answer, a failure that the notification lets come.
+async fn paused_under_way(
+    world: &World,
+    receiver: &Receiver,
+) -> (IntegrationId, ResyncId, Running, Arc<Notify>) {
+    world.accept(products(1)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(world, shop, json!({})).await.unwrap().resync_id;
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::FailWhen(Arc::clone(&answer))]);
+    let running = world.run();
+    receiver.next().await;
+    pause(world, resync).await;
+    (shop, resync, running, answer)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -143,14 +159,7 @@ async fn a_record_that_changes_or_waits_with_a_change_is_sent_during_the_pause(p
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_that_fails_during_the_pause_is_held_too(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    world.accept(products(1)).await;
-    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
-    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
-    let answer = Arc::new(Notify::new());
-    receiver.replies([Reply::FailWhen(Arc::clone(&answer))]);
-    let running = world.run();
-    receiver.next().await;
-    pause(&world, resync).await;
+    let (_, resync, running, answer) = paused_under_way(&world, &receiver).await;
     answer.notify_one();
     running.until(1).await;
     // At once, before the leader looks.
@@ -170,14 +179,7 @@ async fn a_job_that_fails_during_the_pause_is_held_too(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_change_behind_a_failed_job_is_not_held_with_it(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    world.accept(products(1)).await;
-    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
-    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
-    let answer = Arc::new(Notify::new());
-    receiver.replies([Reply::FailWhen(Arc::clone(&answer))]);
-    let running = world.run();
-    receiver.next().await;
-    pause(&world, resync).await;
+    let (shop, _, running, answer) = paused_under_way(&world, &receiver).await;
     world.accept([json!({"record_id": "00000", "attributes": {"n": 5}})]).await;
     answer.notify_one();
     running.until(1).await;

@@ -4,4 +4,4 @@ mod receiver;
 mod world;
 
 pub(crate) use receiver::{Received, Receiver, Reply};
-pub(crate) use world::{World, faults, object};
+pub(crate) use world::{Running, World, faults, object};

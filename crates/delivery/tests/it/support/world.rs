@@ -8,7 +8,7 @@ use model::{
     app::NewApp,
     filter::JobFilter,
     id::{AppId, IntegrationId},
-    integration::{IntegrationWithSecret, NewIntegration},
+    integration::{Integration, IntegrationWithSecret, NewIntegration},
     job::Job,
     page::PageRequest,
     record::{Accepted, Attributes, Event, SentRecord},
@@ -69,6 +69,23 @@ impl World {
 
     pub(crate) async fn integration(&self, fields: Value) -> IntegrationId {
         self.try_integration(fields).await.unwrap().integration.id
+    }
+
+    /// As `PATCH` does, but for what follows the commit.
+    pub(crate) async fn try_patch(
+        &self,
+        id: IntegrationId,
+        changes: Value,
+    ) -> Result<Integration, DeliveryError> {
+        let changes = serde_json::from_value(changes).unwrap();
+        let mut transaction = self.pool.begin().await.unwrap();
+        let changed = self.delivery.update_integration(&mut transaction, self.scope, id, changes).await?;
+        transaction.commit().await.unwrap();
+        Ok(changed)
+    }
+
+    pub(crate) async fn patch(&self, id: IntegrationId, changes: Value) -> Integration {
+        self.try_patch(id, changes).await.unwrap()
     }
 
     pub(crate) fn event(&self, fields: Value) -> Event {

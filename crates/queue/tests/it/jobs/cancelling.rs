@@ -73,14 +73,8 @@ async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
     let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
     let id = world.accept(std::slice::from_ref(&spec)).await[0].id;
     assert!(!world.claim(dead, 1).await[0].may_have_arrived);
-    sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
-        .bind(dead)
-        .execute(&pool)
-        .await
-        .unwrap();
-    let mut transaction = pool.begin().await.unwrap();
-    jobs::lose_of_dead_workers(&mut transaction, 10).await.unwrap();
-    transaction.commit().await.unwrap();
+    world.kill(dead).await;
+    world.sweep().await;
 
     let held = world.claim(alive, 1).await;
     assert!(held[0].may_have_arrived);

@@ -137,13 +137,8 @@ async fn what_comes_back_from_a_worker_is_held(pool: PgPool) {
         ])
         .await;
     assert_eq!(held(&world).await, 2);
-    sqlx::query("update headgate.workers set lease_until = now() - interval '1 second'")
-        .execute(&pool)
-        .await
-        .unwrap();
-    let mut transaction = pool.begin().await.unwrap();
-    jobs::lose_of_dead_workers(&mut transaction, 10).await.unwrap();
-    transaction.commit().await.unwrap();
+    world.kill(worker).await;
+    world.sweep().await;
     assert_eq!((held(&world).await, world.ready().await.len()), (3, 0));
     assert_eq!(world.number("select count(*) from headgate.waiting").await, 0);
     world.must_be_sound().await;

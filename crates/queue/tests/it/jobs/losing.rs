@@ -6,21 +6,6 @@ use queue::store::jobs::{self, Applied, Lost};
 use sqlx::PgPool;
 use std::time::Duration;
 
-async fn sweep(pool: &PgPool) -> Lost {
-    let mut transaction = pool.begin().await.unwrap();
-    let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
-    transaction.commit().await.unwrap();
-    lost
-}
-
-async fn kill(pool: &PgPool, worker: model::id::WorkerId) {
-    sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
-        .bind(worker)
-        .execute(pool)
-        .await
-        .unwrap();
-}
-
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     let world = World::new(&pool).await;
@@ -29,11 +14,11 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     let ids = world.accept_plain(lane, 3).await;
     let of_dead = world.claim(dead, 2).await;
     let of_alive = world.claim(alive, 1).await;
-    assert_eq!(sweep(&pool).await, Lost::default(), "both leases hold");
+    assert_eq!(world.sweep().await, Lost::default(), "both leases hold");
     world.finish(&[end(&of_dead[1], sent())]).await;
-    kill(&pool, dead).await;
-    assert_eq!(sweep(&pool).await, Lost { given_back: 1, dead: 0 });
-    assert_eq!(sweep(&pool).await, Lost::default());
+    world.kill(dead).await;
+    assert_eq!(world.sweep().await, Lost { given_back: 1, dead: 0 });
+    assert_eq!(world.sweep().await, Lost::default());
 
     assert_eq!(
         world.finish(&[end(&of_dead[0], sent()), end(&of_alive[0], sent())]).await,
@@ -61,8 +46,8 @@ async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: 
     for lost in 1..=3 {
         let worker = world.worker().await;
         assert_eq!(world.claim(worker, 1).await.len(), 1);
-        kill(&pool, worker).await;
-        assert_eq!(sweep(&pool).await.dead, u64::from(lost == 3));
+        world.kill(worker).await;
+        assert_eq!(world.sweep().await.dead, u64::from(lost == 3));
         assert_eq!(
             world.number("select count(*) from headgate.unsure_records where record_id = '1' and attributes is null").await,
             i64::from(lost == 3)
@@ -78,9 +63,9 @@ async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
     let worker = world.worker().await;
     world.accept_plain(lane, 1).await;
     let held = world.claim(worker, 1).await;
-    kill(&pool, worker).await;
+    world.kill(worker).await;
     assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);
-    assert_eq!(sweep(&pool).await, Lost::default());
+    assert_eq!(world.sweep().await, Lost::default());
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
 }
 
@@ -92,8 +77,8 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
     let lose = async || {
         let worker = world.worker().await;
         assert_eq!(world.claim(worker, 1).await.len(), 1);
-        kill(&pool, worker).await;
-        sweep(&pool).await
+        world.kill(worker).await;
+        world.sweep().await
     };
     for _ in 0..2 {
         assert_eq!(lose().await, Lost { given_back: 1, dead: 0 });

@@ -98,6 +98,23 @@ impl World {
         id
     }
 
+    /// The worker's lease ends.
+    pub(crate) async fn kill(&self, worker: WorkerId) {
+        sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
+            .bind(worker)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+    }
+
+    /// Takes the jobs of dead workers back.
+    pub(crate) async fn sweep(&self) -> jobs::Lost {
+        let mut transaction = self.pool.begin().await.unwrap();
+        let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
+        transaction.commit().await.unwrap();
+        lost
+    }
+
     pub(crate) async fn claim(&self, worker_id: WorkerId, wanted: usize) -> Vec<ClaimedJob> {
         let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new() };
         jobs::claim(&self.pool, &claims).await.unwrap()
