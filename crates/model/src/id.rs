@@ -81,4 +81,6 @@ ids! {
     ApiKeyId
     /// A line of the audit log.
     AuditEntryId
+    /// A change of a circuit breaker's state.
+    BreakerFlipId
 }

@@ -9,6 +9,7 @@ pub mod api_key;
 pub mod app;
 pub mod attempt;
 pub mod audit;
+pub mod breaker;
 pub mod dead_letter;
 pub mod duration;
 pub mod filter;

@@ -1,6 +1,7 @@
 //! Pure decisions: everything they need is passed in, the time too.
 
 pub mod backoff;
+pub mod breaker;
 pub mod diff;
 pub mod explain;
 pub mod fingerprint;

@@ -1,0 +1,175 @@
+//! The circuit breaker of an integration, as people see and steer it. How it decides: [`crate::rules::breaker`].
+
+use crate::{
+    id::{AppId, BreakerFlipId, IntegrationId},
+    integration::UnknownName,
+    problem::Faults,
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+/// Whether an integration's jobs are let through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum BreakerState {
+    /// They run.
+    #[default]
+    Closed,
+    /// They wait where they are, and no attempt is counted.
+    Open,
+    /// A few probes decide.
+    HalfOpen,
+    /// The probes succeeded: more and more run at once.
+    Ramping,
+}
+
+impl BreakerState {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Closed, Self::Open, Self::HalfOpen, Self::Ramping];
+
+    /// As it is written on the wire and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half_open",
+            Self::Ramping => "ramping",
+        }
+    }
+}
+
+impl std::str::FromStr for BreakerState {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(UnknownName)
+    }
+}
+
+/// The circuit breaker of an integration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Breaker {
+    /// Whether jobs are let through.
+    pub state: BreakerState,
+    /// When it came into that state; null: it never opened.
+    pub since: Option<DateTime<Utc>>,
+    /// Open: when it lets probes through by itself. Otherwise null.
+    pub probe_at: Option<DateTime<Utc>>,
+    /// Open because an operator said so, until then. Otherwise null.
+    pub held_until: Option<DateTime<Utc>>,
+    /// Attempts that failed in a row, up to now; a success ends the row, and so does an hour without a failure.
+    pub failures_in_a_row: i32,
+    /// Jobs (of a bundle: requests) that it lets run at once; null: `max_concurrency`.
+    pub at_once: Option<i32>,
+    /// Why it is in that state; null: it never opened.
+    pub reason: Option<String>,
+}
+
+/// One change of a breaker's state, kept 30 days.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BreakerFlip {
+    /// UUIDv7.
+    pub id: BreakerFlipId,
+    /// Of which integration.
+    pub integration_id: IntegrationId,
+    /// Whose.
+    pub app_id: AppId,
+    /// When, on the database's clock.
+    pub at: DateTime<Utc>,
+    /// The state before.
+    pub from_state: BreakerState,
+    /// The state since; the same as before when an operator holds open what is open.
+    pub to_state: BreakerState,
+    /// Why.
+    pub reason: String,
+    /// The user or key that asked for it; null: the engine did it by itself.
+    pub actor: Option<String>,
+}
+
+/// What an operator may do with a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum BreakerAction {
+    /// Lets probes through now, also before the end of a hold. Nothing happens to a breaker that is not open.
+    Probe,
+    /// Closes it: everything runs again at once, without probes.
+    Close,
+    /// Opens it, or leaves it open, until the given time; then probes decide.
+    Hold,
+}
+
+/// `POST /integrations/{id}/breaker`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BreakerOrder {
+    /// What to do.
+    pub action: BreakerAction,
+    /// With `hold`, and only with it: when it ends. In the future, at most 30 days from now.
+    #[serde(default)]
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// The longest hold.
+pub const LONGEST_HOLD: TimeDelta = TimeDelta::days(30);
+
+impl BreakerOrder {
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self, now: DateTime<Utc>) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        match (self.action, self.until) {
+            (BreakerAction::Hold, None) => {
+                faults.add("/until", "is required with hold: a time in the future, at most 30 days from now");
+            }
+            (BreakerAction::Hold, Some(until)) => faults.require(
+                until > now && until <= now + LONGEST_HOLD,
+                "/until",
+                "must lie in the future, at most 30 days from now",
+            ),
+            (BreakerAction::Probe | BreakerAction::Close, until) => {
+                faults.require(until.is_none(), "/until", "goes with hold only: leave it out");
+            }
+        }
+        faults.into_result()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_goes_with_a_hold_and_lies_within_thirty_days() {
+        let now = DateTime::UNIX_EPOCH;
+        let order = |action, until: Option<TimeDelta>| BreakerOrder { action, until: until.map(|u| now + u) };
+        let second = TimeDelta::seconds(1);
+        for (action, until, is_fine) in [
+            (BreakerAction::Probe, None, true),
+            (BreakerAction::Close, None, true),
+            (BreakerAction::Hold, Some(second), true),
+            (BreakerAction::Hold, Some(LONGEST_HOLD), true),
+            (BreakerAction::Hold, None, false),
+            (BreakerAction::Hold, Some(TimeDelta::zero()), false),
+            (BreakerAction::Hold, Some(LONGEST_HOLD + second), false),
+            (BreakerAction::Probe, Some(second), false),
+            (BreakerAction::Close, Some(second), false),
+        ] {
+            let checked = order(action, until).check(now);
+            assert_eq!(checked.is_ok(), is_fine, "{action:?} {until:?}");
+            assert!(checked.err().is_none_or(|faults| faults.0[0].pointer == "/until"));
+        }
+    }
+
+    #[test]
+    fn states_read_as_they_are_written() {
+        for state in BreakerState::ALL {
+            assert_eq!(state.as_str().parse(), Ok(state));
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+        }
+    }
+}
