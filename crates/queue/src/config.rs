@@ -20,6 +20,12 @@ pub struct EngineConfig {
     pub backoff: Backoff,
     /// Renewal of the process's lease, which ends after three missed.
     pub heartbeat_interval: Duration,
+    /// How much longer than its longest wait an essential loop of the engine may be silent until it counts as stopped, and the process's
+    /// lease is given up: see [`Engine::start_watched`](crate::worker::Engine::start_watched). Much longer than anything a handler blocks
+    /// a thread for.
+    pub watchdog_patience: Duration,
+    /// How long the lead of maintenance holds without renewal; renewed each third of it.
+    pub leader_lease: Duration,
     /// How often lost leases are looked for.
     pub recovery_interval: Duration,
     /// Time running jobs get to finish at shutdown.
@@ -38,6 +44,8 @@ impl Default for EngineConfig {
             max_attempts: 10,
             backoff: Backoff::default(),
             heartbeat_interval: Duration::from_secs(10),
+            watchdog_patience: Duration::from_secs(30),
+            leader_lease: Duration::from_secs(10),
             recovery_interval: Duration::from_secs(10),
             shutdown_grace: Duration::from_secs(20),
             retention: Duration::from_secs(7 * 24 * 60 * 60),

@@ -6,10 +6,16 @@ use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use queue::{
     EngineConfig, Waker,
     maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth},
-    worker::{self, EngineHandle, Handlers},
+    worker::{self, EngineHandle, Handlers, Stuck},
 };
 use sqlx::PgPool;
+use std::{io::Write as _, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
+
+/// With quick heartbeats a busy machine must not look like a stopped one.
+const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+/// Exit code of a process whose loops have stopped (`EX_SOFTWARE`): whoever watches over it starts it again.
+const STUCK: i32 = 70;
 
 /// What runs jobs and keeps the deployment in order, until it is stopped.
 pub(crate) struct Engine {
@@ -30,7 +36,13 @@ impl Engine {
         let config = config(settings);
         let worker = (config.workers > 0).then(|| {
             let handlers = Handlers::new(delivery.handler());
-            worker::Engine::start(pool.clone(), config.clone(), handlers, stop.child_token())
+            worker::Engine::start_watched(
+                pool.clone(),
+                config.clone(),
+                handlers,
+                stop.child_token(),
+                Arc::new(end_process),
+            )
         });
         // Maintenance goes on while running jobs finish: their counters want folding to the end.
         let maintenance_stop = CancellationToken::new();
@@ -55,6 +67,16 @@ impl Engine {
         self.maintenance_stop.cancel();
         self.maintenance.stopped().await;
     }
+}
+
+/// The engine has stopped by a fault: a process that runs on would look well and do nothing.
+fn end_process(stuck: Stuck) {
+    let _ = writeln!(
+        std::io::stderr(),
+        "headgate: {} does not move any more: ending now; jobs that ran here begin elsewhere when the lease has run out",
+        stuck.part
+    );
+    std::process::exit(STUCK);
 }
 
 /// The deliveries of this process, on a database that is migrated.
@@ -93,6 +115,8 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         max_attempts: settings.retry.max_attempts,
         backoff: settings.retry.backoff.clone(),
         heartbeat_interval: workers.heartbeat_interval,
+        watchdog_patience: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
+        leader_lease: EngineConfig::default().leader_lease,
         recovery_interval: workers.recovery_interval,
         shutdown_grace: workers.shutdown_grace,
         retention: workers.retention,

@@ -18,10 +18,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long the lease holds without renewal: a dead leader is replaced after at most that and a third.
-const LEASE: Duration = Duration::from_secs(10);
-/// Between two renewals, or two tries to become the leader.
-const RENEWAL: Duration = Duration::from_millis(3_333);
+/// Renewals, and tries to become the leader, in the time of one lease: a dead leader is replaced after at most that and a third.
+const RENEWALS: u32 = 3;
 
 /// The maintenance of one process.
 pub struct Maintenance {
@@ -29,6 +27,7 @@ pub struct Maintenance {
     seat: Seat,
     services: Vec<Arc<dyn Service>>,
     health: MaintenanceHealth,
+    lease: Duration,
     token: CancellationToken,
 }
 
@@ -57,7 +56,8 @@ impl Maintenance {
         services.extend(extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
         let seat = Seat::new(pool.clone(), holder);
-        let maintenance = Self { pool, seat, services, health: health.clone(), token };
+        let maintenance =
+            Self { pool, seat, services, health: health.clone(), lease: config.leader_lease, token };
         MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }
     }
 
@@ -72,7 +72,8 @@ impl Maintenance {
         extra: Vec<Arc<dyn Service>>,
     ) -> Result<bool, QueueError> {
         let mut connection = pool.acquire().await?;
-        let Some(term) = leader::take(&mut connection, WorkerId::generate(), LEASE * 6).await? else {
+        let Some(term) = leader::take(&mut connection, WorkerId::generate(), config.leader_lease * 6).await?
+        else {
             return Ok(false);
         };
         let mut ran = Ok(true);
@@ -96,12 +97,12 @@ impl Maintenance {
         self.make_partitions().await;
         while !self.token.is_cancelled() {
             let asked_at = Instant::now();
-            match self.seat.take(LEASE).await {
+            match self.seat.take(self.lease).await {
                 Ok(Some(term)) => self.lead(term, asked_at).await,
-                Ok(None) => self.pause(RENEWAL).await,
+                Ok(None) => self.pause(self.renewal()).await,
                 Err(error) => {
                     tracing::debug!(error = %run::with_causes(&error), "the leader's lease cannot be asked for");
-                    self.pause(RENEWAL).await;
+                    self.pause(self.renewal()).await;
                 }
             }
         }
@@ -112,7 +113,7 @@ impl Maintenance {
     async fn make_partitions(&self) {
         while let Err(error) = partitions::make_ahead(&self.pool).await {
             tracing::warn!(error = %run::with_causes(&error), "day partitions could not be made: tried again");
-            self.pause(RENEWAL).await;
+            self.pause(self.renewal()).await;
             if self.token.is_cancelled() {
                 return;
             }
@@ -147,15 +148,15 @@ impl Maintenance {
     /// Renews until the end of the process (true: the lease still holds) or of the lease (false).
     async fn keep(&mut self, term: Term, asked_at: Instant) -> bool {
         // Counted from before the question: the database's answer may have taken its time.
-        let mut holds_until = asked_at + LEASE;
+        let mut holds_until = asked_at + self.lease;
         loop {
-            self.pause(RENEWAL.min(holds_until.saturating_duration_since(Instant::now()) / 2)).await;
+            self.pause(self.renewal().min(holds_until.saturating_duration_since(Instant::now()) / 2)).await;
             if self.token.is_cancelled() {
                 return true;
             }
             let asked_at = Instant::now();
-            match self.seat.renew(term, LEASE).await {
-                Ok(true) => holds_until = asked_at + LEASE,
+            match self.seat.renew(term, self.lease).await {
+                Ok(true) => holds_until = asked_at + self.lease,
                 Ok(false) => return false,
                 Err(error) => {
                     tracing::warn!(error = %run::with_causes(&error), "the leader's lease could not be renewed");
@@ -165,6 +166,10 @@ impl Maintenance {
                 }
             }
         }
+    }
+
+    fn renewal(&self) -> Duration {
+        self.lease / RENEWALS
     }
 
     async fn pause(&self, wait: Duration) {

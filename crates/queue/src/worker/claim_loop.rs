@@ -32,11 +32,15 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut registered = shared.is_registered.subscribe();
     let mut failures = 0;
     let mut reconciled_at = Instant::now();
+    let pulse = shared.pulses.watch("claims");
     while !shared.no_more_claims.is_cancelled() {
+        pulse.rests();
         tokio::select! {
-            () = shared.no_more_claims.cancelled() => return,
-            result = registered.wait_for(|is_registered| *is_registered) => if result.is_err() { return },
+            () = shared.no_more_claims.cancelled() => return pulse.ended(),
+            result = registered.wait_for(|is_registered| *is_registered) => if result.is_err() { return pulse.ended() },
         }
+        // A round is three answers at most and a rest.
+        pulse.within(PATIENCE * 3 + shared.config.poll_interval.mul_f64(1.2));
         let wanted = shared.free_slots().min(shared.config.fetch_limit);
         if wanted == 0 || shared.is_away() || shared.is_draining() {
             rest(&shared, shared.config.poll_interval).await;
@@ -67,6 +71,7 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             }
         }
     }
+    pulse.ended();
 }
 
 /// One claim. Answers how long to wait before the next; none: there may be more at once.
@@ -81,7 +86,7 @@ async fn round(
         let known = Known {
             batches: shared.known_batches(),
             running: shared.running_assignments(),
-            stuck: shared.stuck(),
+            stuck: shared.unwritable(),
         };
         let given_back = in_time(give_back_unknown(&shared.pool, lease.worker_id, &known)).await?;
         if !given_back.is_empty() {

@@ -3,7 +3,11 @@
 use crate::{
     EngineConfig,
     worker::{
-        Handlers, claim_loop::claim_loop, finisher::Finisher, heartbeat::heartbeat, listen::listen,
+        Handlers,
+        claim_loop::claim_loop,
+        finisher::Finisher,
+        lifeline::{Lifeline, OnStuck, Stuck, show_that_tasks_run},
+        listen::listen,
         shared::Shared,
     },
 };
@@ -30,7 +34,9 @@ pub struct EngineHandle {
 impl Engine {
     /// Starts one engine in this process. It claims nothing before it is registered, and waits for a database that is away.
     ///
-    /// `stop` ends it in order, as [`EngineHandle::shutdown`] does; hold the handle to know when it has ended.
+    /// `stop` ends it in order, as [`EngineHandle::shutdown`] does; hold the handle to know when it has ended. Should one of its loops stop
+    /// by a fault, it gives its lease up and is no longer [alive](EngineHandle::is_alive): start the process anew, or see
+    /// [`start_watched`](Self::start_watched).
     #[must_use]
     pub fn start(
         pool: PgPool,
@@ -38,9 +44,23 @@ impl Engine {
         handlers: Handlers,
         stop: CancellationToken,
     ) -> EngineHandle {
+        Self::start_watched(pool, config, handlers, stop, Arc::new(|_| {}))
+    }
+
+    /// As [`start`](Self::start), with what to do when one of its loops has stopped: a handler blocks every thread of the runtime, or a
+    /// loop died. Then the lease is given up already and nothing more is recorded, so the one thing left is to end the process; jobs that
+    /// run in it begin elsewhere when the lease has run out. Called once, on a thread of the engine's own.
+    #[must_use]
+    pub fn start_watched(
+        pool: PgPool,
+        config: EngineConfig,
+        handlers: Handlers,
+        stop: CancellationToken,
+        on_stuck: OnStuck,
+    ) -> EngineHandle {
         let stop = stop.child_token();
         let shared = Arc::new(Shared::new(pool, config, handlers));
-        let ended = tokio::spawn(supervise(Arc::clone(&shared), stop.clone()));
+        let ended = tokio::spawn(supervise(Arc::clone(&shared), stop.clone(), on_stuck));
         EngineHandle { shared, stop, ended }
     }
 }
@@ -55,13 +75,25 @@ impl EngineHandle {
     /// Whether it runs and holds its lease.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        !self.ended.is_finished() && *self.shared.is_registered.borrow()
+        !self.ended.is_finished() && self.stuck().is_none() && *self.shared.is_registered.borrow()
+    }
+
+    /// The loop that has stopped, if one has: this process records nothing more.
+    #[must_use]
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.shared.stuck().map(|part| Stuck { part })
     }
 
     /// Jobs that run in this process.
     #[must_use]
     pub fn running(&self) -> usize {
         self.shared.running()
+    }
+
+    /// Handlers that did not stop when their time was over and block a thread each: lost capacity. Their time-outs are recorded.
+    #[must_use]
+    pub fn blocked(&self) -> usize {
+        self.shared.attempts.blocked()
     }
 
     /// Ends recorded since the start, whatever they were.
@@ -86,10 +118,11 @@ impl EngineHandle {
 
 /// Runs the parts until told to stop, then: claim no more → give back what has not begun → let the rest finish within the grace time →
 /// give back what has not → record everything → end the lease.
-async fn supervise(shared: Arc<Shared>, stop: CancellationToken) {
+async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStuck) {
     let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
-    let beating = CancellationToken::new();
-    let beats = tokio::spawn(heartbeat(Arc::clone(&shared), beating.clone()));
+    let lifeline = Lifeline::start(Arc::clone(&shared), finisher.clone(), on_stuck);
+    let over = CancellationToken::new();
+    let showing = tokio::spawn(show_that_tasks_run(Arc::clone(&shared), over.clone()));
     let listening = tokio::spawn(listen(Arc::clone(&shared)));
     let claiming = tokio::spawn(claim_loop(Arc::clone(&shared), finisher.clone()));
     stop.cancelled().await;
@@ -103,28 +136,43 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken) {
     if !nothing_runs(&shared, shared.config.shutdown_grace).await {
         tracing::info!(running = shared.running(), "the grace time is over: running jobs are given back");
         shared.give_back.cancel();
-        // A handler that does not yield cannot be stopped; its lease runs out.
+        // A handler that does not yield cannot be stopped. Its job is not given back while it runs: it is taken away as a vanished
+        // worker's once this process has signed off.
         nothing_runs(&shared, Duration::from_secs(5)).await;
     }
-    drop(finisher);
-    if tokio::time::timeout(FLUSH_PATIENCE, recorded).await.is_err() {
+    // Not until the finisher ends: a handler that blocks its thread keeps it open.
+    if !everything_is_recorded(&shared, FLUSH_PATIENCE).await {
         tracing::error!(
             unrecorded = shared.unrecorded(),
             "results could not be recorded: their jobs will run again"
         );
     }
-    beating.cancel();
-    join("heartbeats", beats).await;
+    lifeline.end().await;
+    drop(finisher);
+    if shared.running() + shared.attempts.blocked() + shared.unrecorded() == 0 {
+        join("results", recorded).await;
+    }
     join("wake-ups", listening).await;
+    over.cancel();
+    join("runtime", showing).await;
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
 }
 
 async fn nothing_runs(shared: &Shared, at_most: Duration) -> bool {
+    until_left(shared, at_most, || shared.running() == 0).await
+}
+
+async fn everything_is_recorded(shared: &Shared, at_most: Duration) -> bool {
+    until_left(shared, at_most, || shared.unrecorded() == 0).await
+}
+
+/// Waits until jobs have left far enough; false when they have not in time.
+async fn until_left(shared: &Shared, at_most: Duration, is_so: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + at_most;
-    while shared.running() > 0 {
+    while !is_so() {
         tokio::select! {
             () = shared.left.notified() => {}
-            () = tokio::time::sleep_until(deadline) => return shared.running() == 0,
+            () = tokio::time::sleep_until(deadline) => return is_so(),
         }
     }
     true

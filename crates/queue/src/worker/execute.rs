@@ -7,6 +7,7 @@ use crate::{
     },
     worker::{
         CompletedJob, HeldJob, Outcome, Peers, Slots,
+        attempts::Attempt,
         finisher::{Finished, Finisher},
         shared::{Lease, Shared},
         slots::AT_ONCE,
@@ -19,11 +20,6 @@ use model::{
 };
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
-
-/// What a handler gets beyond the job's time, so that its own time-out, which can say more, comes first.
-const TIMEOUT_MARGIN: Duration = Duration::from_millis(250);
-/// A limited job waits for slots within its attempt; that time is given back afterwards.
-const SLOT_MARGIN: Duration = Duration::from_secs(1);
 
 /// The hold of an integration is worth waiting for, but not for ever: this process holds it anyway.
 const HOLD_PATIENCE: Duration = Duration::from_secs(5);
@@ -39,63 +35,78 @@ pub(super) async fn execute(
     let payload = job.payload.take();
     let ticket = job.clone();
     job.payload = payload;
-    let started_at = Instant::now();
     let is_expired = job.is_expired;
     let timeout = job
         .timeout_ms
         .and_then(|ms| u64::try_from(ms).ok())
         .map_or(shared.config.job_timeout, Duration::from_millis);
     let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
-    let held = HeldJob::new(job, timeout, slots.clone(), peers);
+    let attempt =
+        Arc::new(Attempt::new(HeldJob::new(job, timeout, slots.clone(), peers), ticket, slots, lease));
     let ran = if is_expired {
         Some((Ending::Cancelled { why: "expired" }, None))
     } else {
+        shared.attempts.add(&attempt);
         // What a stopped attempt drops may panic too: the job must have an end and the slot come free all the same.
-        AssertUnwindSafe(run(&shared, &held, &slots, &lease)).catch_unwind().await.unwrap_or_else(|panic| {
-            judge(&shared, &held, failed(ErrorKind::Retryable, panicked(panic.as_ref())))
-        })
+        let ran = AssertUnwindSafe(run(&shared, &attempt)).catch_unwind().await.unwrap_or_else(|panic| {
+            judge(&shared, &attempt.held, failed(ErrorKind::Retryable, panicked(panic.as_ref())))
+        });
+        shared.attempts.remove(attempt.held.assignment_id);
+        ran
     };
-    let doubt = held.take_doubt();
+    let Some((ticket, doubt)) = attempt.end() else { return come_back(&shared, &attempt) };
+    let assignment_id = ticket.assignment_id;
     match ran {
         Some((ending, done)) => {
             let duration = match &ending {
                 Ending::Completed { response: Some(response), .. } => response.duration,
-                _ => started_at.elapsed(),
+                _ => attempt.began_at.elapsed(),
             };
             hold_if_asked(&shared, &ticket, &ending).await;
             let end = End::of(&ticket, duration, ending);
-            finisher.record(Finished::new(ticket.clone(), end, done, doubt));
+            finisher.record(Finished::new(ticket, end, done, doubt));
         }
         // Someone else's by now, or soon: nothing is written about it, except what it may have left behind.
         None => {
             shared.abandon(ticket.claim_batch_id);
             if doubt.is_some() {
-                finisher.record(Finished::of_a_lost_lease(ticket.clone(), doubt));
+                finisher.record(Finished::of_a_lost_lease(ticket, doubt));
             }
         }
     }
-    shared.let_go(ticket.assignment_id);
+    shared.let_go(assignment_id);
+}
+
+/// The handler yields at last. Its time-out has been recorded: what it answers now is too late, and only its thread is of use.
+fn come_back(shared: &Shared, attempt: &Attempt) {
+    shared.attempts.came_back();
+    shared.work.notify_one();
+    let (held, late) = (&attempt.held, attempt.began_at.elapsed());
+    tracing::warn!(
+        job.id = %held.id,
+        job.type = %held.job_type,
+        "the handler of {} came back after {late:?}: what it answers for job {} is dropped",
+        held.job_type,
+        held.id,
+    );
 }
 
 /// How an attempt ended, with what a completed job's handler is shown; none: the lease was lost, the job is someone else's.
 type Ran = Option<(Ending, Option<CompletedJob>)>;
 
-async fn run(shared: &Shared, held: &HeldJob, slots: &Slots, lease: &Lease) -> Ran {
-    let timeout = held.timeout;
+async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
+    let held = &attempt.held;
     let handler = Arc::clone(shared.handlers.of(&held.job_type));
-    let began_at = Instant::now();
-    let margin = if slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
-    let mut attempt = std::pin::pin!(AssertUnwindSafe(async { handler.run(held).await }).catch_unwind());
+    let mut handled = std::pin::pin!(AssertUnwindSafe(async { handler.run(held).await }).catch_unwind());
     let outcome = loop {
-        let deadline = || began_at + timeout + margin + slots.waited() + held.time_off();
         tokio::select! {
             biased;
-            () = lease.lost.cancelled() => return None,
-            result = &mut attempt => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
+            () = attempt.lease.lost.cancelled() => return None,
+            result = &mut handled => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
             () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
-            () = tokio::time::sleep_until(deadline()) => {
-                if deadline() <= Instant::now() {
-                    break failed(ErrorKind::Timeout, format!("The attempt took longer than {timeout:?}."));
+            () = tokio::time::sleep_until(attempt.deadline()) => {
+                if attempt.deadline() <= Instant::now() {
+                    break failed(ErrorKind::Timeout, format!("The attempt took longer than {:?}.", held.timeout));
                 }
             }
         }
@@ -103,9 +114,14 @@ async fn run(shared: &Shared, held: &HeldJob, slots: &Slots, lease: &Lease) -> R
     judge(shared, held, outcome)
 }
 
-fn failed(kind: ErrorKind, message: String) -> Outcome {
+/// A failure the engine itself states.
+pub(super) fn failure(kind: ErrorKind, message: String) -> Failure {
     let verdict = Verdict::Retry { kind, at_least: None, holds_integration: false };
-    Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
+    Failure { verdict, message, response: None, sent_body: None }
+}
+
+fn failed(kind: ErrorKind, message: String) -> Outcome {
+    Outcome::Failed { error: failure(kind, message) }
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {
@@ -125,14 +141,13 @@ fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
             Some((Ending::Completed { how, response, result }, Some(done)))
         }
         Outcome::Released { until } => Some((Ending::Released { until }, None)),
-        Outcome::Failed { error } => {
-            let random = held.jitter();
-            Some((
-                ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, random),
-                None,
-            ))
-        }
+        Outcome::Failed { error } => Some((ending_of(shared, held, error), None)),
     }
+}
+
+/// What a failure means for the job.
+pub(super) fn ending_of(shared: &Shared, held: &HeldJob, error: Failure) -> Ending {
+    ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, held.jitter())
 }
 
 fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync>>) -> CompletedJob {
@@ -200,7 +215,7 @@ mod tests {
     use super::*;
     use model::rules::backoff::Backoff;
 
-    fn failure(verdict: Verdict) -> Failure {
+    fn failed_as(verdict: Verdict) -> Failure {
         Failure { verdict, message: "x".into(), response: None, sent_body: None }
     }
 
@@ -221,7 +236,7 @@ mod tests {
             (retry(ErrorKind::Timeout, None), 10, "dead retries_exceeded timed_out"),
             (Verdict::GiveUp { pauses_integration: false }, 1, "dead not_retryable failed"),
         ] {
-            let ending = match ending_of_failure(&backoff, attempt, 10, failure(verdict), 0.5) {
+            let ending = match ending_of_failure(&backoff, attempt, 10, failed_as(verdict), 0.5) {
                 Ending::Retried { attempt_outcome, wait, wait_reason, .. } => {
                     format!("retried {wait:?} {} {wait_reason}", attempt_outcome.as_str())
                 }

@@ -10,7 +10,10 @@ use crate::{
         jobs::{Applied, BEGIN, ClaimedJob, End, Ending, Failure, finish},
         partitions,
     },
-    worker::{CompletedJob, Doubt, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell},
+    worker::{
+        CompletedJob, Doubt, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell,
+        watchdog::Pulse,
+    },
 };
 use model::{
     id::AssignmentId,
@@ -30,6 +33,9 @@ const WRITERS: usize = 4;
 const GATHER: Duration = Duration::from_millis(3);
 /// One transaction has this long; afterwards the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One transaction, a missing partition made, and the pause behind it: whoever is silent for longer has stopped.
+const LONGEST_TRY: Duration = Duration::from_secs(120);
 
 /// While the database is away.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -85,6 +91,7 @@ impl Finisher {
 async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finished>) {
     let writers = Arc::new(Semaphore::new(WRITERS));
     let mut batch = Vec::new();
+    let pulse = shared.pulses.watch("finisher");
     while results.recv_many(&mut batch, MOST).await > 0 {
         if writers.available_permits() < WRITERS {
             tokio::time::sleep(GATHER).await;
@@ -105,15 +112,17 @@ async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finish
     }
     // All writers idle: everything is recorded.
     let _ = writers.acquire_many(u32::try_from(WRITERS).unwrap_or(u32::MAX)).await;
+    pulse.ended();
 }
 
 /// Writes a batch, however long the database is away.
 async fn write(shared: &Shared, mut batch: Vec<Finished>) {
     let count = batch.len();
-    if let Err(error) = persist(shared, &mut batch).await {
+    let pulse = shared.pulses.watch("writer");
+    if let Err(error) = persist(shared, &pulse, &mut batch).await {
         tracing::debug!(%error, count, "a batch of ends is repeated job by job");
         for finished in &mut batch {
-            write_one(shared, finished).await;
+            write_one(shared, &pulse, finished).await;
         }
     } else {
         for finished in &batch {
@@ -121,10 +130,11 @@ async fn write(shared: &Shared, mut batch: Vec<Finished>) {
         }
     }
     shared.note_recorded(count);
+    pulse.ended();
 }
 
 /// Writes one end, a plainer one when the database refuses it: whatever is wrong, the job must not stay ours for ever.
-async fn write_one(shared: &Shared, finished: &mut Finished) {
+async fn write_one(shared: &Shared, pulse: &Pulse<'_>, finished: &mut Finished) {
     let id = finished.job.id;
     for step in [Plainer::AsItIs, Plainer::Failure, Plainer::Release] {
         match step {
@@ -138,7 +148,7 @@ async fn write_one(shared: &Shared, finished: &mut Finished) {
             }
         }
         for _ in 0..5 {
-            match persist(shared, std::slice::from_mut(finished)).await {
+            match persist(shared, pulse, std::slice::from_mut(finished)).await {
                 Ok(()) => return shared.settle(finished.job.claim_batch_id),
                 Err(QueueError::Database(error)) if is_race(&error) => {
                     tokio::time::sleep(GATHER.mul_f64(1.0 + 4.0 * rand::random::<f64>())).await;
@@ -178,9 +188,10 @@ fn make_plain(shared: &Shared, finished: &mut Finished) {
 }
 
 /// One transaction, repeated while the database is away.
-async fn persist(shared: &Shared, batch: &mut [Finished]) -> Result<(), QueueError> {
+async fn persist(shared: &Shared, pulse: &Pulse<'_>, batch: &mut [Finished]) -> Result<(), QueueError> {
     let mut pause = FIRST_PAUSE;
     let applied = loop {
+        pulse.within(LONGEST_TRY);
         let answer = timeout(PATIENCE, transaction(shared, batch)).await;
         if let Some(result) = unless_away(shared, answer, &mut pause).await {
             break result?;
@@ -191,17 +202,18 @@ async fn persist(shared: &Shared, batch: &mut [Finished]) -> Result<(), QueueErr
         let id = batch[*at].end.job_id;
         tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");
     }
-    remember(shared, batch, &late).await;
+    remember(shared, pulse, batch, &late).await;
     Ok(())
 }
 
 /// Ends that were not recorded: the job was called off, or taken away. What they may have left behind is recorded all the same, one by
 /// one, so that a job that cannot be does not take the others' doubt with it.
-async fn remember(shared: &Shared, batch: &mut [Finished], late: &[usize]) {
+async fn remember(shared: &Shared, pulse: &Pulse<'_>, batch: &mut [Finished], late: &[usize]) {
     for at in late {
         let Some(finished) = batch.get_mut(*at).filter(|finished| finished.doubt.is_some()) else { continue };
         let (mut tries_left, mut pause) = (5, FIRST_PAUSE);
         while tries_left > 0 {
+            pulse.within(LONGEST_TRY);
             let answer = timeout(PATIENCE, tell_late(shared, finished)).await;
             match unless_away(shared, answer, &mut pause).await {
                 Some(Ok(())) => break,

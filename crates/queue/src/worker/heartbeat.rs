@@ -1,4 +1,5 @@
-//! The lease of the whole process: one row, renewed by one statement on a connection nothing else can keep busy.
+//! The lease of the whole process: one row, renewed by one statement on a connection and a thread (`lifeline`)
+//! nothing else can keep busy.
 
 use crate::{
     error::QueueError,
@@ -7,7 +8,7 @@ use crate::{
 };
 use model::id::ClaimBatchId;
 use sqlx::{Connection as _, PgConnection};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,7 @@ const LEASE_BEATS: u32 = 3;
 const PATIENT_BEATS: u32 = 2;
 
 /// Beats until told to stop; takes the row away at the end.
-pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
+pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
     let interval = shared.config.heartbeat_interval;
     let mut connection = None;
     let mut beaten_at = Instant::now();
@@ -38,7 +39,7 @@ pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
         } else {
             interval.max(Duration::from_secs(1))
         };
-        match tokio::time::timeout(patience, beat(&shared, &mut connection)).await {
+        match tokio::time::timeout(patience, beat(shared, &mut connection)).await {
             Ok(Ok(true)) => beaten_at = asked_at,
             Ok(Ok(false)) => {
                 // The row was gone or its lease over: swept, or about to be.
@@ -58,7 +59,7 @@ pub(super) async fn heartbeat(shared: Arc<Shared>, stop: CancellationToken) {
             shared.lose_lease();
         }
     }
-    leave(&shared, connection).await;
+    leave(shared, connection).await;
 }
 
 /// One statement; false when the lease is lost. The first one of a lease registers it.

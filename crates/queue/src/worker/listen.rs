@@ -7,19 +7,22 @@ use std::{sync::Arc, time::Duration};
 /// Listens until the engine claims no more.
 pub(super) async fn listen(shared: Arc<Shared>) {
     let stop = shared.no_more_claims.clone();
+    // A notification may not come for hours: that it died is all there is to see of it.
+    let pulse = shared.pulses.watch("wake-ups");
     while !stop.is_cancelled() {
         let heard = tokio::select! {
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => break,
             heard = hear(&shared) => heard,
         };
         if let Err(error) = heard {
             tracing::debug!(%error, "not listening for wake-ups");
         }
         tokio::select! {
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => break,
             () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
     }
+    pulse.ended();
 }
 
 async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {

@@ -1,9 +1,10 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
 //! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
-//! in batches (`finisher`), a limiter that reserves send times (`limiter`), a heartbeat on a connection of its own (`heartbeat`).
-//! What they share is in `shared`.
+//! in batches (`finisher`), a limiter that reserves send times (`limiter`). A thread of its own (`lifeline`) carries the heartbeat, the
+//! `watchdog`, and whoever ends attempts whose handlers do not yield (`overdue`). What they share is in `shared`.
 
+mod attempts;
 mod claim_loop;
 mod database_clock;
 mod engine;
@@ -12,17 +13,21 @@ mod finisher;
 mod handler;
 mod heartbeat;
 mod held_job;
+mod lifeline;
 mod limiter;
 mod listen;
+mod overdue;
 mod peers;
 mod recent_sends;
 mod shared;
 mod slots;
 mod tell;
+mod watchdog;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
 pub use handler::{CompletedJob, Doubt, EndedAs, EndedJob, Handlers, JobHandler, Outcome};
 pub use held_job::{HeldJob, SendRight};
+pub use lifeline::{OnStuck, Stuck};
 pub use peers::Peers;
 pub use slots::{AT_ONCE, Slot, Slots};

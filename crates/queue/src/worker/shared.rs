@@ -3,14 +3,14 @@
 use crate::{
     EngineConfig,
     store::jobs::ClaimedJob,
-    worker::{Handlers, limiter::Limiter},
+    worker::{Handlers, attempts::Attempts, limiter::Limiter, watchdog::Pulses},
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -36,6 +36,12 @@ pub(super) struct Shared {
     pub config: EngineConfig,
     pub handlers: Handlers,
     pub limiter: Arc<Limiter>,
+    /// What its handlers are at.
+    pub attempts: Attempts,
+    /// The life signs of its loops.
+    pub pulses: Pulses,
+    /// The loop that has stopped.
+    stuck: OnceLock<&'static str>,
     lease: Mutex<Lease>,
     /// Whether the lease stands in the database: nothing is claimed before.
     pub is_registered: watch::Sender<bool>,
@@ -81,6 +87,9 @@ impl Shared {
             pool,
             config,
             handlers,
+            attempts: Attempts::default(),
+            pulses: Pulses::default(),
+            stuck: OnceLock::new(),
             lease: Mutex::new(Lease::new()),
             is_registered: watch::Sender::new(false),
             running: Mutex::default(),
@@ -149,7 +158,7 @@ impl Shared {
     }
 
     /// Jobs whose end could not be written.
-    pub(super) fn stuck(&self) -> Vec<AssignmentId> {
+    pub(super) fn unwritable(&self) -> Vec<AssignmentId> {
         lock(&self.batches).stuck.keys().copied().collect()
     }
 
@@ -196,10 +205,11 @@ impl Shared {
         busy
     }
 
-    /// Slots that may be filled. Results that cannot be recorded take slots up too, so that a slow database holds claims back.
+    /// Slots that may be filled. Results that cannot be recorded take slots up too, so that a slow database holds claims back, and so do
+    /// handlers that block their threads.
     pub(super) fn free_slots(&self) -> usize {
         let held_back = self.unrecorded().saturating_sub(self.config.workers);
-        self.config.workers.saturating_sub(self.running() + held_back)
+        self.config.workers.saturating_sub(self.running() + held_back + self.attempts.blocked())
     }
 
     pub(super) fn unrecorded(&self) -> usize {
@@ -230,6 +240,15 @@ impl Shared {
                 self.work.notify_one();
             }
         }
+    }
+
+    /// One of the loops has stopped: the process is of no use any more.
+    pub(super) fn set_stuck(&self, part: &'static str) {
+        let _ = self.stuck.set(part);
+    }
+
+    pub(super) fn stuck(&self) -> Option<&'static str> {
+        self.stuck.get().copied()
     }
 
     pub(super) fn is_draining(&self) -> bool {
