@@ -9,8 +9,9 @@ with dead_batches as materialized (
     limit $1
     for update of b skip locked
 ), found as materialized (
-    -- Unlocked, for the order of locks.
-    select j.id, j.integration_id, j.deduplication_id, b.worker_id
+    -- Unlocked, for the order of locks. Once each: a job that failed and was claimed again stands in two batches of its worker as long as
+    -- the first has not been tidied away.
+    select distinct j.id, j.integration_id, j.deduplication_id, b.worker_id
     from dead_batches b
     cross join lateral unnest(b.job_ids) u (id)
     join headgate.jobs j on j.id = u.id

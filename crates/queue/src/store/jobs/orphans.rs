@@ -7,7 +7,7 @@ use crate::{
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 /// What a process knows of its own claims.
 pub(crate) struct Known {
@@ -66,10 +66,12 @@ pub(crate) async fn give_back_unknown(
     }
     let batches: Vec<ClaimBatchId> =
         rows.iter().map(|row| row.batch_id).filter(|id| !known.batches.contains(id)).collect();
+    // A job that failed and was claimed again stands in two batches: it ends once.
+    let mut met = HashSet::new();
     let ends: Vec<End> = rows
         .into_iter()
         .filter_map(|row| {
-            let assignment_id = row.assignment_id?;
+            let assignment_id = row.assignment_id.filter(|id| met.insert(*id))?;
             Some(End {
                 job_id: row.job_id?,
                 integration_id: row.integration_id?,

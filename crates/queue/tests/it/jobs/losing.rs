@@ -38,6 +38,26 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    world.accept_plain(lane, 1).await;
+    for attempt in 1..=2 {
+        let claimed = world.claim(worker, 1).await;
+        assert_eq!(claimed[0].attempt, attempt);
+        if attempt == 1 {
+            world.finish(&[end(&claimed[0], retried(Duration::ZERO))]).await;
+        }
+    }
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);
+    world.kill(worker).await;
+    assert_eq!(world.sweep().await, Lost { given_back: 1, dead: 0 });
+    assert_eq!(world.number("select count(*) from headgate.job_attempts where outcome = 'lost'").await, 1);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
