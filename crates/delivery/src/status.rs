@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 use model::{
     actor::Scope,
+    breaker::BreakerState,
     id::IntegrationId,
     integration::{Integration, IntegrationState, IntegrationType},
     page::Page,
@@ -30,9 +31,10 @@ impl Delivery {
         let marks = store::marks::read(&self.pool, id).await?;
         let (records_total, records_in_sync) = self.records_in_sync(&integration, &counts).await?;
         let sampled = live_snapshots::eta_seconds(&self.pool, id).await?;
-        let eta_seconds = eta_seconds(sampled, integration.state, counts.outstanding(), &marks);
+        let runs = integration.state == IntegrationState::Active && integration.breaker.at_once != Some(0);
+        let eta_seconds = eta_seconds(sampled, runs, counts.outstanding(), &marks);
         Ok(SyncStatus {
-            sync_state: sync_state(integration.state, &counts, &marks),
+            sync_state: sync_state(integration.state, integration.breaker.state, &counts, &marks),
             eta_seconds,
             backlog: counts.backlog,
             processing: counts.processing,
@@ -87,20 +89,20 @@ impl Delivery {
 /// The sampler's, who knows what was left before. What it has not seen yet (it looks once a second) is judged by the limit alone.
 fn eta_seconds(
     sampled: Option<Option<i64>>,
-    state: IntegrationState,
+    runs: bool,
     outstanding: i64,
     marks: &Marks,
 ) -> Option<i64> {
     match sampled {
         _ if outstanding == 0 => Some(0),
-        None | Some(Some(0)) if state == IntegrationState::Active => {
+        _ if !runs => None,
+        None | Some(Some(0)) => {
             let limit_per_second = marks
                 .rate_limit
                 .as_ref()
                 .map(|limit| f64::from(limit.limit) / f64::from(limit.per_seconds.max(1)));
             stats::eta_seconds(stats::Pace { outstanding, limit_per_second, ..stats::Pace::default() })
         }
-        None | Some(Some(0)) => None,
         Some(eta) => eta,
     }
 }
@@ -110,9 +112,20 @@ const SILENCE: Duration = Duration::seconds(60);
 /// How long failures count as going on when nothing is on its way any more.
 const LATELY: Duration = Duration::minutes(5);
 
-fn sync_state(state: IntegrationState, counts: &LaneCounts, marks: &Marks) -> SyncState {
+fn sync_state(
+    state: IntegrationState,
+    breaker: BreakerState,
+    counts: &LaneCounts,
+    marks: &Marks,
+) -> SyncState {
     if state != IntegrationState::Active {
         return SyncState::Paused;
+    }
+    // What its breaker holds back does not get through, whatever the last answers were.
+    match breaker {
+        BreakerState::Open | BreakerState::HalfOpen if counts.outstanding() > 0 => return SyncState::Failing,
+        BreakerState::Ramping if counts.outstanding() > 0 => return SyncState::Degraded,
+        _ => {}
     }
     let has_trouble = counts.to_be_retried > 0 || counts.dead_letters > 0;
     if !has_trouble {
@@ -175,10 +188,34 @@ mod tests {
                 rate_limit: None,
             };
             assert_eq!(
-                sync_state(state, &counts, &marks),
+                sync_state(state, BreakerState::Closed, &counts, &marks),
                 word,
                 "{backlog} {to_be_retried} {dead_letters} {failed:?} {succeeded:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_a_breaker_holds_back_does_not_get_through() {
+        let now = DateTime::UNIX_EPOCH;
+        let marks = Marks {
+            now,
+            oldest_pending_age_seconds: None,
+            last_success_at: Some(now),
+            last_error: None,
+            rate_limit: None,
+        };
+        for (breaker, backlog, word) in [
+            (BreakerState::Open, 0, SyncState::InSync),
+            (BreakerState::Open, 1, SyncState::Failing),
+            (BreakerState::HalfOpen, 1, SyncState::Failing),
+            (BreakerState::Ramping, 1, SyncState::Degraded),
+            (BreakerState::Closed, 1, SyncState::Syncing),
+        ] {
+            let counts = LaneCounts { backlog, ..LaneCounts::default() };
+            assert_eq!(sync_state(IntegrationState::Active, breaker, &counts, &marks), word, "{breaker:?} {backlog}");
+            let paused = sync_state(IntegrationState::Paused, breaker, &counts, &marks);
+            assert_eq!(paused, SyncState::Paused, "{breaker:?}");
         }
     }
 }

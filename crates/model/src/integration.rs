@@ -2,6 +2,7 @@
 
 use crate::{
     app::is_name,
+    breaker::Breaker,
     id::{AppId, IntegrationId},
     limits,
     patch::{Change, not_null},
@@ -121,6 +122,9 @@ pub struct Integration {
     pub state: IntegrationState,
     /// Why it is in that state, when someone or something put it there.
     pub state_reason: Option<String>,
+    /// Its circuit breaker: whether jobs are let through, and why.
+    #[serde(default)]
+    pub breaker: Breaker,
     /// One limit, several, or none.
     pub rate_limit: Option<RateLimits>,
     /// Integrations of an app with the same key share the limit.

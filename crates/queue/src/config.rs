@@ -18,6 +18,9 @@ pub struct EngineConfig {
     pub max_attempts: i16,
     /// Waits between attempts.
     pub backoff: Backoff,
+    /// Failures in a row of one integration that open its circuit breaker; 0: it opens by hand only. At least half of five times as many
+    /// attempts within a minute open it too.
+    pub breaker_failures: u32,
     /// Renewal of the process's lease, which ends after three missed.
     pub heartbeat_interval: Duration,
     /// How much longer than its longest wait an essential loop of the engine may be silent until it counts as stopped, and the process's
@@ -43,6 +46,7 @@ impl Default for EngineConfig {
             job_timeout: Duration::from_secs(30),
             max_attempts: 10,
             backoff: Backoff::default(),
+            breaker_failures: 20,
             heartbeat_interval: Duration::from_secs(10),
             watchdog_patience: Duration::from_secs(30),
             leader_lease: Duration::from_secs(10),

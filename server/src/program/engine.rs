@@ -114,6 +114,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         job_timeout: workers.job_timeout,
         max_attempts: settings.retry.max_attempts,
         backoff: settings.retry.backoff.clone(),
+        breaker_failures: settings.retry.breaker_failures,
         heartbeat_interval: workers.heartbeat_interval,
         watchdog_patience: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
         leader_lease: EngineConfig::default().leader_lease,

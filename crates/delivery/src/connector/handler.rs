@@ -91,6 +91,9 @@ impl DeliveryHandler {
             drop(place);
             self.send(job, &material, &prepared, begun.elapsed()).await?
         };
+        if judged.is_echo {
+            job.echo();
+        }
         // Accepted, the doubt stays until that is recorded; refused, there is none.
         if judged.verdict != Verdict::Completed && !judged.may_have_arrived {
             job.settle();

@@ -20,6 +20,8 @@ pub(super) struct Judged {
     pub(super) response: Option<Response>,
     /// Whether the other side may have taken in the request although it did not say so.
     pub(super) may_have_arrived: bool,
+    /// Whether another job of the same request was told the same before.
+    pub(super) is_echo: bool,
 }
 
 /// Judges what came of sending. `now` is the database's time.
@@ -36,6 +38,7 @@ pub(super) fn judge_result(
                 message: failure.to_string(),
                 response: None,
                 may_have_arrived: failure.may_have_arrived(),
+                is_echo: false,
             };
         }
     };
@@ -54,6 +57,7 @@ pub(super) fn judge_result(
             duration: answer.duration,
         }),
         may_have_arrived: answer.status == 408 || answer.status >= 500,
+        is_echo: false,
     }
 }
 

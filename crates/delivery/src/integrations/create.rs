@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
+    breaker::Breaker,
     id::{AppId, IntegrationId},
     integration::{
         DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
@@ -55,6 +56,7 @@ impl Delivery {
             endpoint_url: new.endpoint_url,
             state: IntegrationState::Active,
             state_reason: None,
+            breaker: Breaker::default(),
             rate_limit: new.rate_limit,
             rate_limit_key: new.rate_limit_key,
             max_concurrency: new.max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY),
@@ -130,6 +132,7 @@ pub(crate) async fn create_built_in(
         endpoint_url: None,
         state: IntegrationState::Active,
         state_reason: None,
+        breaker: Breaker::default(),
         rate_limit: None,
         rate_limit_key: None,
         max_concurrency: DEFAULT_MAX_CONCURRENCY,

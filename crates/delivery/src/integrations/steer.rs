@@ -1,9 +1,11 @@
-//! Pausing and resuming.
+//! Pausing and resuming, and the circuit breaker by hand.
 
 use model::{
     actor::Scope,
+    breaker::{BreakerFlip, BreakerOrder},
     id::IntegrationId,
     integration::{Integration, IntegrationState},
+    page::{Page, PageRequest},
     text::sanitise,
 };
 use sqlx::PgConnection;
@@ -44,9 +46,41 @@ impl Delivery {
         id: IntegrationId,
     ) -> Result<Integration, DeliveryError> {
         refuse_disabled(&store::integrations::hold(conn, scope, id, Hold::ForChange).await?)?;
+        queue::store::breakers::start_anew(conn, id, "the integration was resumed").await?;
         store::integrations::set_state(conn, id, IntegrationState::Active, None).await?;
         queue::store::lanes::set_open(conn, id, true).await?;
         store::integrations::get(conn, scope, id).await
+    }
+
+    /// Does with its circuit breaker what an operator asks for: [`Self::wake`] after the commit. `who` stands in the record of the change.
+    ///
+    /// # Errors
+    /// No such integration in the scope; the fault of `until`.
+    pub async fn steer_breaker(
+        &self,
+        conn: &mut PgConnection,
+        scope: Scope,
+        id: IntegrationId,
+        order: BreakerOrder,
+        who: &str,
+    ) -> Result<Integration, DeliveryError> {
+        store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        queue::store::breakers::steer(conn, id, order, &sanitise(who, REASON_CHARS)).await?;
+        store::integrations::get(conn, scope, id).await
+    }
+
+    /// The changes of its circuit breaker, newest first, of the last 30 days.
+    ///
+    /// # Errors
+    /// No such integration in the scope.
+    pub async fn breaker_flips(
+        &self,
+        scope: Scope,
+        id: IntegrationId,
+        page: PageRequest,
+    ) -> Result<Page<BreakerFlip>, DeliveryError> {
+        store::integrations::get(&self.pool, scope, id).await?;
+        Ok(queue::store::breakers::flips(&self.pool, scope, id, page).await?)
     }
 }
 

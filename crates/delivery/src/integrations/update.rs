@@ -51,6 +51,12 @@ impl Delivery {
             Change::Set(headers) if headers.is_empty() => Some(None),
             Change::Set(headers) => Some(Some(secrets::seal_credentials(&self.key, id, headers)?)),
         };
+        // Before the lane is written: the order of locks.
+        if changes.endpoint_url.is_some() && changes.endpoint_url != integration.endpoint_url {
+            queue::store::breakers::start_anew(conn, id, "its address was changed").await?;
+        } else if changes.state == Some(IntegrationState::Active) && integration.state != IntegrationState::Active {
+            queue::store::breakers::start_anew(conn, id, "the integration was switched on").await?;
+        }
         let key_before = integration.rate_limit_key.clone();
         let was_given_a_limit = changes.rate_limit.set().is_some();
         apply(&mut integration, changes);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
+    breaker::Breaker,
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationState},
     page::{Page, PageRequest},
@@ -25,6 +26,13 @@ pub(crate) struct IntegrationRow {
     endpoint_url: Option<String>,
     state: String,
     state_reason: Option<String>,
+    breaker_state: String,
+    breaker_since: Option<DateTime<Utc>>,
+    probe_at: Option<DateTime<Utc>>,
+    breaker_held_until: Option<DateTime<Utc>>,
+    failures_in_a_row: i32,
+    at_once: Option<i32>,
+    breaker_reason: Option<String>,
     rate_limits: Json<Vec<RateLimit>>,
     rate_limit_key: Option<String>,
     max_concurrency: i32,
@@ -51,6 +59,15 @@ impl TryFrom<IntegrationRow> for Integration {
             endpoint_url: row.endpoint_url,
             state: known(&row.state)?,
             state_reason: row.state_reason,
+            breaker: Breaker {
+                state: known(&row.breaker_state)?,
+                since: row.breaker_since,
+                probe_at: row.probe_at,
+                held_until: row.breaker_held_until,
+                failures_in_a_row: row.failures_in_a_row,
+                at_once: row.at_once,
+                reason: row.breaker_reason,
+            },
             rate_limit: RateLimits::from_vec(row.rate_limits.0),
             rate_limit_key: row.rate_limit_key,
             max_concurrency: row.max_concurrency,
@@ -163,13 +180,16 @@ pub(crate) async fn get(
     let row = sqlx::query_as!(
         IntegrationRow,
         r#"
-        select id as "id: IntegrationId", app_id as "app_id: AppId", name, integration_type, is_built_in, endpoint_url, state,
-            state_reason, rate_limits as "rate_limits: Json<Vec<RateLimit>>", rate_limit_key, max_concurrency, timeout_ms,
-            max_attempts, record_types, headers as "headers: Json<BTreeMap<String, String>>", bundle_window_seconds,
-            credentials_sealed is not null as "has_credentials!", metadata as "metadata: Json<Map<String, Value>>",
-            created_at, updated_at
-        from headgate.integrations
-        where id = $1 and ($2::uuid is null or app_id = $2)
+        select i.id as "id: IntegrationId", i.app_id as "app_id: AppId", i.name, i.integration_type, i.is_built_in, i.endpoint_url,
+            i.state, i.state_reason, coalesce(b.state, 'closed') as "breaker_state!", b.since as "breaker_since?", b.probe_at as "probe_at?",
+            b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
+            b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
+            i.timeout_ms, i.max_attempts, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
+            i.updated_at
+        from headgate.integrations i
+        left join headgate.breakers b on b.integration_id = i.id
+        where i.id = $1 and ($2::uuid is null or i.app_id = $2)
         "#,
         id as IntegrationId,
         scope.app_id() as Option<AppId>,
@@ -250,15 +270,18 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         IntegrationRow,
         r#"
-        select id as "id: IntegrationId", app_id as "app_id: AppId", name, integration_type, is_built_in, endpoint_url, state,
-            state_reason, rate_limits as "rate_limits: Json<Vec<RateLimit>>", rate_limit_key, max_concurrency, timeout_ms,
-            max_attempts, record_types, headers as "headers: Json<BTreeMap<String, String>>", bundle_window_seconds,
-            credentials_sealed is not null as "has_credentials!", metadata as "metadata: Json<Map<String, Value>>",
-            created_at, updated_at
-        from headgate.integrations
-        where ($1::uuid is null or app_id = $1) and ($2::uuid is null or app_id = $2) and ($3::text is null or state = $3)
-            and ($4::uuid is null or id < $4)
-        order by id desc limit $5
+        select i.id as "id: IntegrationId", i.app_id as "app_id: AppId", i.name, i.integration_type, i.is_built_in, i.endpoint_url,
+            i.state, i.state_reason, coalesce(b.state, 'closed') as "breaker_state!", b.since as "breaker_since?", b.probe_at as "probe_at?",
+            b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
+            b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
+            i.timeout_ms, i.max_attempts, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
+            i.updated_at
+        from headgate.integrations i
+        left join headgate.breakers b on b.integration_id = i.id
+        where ($1::uuid is null or i.app_id = $1) and ($2::uuid is null or i.app_id = $2) and ($3::text is null or i.state = $3)
+            and ($4::uuid is null or i.id < $4)
+        order by i.id desc limit $5
         "#,
         scope.app_id() as Option<AppId>,
         filter.app_id as Option<AppId>,
@@ -319,7 +342,10 @@ pub(crate) async fn oldest_signing_secret(
 ) -> Result<Option<(IntegrationId, Vec<u8>)>, DeliveryError> {
     let row = sqlx::query!(
         r#"
-        select id as "id: IntegrationId", signing_secret_sealed from headgate.integrations order by id limit 1
+        select id as "id: IntegrationId", signing_secret_sealed from headgate.integrations
+        -- The lanes of a program's own jobs have none.
+        where octet_length(signing_secret_sealed) > 0
+        order by id limit 1
         "#
     )
     .fetch_optional(pool)

@@ -1,6 +1,11 @@
 //! Why a job is not running, or when it will: every gate in order, the first closed one is the reason.
 
-use crate::{id::ResyncId, job::JobStatus};
+use crate::{
+    breaker::{Breaker, BreakerState},
+    id::ResyncId,
+    job::JobStatus,
+    rules::breaker::PROBES,
+};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +76,8 @@ pub struct Gates {
     pub paused_resync: Option<ResyncId>,
     /// Switched off.
     pub is_disabled: bool,
+    /// Its circuit breaker.
+    pub breaker: Breaker,
     /// Not before then.
     pub run_at: DateTime<Utc>,
     /// Next attempt.
@@ -116,6 +123,9 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
                 "Its re-sync is paused and holds it: resume that under Re-syncs, or with POST /resyncs/{id}/resume."
             );
             closed(ReasonCode::ResyncPaused, detail, None);
+        }
+        if let Some((detail, until)) = circuit(&gates.breaker, gates.processing) {
+            closed(ReasonCode::CircuitOpen, detail, until);
         }
         if gates.run_at > now {
             closed(ReasonCode::Scheduled, "It is scheduled for later.".into(), Some(gates.run_at));
@@ -163,6 +173,26 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
     Explanation { state: gates.status, reasons, runs_at }
 }
 
+/// What the breaker holds the job with, and until when.
+fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTime<Utc>>)> {
+    let is_full = breaker.at_once.is_some_and(|at_once| processing >= i64::from(at_once));
+    match breaker.state {
+        BreakerState::Closed => None,
+        BreakerState::Open => {
+            let why = breaker.reason.as_deref().unwrap_or("too many attempts failed");
+            Some((format!("The circuit is open: {why}. It waits here; no attempt is counted."), breaker.probe_at))
+        }
+        BreakerState::HalfOpen => is_full.then(|| {
+            let detail = format!("The circuit is half-open: {PROBES} probes go first and decide.");
+            (detail, None)
+        }),
+        BreakerState::Ramping => is_full.then(|| {
+            let most = breaker.at_once.unwrap_or_default();
+            (format!("The circuit was open and ramps up: {most} jobs at once for now."), None)
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +204,7 @@ mod tests {
             paused: None,
             paused_resync: None,
             is_disabled: false,
+            breaker: Breaker::default(),
             run_at: now,
             retry_at: None,
             ahead_of_key: 0,
@@ -187,6 +218,19 @@ mod tests {
         }
     }
 
+    fn breaker(state: BreakerState, at_once: i32, probe_at: Option<DateTime<Utc>>) -> Breaker {
+        Breaker { state, at_once: Some(at_once), probe_at, ..Breaker::default() }
+    }
+
+    #[test]
+    fn a_circuit_that_lets_some_through_holds_nobody_while_there_is_room() {
+        let now = DateTime::UNIX_EPOCH;
+        for (state, at_once) in [(BreakerState::HalfOpen, 3), (BreakerState::Ramping, 6)] {
+            let gates = Gates { breaker: breaker(state, at_once, None), processing: 2, ..open(now) };
+            assert_eq!(explain(&gates, now).runs_at, Some(now), "{state:?}");
+        }
+    }
+
     #[test]
     fn each_cause_is_named_first_when_it_is_the_only_one() {
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
@@ -195,6 +239,17 @@ mod tests {
         let cases: Vec<(ReasonCode, Closing, bool)> = vec![
             (ReasonCode::IntegrationPaused, Box::new(|g| g.paused = Some(None)), false),
             (ReasonCode::IntegrationDisabled, Box::new(|g| g.is_disabled = true), false),
+            (ReasonCode::CircuitOpen, Box::new(move |g| g.breaker = breaker(BreakerState::Open, 0, Some(later))), true),
+            (
+                ReasonCode::CircuitOpen,
+                Box::new(|g| (g.breaker, g.processing) = (breaker(BreakerState::HalfOpen, 2, None), 2)),
+                false,
+            ),
+            (
+                ReasonCode::CircuitOpen,
+                Box::new(|g| (g.breaker, g.processing) = (breaker(BreakerState::Ramping, 6, None), 6)),
+                false,
+            ),
             (ReasonCode::Scheduled, Box::new(move |g| g.run_at = later), true),
             (ReasonCode::WaitingRetry, Box::new(move |g| g.retry_at = Some(later)), true),
             (ReasonCode::BehindSerializeKey, Box::new(|g| g.ahead_of_key = 2), false),

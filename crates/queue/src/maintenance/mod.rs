@@ -4,6 +4,7 @@
 //! write tests the term. Each [`Service`] runs in a task of its own: one that fails or panics backs off, says so in its
 //! health, and stops no other.
 
+mod breakers;
 mod fold_counts;
 mod health;
 mod lead;
@@ -19,6 +20,7 @@ mod seat;
 mod service;
 mod vacuum;
 
+pub use breakers::Breakers;
 pub use fold_counts::FoldCounts;
 pub use health::{MaintenanceHealth, ServiceHealth};
 pub use lead::{Maintenance, MaintenanceHandle};

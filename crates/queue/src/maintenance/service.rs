@@ -1,7 +1,7 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    FoldCounts, LeaseRecovery, Partitions, Promote, Retention, Rollup, RunOperations, Sample, Vacuum,
+    Breakers, FoldCounts, LeaseRecovery, Partitions, Promote, Retention, Rollup, RunOperations, Sample, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -39,6 +39,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
     vec![
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
+        Arc::new(Breakers),
         Arc::new(FoldCounts),
         Arc::new(Rollup),
         Arc::new(Sample::default()),

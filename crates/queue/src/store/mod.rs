@@ -4,6 +4,7 @@
 //! Locks are taken in one order everywhere: batch, serialize key, rate limit, job (by integration and deduplication id), what
 //! stands beside the job.
 
+pub mod breakers;
 pub mod dead_letters;
 pub mod jobs;
 pub mod lanes;

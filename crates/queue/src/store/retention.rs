@@ -19,6 +19,7 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
         sessions(pool, term).await?,
         sign_in_traces(pool, term).await?,
         empty_counters(pool, term).await?,
+        breaker_flips(pool, term).await?,
     ] {
         is_more |= deleted >= CHUNK.unsigned_abs();
     }
@@ -111,6 +112,26 @@ async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         "#,
         term.holder as WorkerId,
         term.number,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Kept 30 days.
+async fn breaker_flips(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.breaker_flips
+        where id = any (array(
+            select id from headgate.breaker_flips
+            where at < clock_timestamp() - interval '30 days' and (select headgate.is_leader($1, $2))
+            order by at limit $3
+        ))
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
     )
     .execute(pool)
     .await?;

@@ -3,7 +3,7 @@
 use crate::{
     EngineConfig,
     worker::{
-        Handlers,
+        Handlers, breakers,
         claim_loop::claim_loop,
         finisher::Finisher,
         lifeline::{Lifeline, OnStuck, Stuck, show_that_tasks_run},
@@ -123,6 +123,7 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     let lifeline = Lifeline::start(Arc::clone(&shared), finisher.clone(), on_stuck);
     let over = CancellationToken::new();
     let showing = tokio::spawn(show_that_tasks_run(Arc::clone(&shared), over.clone()));
+    let watching = tokio::spawn(breakers::watch(Arc::clone(&shared), over.clone()));
     let listening = tokio::spawn(listen(Arc::clone(&shared)));
     let claiming = tokio::spawn(claim_loop(Arc::clone(&shared), finisher.clone()));
     stop.cancelled().await;
@@ -154,6 +155,7 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     }
     join("wake-ups", listening).await;
     over.cancel();
+    join("breakers", watching).await;
     join("runtime", showing).await;
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
 }

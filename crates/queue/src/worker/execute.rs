@@ -64,7 +64,8 @@ pub(super) async fn execute(
             };
             hold_if_asked(&shared, &ticket, &ending).await;
             let end = End::of(&ticket, duration, ending);
-            finisher.record(Finished::new(ticket, end, done, doubt));
+            let is_echo = attempt.held.is_echo();
+            finisher.record(Finished { is_echo, ..Finished::new(ticket, end, done, doubt) });
         }
         // Someone else's by now, or soon: nothing is written about it, except what it may have left behind.
         None => {

@@ -11,7 +11,7 @@ use crate::{
         partitions,
     },
     worker::{
-        CompletedJob, Doubt, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell,
+        CompletedJob, Doubt, breakers, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell,
         watchdog::Pulse,
     },
 };
@@ -52,11 +52,13 @@ pub(super) struct Finished {
     pub doubt: Option<Doubt>,
     /// Stored without the handler's word: the row itself remembers the doubt.
     pub is_bare: bool,
+    /// Another job of the same request says what came of it.
+    pub is_echo: bool,
 }
 
 impl Finished {
     pub(super) fn new(job: ClaimedJob, end: End, done: Option<CompletedJob>, doubt: Option<Doubt>) -> Self {
-        Self { job, end, done, doubt, is_bare: false }
+        Self { job, end, done, doubt, is_bare: false, is_echo: false }
     }
 
     /// Nothing is recorded of the job, which is somebody else's: its end is under a lease nobody has. Only its doubt is.
@@ -119,6 +121,7 @@ async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finish
 async fn write(shared: &Shared, mut batch: Vec<Finished>) {
     let count = batch.len();
     let pulse = shared.pulses.watch("writer");
+    breakers::tell_of(shared, &batch).await;
     if let Err(error) = persist(shared, &pulse, &mut batch).await {
         tracing::debug!(%error, count, "a batch of ends is repeated job by job");
         for finished in &mut batch {

@@ -59,6 +59,7 @@ pub struct HeldJob {
     right: SendRight,
     stopped_clock: Mutex<StoppedClock>,
     retries_with_peers: AtomicBool,
+    is_echo: AtomicBool,
 }
 
 /// The right to send for a job, for a task that sends for several and outlives each of their handlers.
@@ -140,6 +141,7 @@ impl HeldJob {
             right: SendRight::new(job.integration_id, slots),
             stopped_clock: Mutex::default(),
             retries_with_peers: AtomicBool::new(false),
+            is_echo: AtomicBool::new(false),
         }
     }
 
@@ -153,6 +155,16 @@ impl HeldJob {
     /// by one request again, instead of by as many as there are jobs.
     pub fn retry_with_peers(&self) {
         self.retries_with_peers.store(true, Ordering::Relaxed);
+    }
+
+    /// One request told of this job and of another one, and the other one says what came of it: the external system did not fail, or
+    /// answer, once for each of them. Its circuit breaker takes no notice of this one.
+    pub fn echo(&self) {
+        self.is_echo.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_echo(&self) -> bool {
+        self.is_echo.load(Ordering::Relaxed)
     }
 
     /// The random part of the wait before a retry, 0 to 1.

@@ -5,6 +5,7 @@
 //! `watchdog`, and whoever ends attempts whose handlers do not yield (`overdue`). What they share is in `shared`.
 
 mod attempts;
+mod breakers;
 mod claim_loop;
 mod database_clock;
 mod engine;

@@ -3,7 +3,7 @@
 use crate::{
     EngineConfig,
     store::jobs::ClaimedJob,
-    worker::{Handlers, attempts::Attempts, limiter::Limiter, watchdog::Pulses},
+    worker::{Handlers, attempts::Attempts, breakers::Breakers, limiter::Limiter, watchdog::Pulses},
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
 use sqlx::PgPool;
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub config: EngineConfig,
     pub handlers: Handlers,
     pub limiter: Arc<Limiter>,
+    /// What it saw of external systems in trouble.
+    pub breakers: Breakers,
     /// What its handlers are at.
     pub attempts: Attempts,
     /// The life signs of its loops.
@@ -84,6 +86,7 @@ impl Shared {
     pub(super) fn new(pool: PgPool, config: EngineConfig, handlers: Handlers) -> Self {
         Self {
             limiter: Arc::new(Limiter::new(pool.clone())),
+            breakers: Breakers::default(),
             pool,
             config,
             handlers,

@@ -179,7 +179,8 @@ fn request(address: &Address, (secrets, credentials): &Opened, part: &[HandedIn]
     seal.apply(draft)
 }
 
-/// Every job ends by the same answer. A hold is said by one of them: it is written once. (A pause stands by now.)
+/// Every job ends by the same answer. A hold is said by one of them: it is written once. (A pause stands by now.) And the circuit breaker
+/// hears of the request by that one alone.
 fn tell(part: Vec<HandedIn>, judged: Judged) {
     let quiet = Judged {
         verdict: match judged.verdict {
@@ -188,6 +189,7 @@ fn tell(part: Vec<HandedIn>, judged: Judged) {
             }
             verdict => verdict,
         },
+        is_echo: true,
         ..judged.clone()
     };
     // Of what was refused with others some may have been taken in: only its own refusal says that it was not.

@@ -156,6 +156,7 @@ mod tests {
             created_at: now,
             is_expired: false,
             is_limited: false,
+            is_probe: false,
             started_at: now,
             timeout_ms: None,
             attempt: 1,

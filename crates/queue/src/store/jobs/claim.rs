@@ -28,6 +28,8 @@ pub struct ClaimedJob {
     pub is_expired: bool,
     /// Whether its integration has rate limits.
     pub is_limited: bool,
+    /// Whether its integration's circuit breaker was not closed when it was claimed: what comes of it is told at once.
+    pub is_probe: bool,
     /// Begin of this attempt.
     pub started_at: DateTime<Utc>,
     /// Time one attempt may take, if the job says.
@@ -95,7 +97,10 @@ async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> Result<Vec<
         select claim_batch_id as "claim_batch_id!: ClaimBatchId", id as "id!: JobId", app_id as "app_id!: AppId",
             integration_id as "integration_id!: IntegrationId", batch_id as "batch_id: BatchId",
             assignment_id as "assignment_id!: AssignmentId", created_at as "created_at!", is_expired as "is_expired!",
-            is_limited as "is_limited!", started_at as "started_at!", timeout_ms, attempt as "attempt!",
+            is_limited as "is_limited!",
+            -- Asked once for all rows. As of the beginning of this statement, which may have waited for its turn: an open circuit that became
+            -- half-open meanwhile is not closed either.
+            integration_id in (select l.integration_id from headgate.lanes l where l.breaker_cap is not null) as "is_probe!", started_at as "started_at!", timeout_ms, attempt as "attempt!",
             max_attempts as "max_attempts!", may_have_arrived as "may_have_arrived!", is_full as "is_full!", job_type as "job_type!", record_type, record_id,
             deduplication_id, serialize_key, correlation_id as "correlation_id!", payload
         from headgate.claim_jobs($1, $2, $3, $4, $5)

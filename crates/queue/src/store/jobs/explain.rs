@@ -4,6 +4,7 @@ use crate::{error::QueueError, store::jobs::get::find};
 use chrono::DateTime;
 use model::{
     actor::Scope,
+    breaker::Breaker,
     id::{JobId, ResyncId},
     rules::explain::{Explanation, Gates, explain as judge},
 };
@@ -48,10 +49,12 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             (
                 select r.id from headgate.jobs j join headgate.resyncs r on r.batch_id = j.batch_id
                 where j.id = $2 and j.is_held
-            ) as "paused_resync: ResyncId"
+            ) as "paused_resync: ResyncId",
+            coalesce(b.state, 'closed') as "breaker_state!", b.probe_at as "probe_at?", b.at_once as "at_once?", b.reason as "breaker_reason?"
         from (select 1) one
         left join headgate.integrations i on i.id = $1
         left join headgate.lanes l on l.integration_id = i.id
+        left join headgate.breakers b on b.integration_id = i.id
         "#,
         job.integration_id.0,
         id.0,
@@ -64,6 +67,13 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         paused: (row.state.as_deref() == Some("paused")).then_some(row.state_reason),
         paused_resync: row.paused_resync,
         is_disabled: row.state.as_deref() == Some("disabled"),
+        breaker: Breaker {
+            state: row.breaker_state.parse().unwrap_or_default(),
+            probe_at: row.probe_at,
+            at_once: row.at_once,
+            reason: row.breaker_reason,
+            ..Breaker::default()
+        },
         run_at: job.run_at,
         retry_at: job.retry_at,
         ahead_of_key: row.ahead_of_key,

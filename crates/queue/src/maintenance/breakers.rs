@@ -1,0 +1,40 @@
+//! What time changes about circuit breakers: waits and holds that are over, ramps that nobody disturbs.
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    store::{breakers, leader::Term},
+    wake,
+};
+use async_trait::async_trait;
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Breakers of one transaction.
+const CHUNK: i64 = 100;
+
+/// Moves breakers on once a second and wakes the workers when more jobs may run.
+#[derive(Debug)]
+pub struct Breakers;
+
+#[async_trait]
+impl Service for Breakers {
+    fn name(&self) -> &'static str {
+        "breakers"
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let due = breakers::due(pool, CHUNK).await?;
+        if due.is_empty() {
+            return Ok(false);
+        }
+        if breakers::tick(pool, term, &due).await? {
+            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+        }
+        Ok(due.len() as i64 == CHUNK)
+    }
+}

@@ -1,0 +1,137 @@
+//! What tests of breakers ask and do.
+
+use crate::support::{Script, World, config, failed, ok};
+use model::{
+    actor::Scope,
+    breaker::{BreakerAction, BreakerFlip, BreakerOrder, BreakerState},
+    id::{IntegrationId, WorkerId},
+    page::PageRequest,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use queue::{
+    EngineConfig, QueueError,
+    maintenance::{Breakers, Service as _},
+    store::{
+        breakers,
+        jobs::{Failure, JobSpec, Response},
+        leader::{self, Term},
+    },
+    worker::{HeldJob, How, Outcome},
+};
+use sqlx::PgPool;
+use std::{sync::Arc, time::Duration};
+
+/// An engine that opens a breaker after five failures in a row.
+pub(super) fn five() -> EngineConfig {
+    EngineConfig { breaker_failures: 5, ..config() }
+}
+
+/// A job that may be tried for ever, and whose type says what comes of it: see [`as_asked`].
+pub(super) fn asks(world: &World, lane: IntegrationId, what: &str) -> JobSpec {
+    JobSpec { job_type: what.into(), max_attempts: 10_000, ..world.spec(lane) }
+}
+
+pub(super) fn fails() -> Outcome {
+    failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false })
+}
+
+/// What a job's type asks for.
+pub(super) fn as_asked(job: &HeldJob) -> Outcome {
+    let answered = |status, verdict| Outcome::Failed {
+        error: Failure {
+            verdict,
+            message: format!("answered {status}"),
+            response: Some(Response { status, excerpt: String::new(), duration: Duration::ZERO }),
+            sent_body: None,
+        },
+    };
+    match job.job_type.as_str() {
+        "fails" => fails(),
+        "fails once" if job.attempt == 1 => fails(),
+        "is an echo" => {
+            job.echo();
+            fails()
+        }
+        "is limited" => answered(
+            429,
+            Verdict::Retry {
+                kind: ErrorKind::Retryable,
+                at_least: Some(Duration::ZERO),
+                holds_integration: true,
+            },
+        ),
+        "is refused" => answered(400, Verdict::GiveUp { pauses_integration: false }),
+        "is not sent" => failed(Verdict::GiveUp { pauses_integration: false }).without_response(),
+        "is unchanged" => {
+            Outcome::Completed { how: How::Unchanged, response: None, result: None, receipt: None }
+        }
+        _ => ok(),
+    }
+}
+
+trait WithoutResponse {
+    fn without_response(self) -> Self;
+}
+
+impl WithoutResponse for Outcome {
+    fn without_response(self) -> Self {
+        match self {
+            Self::Failed { error } => Self::Failed { error: Failure { response: None, ..error } },
+            other => other,
+        }
+    }
+}
+
+pub(super) fn script() -> Arc<Script> {
+    Script::new(|job: &HeldJob| {
+        let outcome = as_asked(job);
+        Box::pin(async move { outcome })
+    })
+}
+
+pub(super) async fn lead(pool: &PgPool) -> Term {
+    let mut connection = pool.acquire().await.unwrap();
+    let hour = Duration::from_secs(3600);
+    leader::take(&mut connection, WorkerId::generate(), hour).await.unwrap().expect("nobody leads")
+}
+
+/// The wait of every open breaker is over, and the leader looks.
+pub(super) async fn time_passes(pool: &PgPool, term: Term) {
+    sqlx::query("update headgate.breakers set probe_at = clock_timestamp() where probe_at is not null")
+        .execute(pool)
+        .await
+        .unwrap();
+    Breakers.run_once(pool, term).await.unwrap();
+}
+
+pub(super) async fn steer(
+    pool: &PgPool,
+    lane: IntegrationId,
+    action: BreakerAction,
+    hold: Option<chrono::TimeDelta>,
+) -> Result<bool, QueueError> {
+    let until = hold.map(|hold| chrono::Utc::now() + hold);
+    let mut transaction = pool.begin().await.unwrap();
+    let changed = breakers::steer(&mut transaction, lane, BreakerOrder { action, until }, "Ada").await?;
+    transaction.commit().await.unwrap();
+    Ok(changed)
+}
+
+/// Oldest first.
+pub(super) async fn flips(pool: &PgPool, lane: IntegrationId) -> Vec<BreakerFlip> {
+    let page = breakers::flips(pool, Scope::AllApps, lane, PageRequest::default()).await.unwrap();
+    page.items.into_iter().rev().collect()
+}
+
+/// The states it went through.
+pub(super) async fn course(pool: &PgPool, lane: IntegrationId) -> Vec<BreakerState> {
+    flips(pool, lane).await.into_iter().map(|flip| flip.to_state).collect()
+}
+
+pub(super) async fn cap(pool: &PgPool, lane: IntegrationId) -> Option<i32> {
+    sqlx::query_scalar("select breaker_cap from headgate.lanes where integration_id = $1")
+        .bind(lane)
+        .fetch_one(pool)
+        .await
+        .unwrap()
+}
