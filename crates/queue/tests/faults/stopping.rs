@@ -1,0 +1,192 @@
+//! Processes that stop in order, at each stage of an attempt.
+
+use crate::support::{Children, Database, Excused, Judge, Plan, Shape, eventually, rounds, seeded};
+use async_trait::async_trait;
+use model::{id::JobId, job::JobStatus};
+use queue::{
+    EngineConfig,
+    store::jobs::How,
+    worker::{Engine, EngineHandle, Handlers, HeldJob, JobHandler, Outcome},
+};
+use rand::Rng as _;
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+#[tokio::test]
+async fn processes_that_stop_at_any_moment_lose_nothing_and_do_nothing_twice() {
+    for seed in rounds() {
+        let mut random = seeded("stopped processes", seed);
+        let database = Database::create().await;
+        let world = database.world().await;
+        let shape = Shape::new(&world).await;
+        let mut plan = Plan::new(&mut random, &world, &shape, 1_500);
+        let left = plan.left();
+        plan.accept(&mut random, &world, left).await;
+        let mut children = Children::of(&database);
+        let mut seen = 0;
+        for _ in 0..5 {
+            children.start(2);
+            seen += random.random_range(20..250);
+            database.until_at_least("select count(*) from attempts_seen", seen).await;
+            children.stop().await;
+            let held = database.number("select count(*) from headgate.jobs where status = 1").await;
+            assert_eq!(held, 0, "given back or recorded");
+        }
+        children.start(2);
+        database.until_all_is_final().await;
+        children.stop().await;
+        Judge { database: &database, world: &world, shape: &shape, excused: Excused::Nobody }.judge().await;
+        database.drop().await;
+    }
+}
+
+/// Says that it has begun and completes.
+#[derive(Default)]
+struct Quick {
+    begun: Notify,
+}
+
+#[async_trait]
+impl JobHandler for Quick {
+    async fn run(&self, _job: &HeldJob) -> Outcome {
+        self.begun.notify_one();
+        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    }
+}
+
+fn start(database: &Database, handler: Arc<dyn JobHandler>) -> EngineHandle {
+    let config = EngineConfig {
+        heartbeat_interval: Duration::from_secs(1),
+        shutdown_grace: Duration::from_millis(100),
+        ..EngineConfig::default()
+    };
+    Engine::start(database.pool.clone(), config, Handlers::new(handler), CancellationToken::new())
+}
+
+/// Something of the engine waits for a lock.
+async fn waits_for_a_lock(database: &Database) {
+    eventually("the engine waits for the lock", || async {
+        const WAITS: &str = "select count(*) from pg_locks l join pg_stat_activity a using (pid)
+            where not l.granted and a.datname = current_database()";
+        database.number(WAITS).await > 0
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_claimed_while_it_stops_goes_back_unstarted() {
+    let database = Database::create().await;
+    let world = database.world().await;
+    let lane = world.lane().await;
+    let mut turn = database.pool.begin().await.unwrap();
+    sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(&mut *turn).await.unwrap();
+    let ids = world.accept_plain(lane, 5).await;
+    let handler = Arc::new(Quick::default());
+    let begun = Arc::clone(&handler);
+    let engine = start(&database, handler);
+    waits_for_a_lock(&database).await;
+    let stopping = tokio::spawn(engine.shutdown());
+    // So that the stop is seen before the claim's answer; where it is not, the jobs are done, and the test is without a subject.
+    tokio::task::yield_now().await;
+    turn.commit().await.unwrap();
+    stopping.await.unwrap();
+    assert_eq!(database.number("select count(*) from headgate.claim_batches").await, 0);
+    for id in ids {
+        let job = world.get(id).await.job;
+        assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0), "not begun, not counted");
+    }
+    let handled = tokio::time::timeout(Duration::ZERO, begun.begun.notified()).await;
+    assert!(handled.is_err(), "no handler was called");
+    world.must_be_sound().await;
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
+    let database = Database::create().await;
+    let world = database.world().await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let mut lock = database.pool.begin().await.unwrap();
+    let handler = Arc::new(Holding::default());
+    let engine = start(&database, Arc::clone(&handler) as Arc<dyn JobHandler>);
+    handler.begun.notified().await;
+    // The result cannot be written while this row is locked.
+    sqlx::query("select 1 from headgate.jobs where id = $1 for update")
+        .bind(id)
+        .execute(&mut *lock)
+        .await
+        .unwrap();
+    handler.go_on.notify_one();
+    waits_for_a_lock(&database).await;
+    let mut stopping = tokio::spawn(engine.shutdown());
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut stopping).await;
+    assert!(early.is_err(), "it does not end before the result is recorded");
+    let signed_off = database.number("select count(*) from headgate.workers").await;
+    assert_eq!(signed_off, 1, "heartbeats go on meanwhile");
+    lock.commit().await.unwrap();
+    stopping.await.unwrap();
+    assert_eq!(world.get(id).await.job.status, JobStatus::Completed);
+    assert_eq!(database.number("select count(*) from headgate.workers").await, 0);
+    world.must_be_sound().await;
+    database.drop().await;
+}
+
+/// Begins, and ends when it is told.
+#[derive(Default)]
+struct Holding {
+    begun: Notify,
+    go_on: Notify,
+}
+
+#[async_trait]
+impl JobHandler for Holding {
+    async fn run(&self, _job: &HeldJob) -> Outcome {
+        self.begun.notify_one();
+        self.go_on.notified().await;
+        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    }
+}
+
+/// Blocks its thread until it is told.
+struct Blocker {
+    begun: Arc<Notify>,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+#[async_trait]
+impl JobHandler for Blocker {
+    async fn run(&self, _job: &HeldJob) -> Outcome {
+        self.begun.notify_one();
+        let _ = self.go_on.lock().unwrap().recv();
+        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_handler_that_blocks_its_thread_holds_up_no_shutdown_and_its_job_is_lost_for_others() {
+    let database = Database::create().await;
+    let world = database.world().await;
+    let lane = world.lane().await;
+    let id: JobId = world.accept_plain(lane, 1).await[0];
+    let (tell, go_on) = mpsc::channel();
+    let begun = Arc::new(Notify::new());
+    let engine = start(&database, Arc::new(Blocker { begun: Arc::clone(&begun), go_on: Mutex::new(go_on) }));
+    begun.notified().await;
+    engine.shutdown().await;
+    assert_eq!(
+        world.get(id).await.job.status,
+        JobStatus::Processing,
+        "it still runs: nobody may begin it yet"
+    );
+    assert_eq!(world.sweep().await.given_back, 1, "its process has signed off");
+    tell.send(()).unwrap();
+    let job = world.get(id).await;
+    assert_eq!((job.job.status, job.job.attempt, job.attempts.len()), (JobStatus::Pending, 0, 1));
+    world.must_be_sound().await;
+    database.drop().await;
+}

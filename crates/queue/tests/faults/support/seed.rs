@@ -1,0 +1,20 @@
+//! One number decides everything that is left to chance.
+
+use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+
+/// The seeds of a test: the one that is asked for, or as many new ones as there are rounds.
+pub(crate) fn rounds() -> Vec<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    if let Some(seed) = number("HEADGATE_FAULT_SEED") {
+        return vec![seed];
+    }
+    (0..number("HEADGATE_FAULT_ROUNDS").unwrap_or(1))
+        .map(|_| rand::rng().random_range(0..1_000_000))
+        .collect()
+}
+
+/// Says how to repeat the round, and begins it.
+pub(crate) fn seeded(test: &str, seed: u64) -> StdRng {
+    println!("{test}: HEADGATE_FAULT_SEED={seed} repeats it");
+    StdRng::seed_from_u64(seed)
+}
