@@ -152,6 +152,14 @@ pub fn full(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// What a field for date and time sends, read as UTC: `2026-11-20T14:46`, with or without seconds.
+pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
+    ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+        .into_iter()
+        .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
+        .map(|at| at.and_utc())
+}
+
 /// For machines.
 pub fn rfc3339(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)

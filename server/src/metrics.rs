@@ -10,7 +10,10 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use model::stats::{IntegrationGauge, Snapshot};
+use model::{
+    breaker::BreakerState,
+    stats::{IntegrationGauge, Snapshot},
+};
 use queue::{live::LiveHub, maintenance::MaintenanceHealth};
 use sqlx::PgPool;
 use std::fmt::{Display, Write as _};
@@ -89,6 +92,13 @@ fn deployment(text: &mut Text, snapshot: &Snapshot) {
     text.gauge("headgate_oldest_pending_age_seconds", "Age of the oldest claimable job.", &[], oldest);
     text.gauge("headgate_workers", "Processes that claim jobs.", &[], snapshot.workers);
     text.gauge("headgate_integrations", "Integrations there are.", &[], snapshot.integrations.len());
+    let not_closed = "Integrations whose circuit breaker is not closed, by its state.";
+    for state in [BreakerState::Open, BreakerState::HalfOpen, BreakerState::Ramping] {
+        let is_so =
+            |gauge: &&IntegrationGauge| gauge.breaker.as_ref().is_some_and(|breaker| breaker.state == state);
+        let n = snapshot.integrations.iter().filter(is_so).count();
+        text.gauge("headgate_breakers", not_closed, &[("state", state.as_str())], n);
+    }
     // Attempts are bounded by the contract: 100 at most.
     for (index, n) in snapshot.retry_pyramid.iter().enumerate().take(100) {
         let attempt = (index + 1).to_string();
@@ -125,11 +135,24 @@ fn integrations(text: &mut Text, snapshot: &Snapshot) {
             gauge.oldest_pending_age_seconds.unwrap_or(0)
         }),
     ];
+    let breaker = "Circuit breaker: 0 closed, 1 ramping up, 2 half-open, 3 open.";
+    let series =
+        series.into_iter().chain([("headgate_integration_breaker_state", breaker, breaker_state as Read)]);
     for (name, help, read) in series {
         for gauge in &gauges {
             let (app, id) = (gauge.app_id.to_string(), gauge.integration_id.to_string());
             text.gauge(name, help, &[("app_id", &app), ("integration_id", &id)], read(gauge));
         }
+    }
+}
+
+/// The worse, the higher: so that an alert is a comparison.
+fn breaker_state(gauge: &IntegrationGauge) -> i64 {
+    match gauge.breaker.as_ref().map(|breaker| breaker.state) {
+        None | Some(BreakerState::Closed) => 0,
+        Some(BreakerState::Ramping) => 1,
+        Some(BreakerState::HalfOpen) => 2,
+        Some(BreakerState::Open) => 3,
     }
 }
 

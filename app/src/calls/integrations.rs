@@ -4,6 +4,7 @@ use super::error::CallError;
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
+    breaker::{BreakerAction, BreakerFlip},
     id::IntegrationId,
     integration::Integration,
     job::Job,
@@ -28,6 +29,8 @@ pub struct IntegrationPage {
     pub jobs: Vec<Job>,
     /// Its newest re-syncs.
     pub resyncs: Vec<Resync>,
+    /// The last changes of its circuit breaker.
+    pub flips: Vec<BreakerFlip>,
     /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
@@ -48,6 +51,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         throughput: queue::store::stats::throughput(&cx.pool, scope, Some(id), window).await?,
         jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
         resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
+        flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,
         as_of: Utc::now(),
     })
 }
@@ -80,6 +84,38 @@ pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), C
         let actor = actor::allowed(Permission::Configure)?;
         steer::resume_integration(&actor, id).await?;
         Ok(Flash::Resumed.into())
+    })
+    .await
+}
+
+/// Probes, closes or holds open its circuit breaker. `until` goes with a hold: date and time in UTC, as the browser's field writes them.
+#[server(prefix = "/console", endpoint = "steer-breaker")]
+pub async fn steer_breaker(
+    id: IntegrationId,
+    action: BreakerAction,
+    #[server(default)] until: String,
+    back: String,
+) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, redirect, steer},
+    };
+    use model::{breaker::BreakerOrder, rules::permission::Permission};
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Configure)?;
+        let until = match until.trim() {
+            "" => None,
+            text => Some(
+                crate::format::parse_local(text).ok_or_else(|| CallError::Invalid("/until".to_owned()))?,
+            ),
+        };
+        steer::steer_breaker(&actor, id, BreakerOrder { action, until }).await?;
+        Ok(match action {
+            BreakerAction::Probe => Flash::BreakerProbes,
+            BreakerAction::Close => Flash::BreakerClosed,
+            BreakerAction::Hold => Flash::BreakerHeld,
+        }
+        .into())
     })
     .await
 }

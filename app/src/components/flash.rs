@@ -17,6 +17,9 @@ pub enum Flash {
     Started,
     Paused,
     Resumed,
+    BreakerProbes,
+    BreakerClosed,
+    BreakerHeld,
     LimitsSaved,
     ResyncStarted,
     ResyncPaused,
@@ -34,13 +37,16 @@ pub enum Flash {
 }
 
 impl Flash {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 23] = [
         Self::Requeued,
         Self::Cancelled,
         Self::Purged,
         Self::Started,
         Self::Paused,
         Self::Resumed,
+        Self::BreakerProbes,
+        Self::BreakerClosed,
+        Self::BreakerHeld,
         Self::LimitsSaved,
         Self::ResyncStarted,
         Self::ResyncPaused,
@@ -66,6 +72,9 @@ impl Flash {
             Self::Started => "started",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::BreakerProbes => "breaker-probes",
+            Self::BreakerClosed => "breaker-closed",
+            Self::BreakerHeld => "breaker-held",
             Self::LimitsSaved => "limits-saved",
             Self::ResyncStarted => "resync-started",
             Self::ResyncPaused => "resync-paused",
@@ -114,6 +123,9 @@ impl Flash {
             ),
             Self::Paused => "Paused. Its jobs are kept and wait.".to_owned(),
             Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
+            Self::BreakerProbes => "Probing. A few jobs are let through and decide.".to_owned(),
+            Self::BreakerClosed => "Closed. Waiting jobs go out again.".to_owned(),
+            Self::BreakerHeld => "Held open. Its jobs wait in place until then.".to_owned(),
             Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
             Self::ResyncStarted => "Re-sync started.".to_owned(),
             Self::ResyncPaused => {

@@ -1,13 +1,17 @@
 //! How an integration is doing, judged from its gauges: a word, a sentence with the number that matters, and how
 //! bad it is compared with the others.
 
-use super::rich_text::foreign;
+use super::{BreakerLook, rich_text::foreign};
 use crate::{
     format,
     ui::{Glyph, Pill, Tone},
 };
 use leptos::prelude::*;
-use model::{integration::IntegrationState, stats::IntegrationGauge};
+use model::{
+    breaker::{Breaker, BreakerState},
+    integration::IntegrationState,
+    stats::IntegrationGauge,
+};
 
 /// A judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,9 @@ impl Health {
             let kept =
                 format!("{}. **{}** kept until it is resumed.", paused_because(gauge), jobs_are(waiting));
             return Self::new(Tone::Paused, Glyph::Pause, "Paused", if waiting > 0 { 40 } else { 10 }, kept);
+        }
+        if let Some(breaker) = &gauge.breaker {
+            return Self::of_breaker(breaker, waiting, at);
         }
         if let Some(until) = gauge.held_until.filter(|until| *until > at) {
             let text = format!(
@@ -119,6 +126,33 @@ impl Health {
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
         Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Everything is there.".to_owned())
+    }
+
+    /// What holds the jobs back is told first; why, and what comes next, behind it.
+    fn of_breaker(breaker: &Breaker, waiting: i64, at: chrono::DateTime<chrono::Utc>) -> Self {
+        let look = BreakerLook::of(breaker);
+        let since = breaker
+            .since
+            .map_or_else(String::new, |since| format!(" since **{}**", format::clock(since, at)));
+        let why = breaker.reason.as_deref().map_or_else(String::new, |why| format!(": {}", foreign(why)));
+        let next = breaker.probe_at.map_or_else(String::new, |next| {
+            let time = if next > at {
+                format!("at **{}**", format::clock(next, at))
+            } else {
+                "any moment now".to_owned()
+            };
+            format!(" Next probe {time}.")
+        });
+        let held = format!("**{}** held in place, no attempts burnt.", jobs_are(waiting));
+        let (severity, text) = match breaker.state {
+            BreakerState::Open => (95, format!("Circuit open{since}{why}. {held}{next}")),
+            BreakerState::HalfOpen => (85, format!("Circuit half-open{since}{why}. {held}")),
+            BreakerState::Ramping | BreakerState::Closed => {
+                let most = breaker.at_once.map_or_else(String::new, |n| format!(", **{n}** at once for now"));
+                (45, format!("It works again and ramps up{since}{most}. **{}** waiting.", jobs_are(waiting)))
+            }
+        };
+        Self::new(look.tone, look.glyph, look.word, severity, text)
     }
 
     fn new(tone: Tone, glyph: Glyph, word: &'static str, severity: u8, sentence: String) -> Self {
@@ -213,6 +247,7 @@ mod tests {
             integration_type: IntegrationType::Webhook,
             state: IntegrationState::Active,
             state_reason: None,
+            breaker: None,
             backlog: 0,
             processing: 0,
             max_concurrency: 50,
@@ -237,7 +272,7 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_speaks() {
         type Change = fn(&mut IntegrationGauge);
-        let cases: [(&str, Change); 10] = [
+        let cases: [(&str, Change); 11] = [
             ("In sync", |_| ()),
             ("Syncing", |g| g.backlog = 3),
             ("Retrying", |g| g.to_be_retried = 3),
@@ -250,6 +285,10 @@ mod tests {
             ("Many fail", |g| (g.delivered_per_minute, g.failed_per_minute) = (5, 5)),
             ("Failing", |g| g.failed_per_minute = 1),
             ("Throttled by them", |g| g.held_until = Some(noon() + TimeDelta::seconds(9))),
+            ("Circuit open", |g| {
+                let probe_at = Some(noon() + TimeDelta::seconds(9));
+                g.breaker = Some(Breaker { state: BreakerState::Open, probe_at, ..Breaker::default() });
+            }),
             ("Paused", |g| g.state = IntegrationState::Paused),
         ];
         for (word, change) in cases {
@@ -266,6 +305,26 @@ mod tests {
         assert_eq!(
             health.sentence,
             "Nothing got through in the last minute: 503 Service Unavailable. **1,204 jobs are** waiting."
+        );
+        assert!(health.needs_attention());
+    }
+
+    #[test]
+    fn an_open_circuit_says_since_when_why_and_when_it_probes() {
+        let breaker = Breaker {
+            state: BreakerState::Open,
+            since: Some(noon() - TimeDelta::seconds(20)),
+            probe_at: Some(noon() + TimeDelta::seconds(10)),
+            at_once: Some(0),
+            reason: Some("20 attempts in a row failed; the last: answered 502 Bad Gateway".to_owned()),
+            ..Breaker::default()
+        };
+        let gauge = IntegrationGauge { breaker: Some(breaker), backlog: 7, ..calm() };
+        let health = Health::of(&gauge, noon());
+        assert_eq!(
+            health.sentence,
+            "Circuit open since **11:59:40**: 20 attempts in a row failed; the last: answered 502 Bad Gateway. **7 jobs are** held in \
+             place, no attempts burnt. Next probe at **12:00:10**."
         );
         assert!(health.needs_attention());
     }

@@ -3,6 +3,8 @@
 mod attempt_history;
 mod attempt_timeline;
 mod attention;
+mod breaker_look;
+mod breaker_panel;
 mod confirm;
 mod delta_diff;
 mod empty_list;
@@ -30,6 +32,8 @@ mod throughput_chart;
 pub use attempt_history::History;
 pub use attempt_timeline::AttemptTimeline;
 pub use attention::Attention;
+pub use breaker_look::{BreakerBadge, BreakerLook};
+pub use breaker_panel::BreakerPanel;
 pub use confirm::Confirm;
 pub use delta_diff::DeltaDiff;
 pub use empty_list::EmptyList;

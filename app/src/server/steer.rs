@@ -5,6 +5,7 @@ use crate::calls::{error::CallError, resyncs::ResyncStep};
 use access::audit::{self, Entry};
 use model::{
     actor::Actor,
+    breaker::BreakerOrder,
     id::{IntegrationId, JobId, ResyncId},
     integration::IntegrationChanges,
     resync::NewResync,
@@ -36,6 +37,22 @@ pub async fn resume_integration(actor: &Actor, id: IntegrationId) -> Result<(), 
     let before = cx.delivery.integration(actor.scope(), id).await?;
     let after = cx.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
     let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
+    audit::record(&mut tx, actor, entry).await?;
+    tx.commit().await?;
+    cx.delivery.wake();
+    Ok(())
+}
+
+/// Probes, closes or holds open an integration's circuit breaker.
+///
+/// # Errors
+/// No such integration, or a hold that does not end within 30 days.
+pub async fn steer_breaker(actor: &Actor, id: IntegrationId, order: BreakerOrder) -> Result<(), CallError> {
+    let cx = context::current()?;
+    let mut tx = cx.delivery.pool.begin().await?;
+    let before = cx.delivery.integration(actor.scope(), id).await?;
+    let after = cx.delivery.steer_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
+    let entry = Entry::new("integration.breaker").about(id).of_app(after.app_id).changed(&before, &after);
     audit::record(&mut tx, actor, entry).await?;
     tx.commit().await?;
     cx.delivery.wake();

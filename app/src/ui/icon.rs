@@ -29,6 +29,7 @@ pub enum Glyph {
     SignOut,
     Skull,
     Sun,
+    Switch,
     Sync,
     Trash,
     Undo,
@@ -64,6 +65,8 @@ impl Glyph {
             Self::Sun => {
                 "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5 19 19M5 19l1.5-1.5M17.5 6.5 19 5"
             }
+            // A contact that stands open.
+            Self::Switch => "M2 16h5M17 16h5M7 16l9-9M7 16v.01M17 16v.01",
             Self::Sync => "M4 12a8 8 0 0 1 14-5l2 2M20 4v5h-5M20 12a8 8 0 0 1-14 5l-2-2M4 20v-5h5",
             Self::Trash => "M4 6h16M9 6V3h6v3M6 6l1 15h10l1-15M10 10v7M14 10v7",
             Self::Undo => "M4 9h10a6 6 0 0 1 0 12H8M8 5 4 9l4 4",

@@ -87,12 +87,7 @@ impl Delivery {
 }
 
 /// The sampler's, who knows what was left before. What it has not seen yet (it looks once a second) is judged by the limit alone.
-fn eta_seconds(
-    sampled: Option<Option<i64>>,
-    runs: bool,
-    outstanding: i64,
-    marks: &Marks,
-) -> Option<i64> {
+fn eta_seconds(sampled: Option<Option<i64>>, runs: bool, outstanding: i64, marks: &Marks) -> Option<i64> {
     match sampled {
         _ if outstanding == 0 => Some(0),
         _ if !runs => None,
@@ -213,7 +208,11 @@ mod tests {
             (BreakerState::Closed, 1, SyncState::Syncing),
         ] {
             let counts = LaneCounts { backlog, ..LaneCounts::default() };
-            assert_eq!(sync_state(IntegrationState::Active, breaker, &counts, &marks), word, "{breaker:?} {backlog}");
+            assert_eq!(
+                sync_state(IntegrationState::Active, breaker, &counts, &marks),
+                word,
+                "{breaker:?} {backlog}"
+            );
             let paused = sync_state(IntegrationState::Paused, breaker, &counts, &marks);
             assert_eq!(paused, SyncState::Paused, "{breaker:?}");
         }

@@ -1,6 +1,7 @@
 //! Gauges and rollups: what the sampler keeps and the console shows.
 
 use crate::{
+    breaker::Breaker,
     id::{AppId, IntegrationId},
     integration::{IntegrationState, IntegrationType},
     rate_limit::RateLimitUse,
@@ -63,6 +64,8 @@ pub struct IntegrationGauge {
     pub state: IntegrationState,
     /// Why it is in that state.
     pub state_reason: Option<String>,
+    /// Its circuit breaker; null while that is closed.
+    pub breaker: Option<Breaker>,
     /// Pending jobs.
     pub backlog: i64,
     /// Jobs being processed.

@@ -1,16 +1,18 @@
-//! `/integrations/{id}/…`: pause, resume, a new secret, a test, a re-sync.
+//! `/integrations/{id}/…`: pause, resume, the circuit breaker, a new secret, a test, a re-sync.
 
 use super::{
     audited,
-    extract::{Can, Configure, Id, OptionalJson, Resync},
+    extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
     problem::Problem,
 };
 use crate::state::AppState;
 use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use model::{
+    breaker::{BreakerFlip, BreakerOrder},
     id::IntegrationId,
     integration::{Integration, IntegrationWithSecret},
+    page::Page,
     problem::Faults,
     resync::{NewResync, ResyncStarted},
     text::sanitise,
@@ -23,6 +25,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(pause_integration))
         .routes(routes!(resume_integration))
+        .routes(routes!(steer_breaker))
+        .routes(routes!(list_breaker_flips))
         .routes(routes!(rotate_secret))
         .routes(routes!(test_integration))
         .routes(routes!(start_resync))
@@ -101,6 +105,43 @@ async fn resume_integration(
     .await?;
     state.delivery.wake();
     Ok(Answer(after))
+}
+
+/// Steers the circuit breaker of an integration: `probe` lets its probes through now, also before the end of a hold; `close` lets everything
+/// run again at once; `hold` keeps it open until a time, whatever the external system answers.
+///
+/// Jobs wait where they are while it is open, and no attempt is counted. A `probe` of one that is not open, and a `close` of one that is
+/// closed, change nothing and answer 200 too. Other words, a hold without `until`, in the past or of more than 30 days, and an `until` that
+/// goes with no hold are 422 at `/action` or `/until`.
+#[utoipa::path(post, path = "/integrations/{id}/breaker", tag = "Integrations", request_body = BreakerOrder,
+    responses((status = 200, body = Integration)))]
+async fn steer_breaker(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    Json(order): Json<BreakerOrder>,
+) -> Result<Answer<Integration>, Problem> {
+    let before = state.delivery.integration(actor.scope(), id).await?;
+    let after = audited::change(&state, &actor, async |mut tx| {
+        let after = state.delivery.steer_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
+        let entry = Entry::new("integration.breaker").about(id).of_app(after.app_id).changed(&before, &after);
+        Ok((tx, after, entry))
+    })
+    .await?;
+    state.delivery.wake();
+    Ok(Answer(after))
+}
+
+/// Every change of an integration's circuit breaker of the last 30 days, newest first: by the engine, or by whom.
+#[utoipa::path(get, path = "/integrations/{id}/breaker/flips", tag = "Integrations", params(PageParams),
+    responses((status = 200, body = Page<BreakerFlip>)))]
+async fn list_breaker_flips(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    query: ListQuery<NoFilter>,
+) -> Result<Answer<Page<BreakerFlip>>, Problem> {
+    Ok(Answer(state.delivery.breaker_flips(actor.scope(), id, query.page).await?))
 }
 
 /// Makes a new signing secret, shown this once. For 24 hours requests carry both signatures.

@@ -210,6 +210,7 @@ mod tests {
             integration_type: IntegrationType::Webhook,
             state: IntegrationState::Active,
             state_reason: None,
+            breaker: None,
             backlog,
             processing: 1,
             max_concurrency: 50,

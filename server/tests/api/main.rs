@@ -8,6 +8,7 @@ mod api_keys;
 mod apps;
 mod audit_log;
 mod bad_input;
+mod breakers;
 mod dead_letters;
 mod events;
 mod idempotency;

@@ -17,6 +17,8 @@ const CONTRACT: &[(&str, &str)] = &[
     ("delete", "/integrations/{id}"),
     ("post", "/integrations/{id}/pause"),
     ("post", "/integrations/{id}/resume"),
+    ("post", "/integrations/{id}/breaker"),
+    ("get", "/integrations/{id}/breaker/flips"),
     ("post", "/integrations/{id}/rotate-secret"),
     ("post", "/integrations/{id}/test"),
     ("get", "/integrations/{id}/status"),
@@ -232,6 +234,7 @@ async fn the_examples_do_what_they_show(pool: PgPool) {
     for (path, kind, status) in [
         ("/apps", "application/json", 201),
         ("/integrations", "application/json", 201),
+        ("/integrations/{id}/breaker", "application/json", 200),
         ("/events", "application/json", 202),
         ("/events", "application/cloudevents+json", 202),
         ("/jobs", "application/json", 201),
@@ -241,7 +244,8 @@ async fn the_examples_do_what_they_show(pool: PgPool) {
         let operation = &document["paths"][path]["post"];
         let example = &operation["requestBody"]["content"][kind]["example"];
         let body = ids.iter().fold(example.to_string(), |text, (shown, made)| text.replace(shown, made));
-        let answer = client.send(path, Some(kind), body).await.ok(status);
+        let of_the_last = ids.last().map_or_else(|| path.to_owned(), |(_, made)| path.replace("{id}", made));
+        let answer = client.send(&of_the_last, Some(kind), body).await.ok(status);
         let shown = &operation["responses"][status.to_string()]["content"]["application/json"]["example"];
         let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&answer), names(shown), "{path}");

@@ -7,7 +7,7 @@ use crate::{
         integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
         stats::load_throughput,
     },
-    components::{Health, HealthBadge, LiveBadge, Loaded, PageHead, RetryPyramid, RichText, ThroughputChart},
+    components::{BreakerPanel, Health, HealthBadge, LiveBadge, Loaded, PageHead, RetryPyramid, RichText, ThroughputChart},
     format,
     state::{live, page_url, refresh, revision},
     ui::{
@@ -18,6 +18,7 @@ use crate::{
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use model::{
+    breaker::{Breaker, BreakerState},
     id::IntegrationId,
     integration::{Integration, IntegrationState},
     rules::permission::Permission,
@@ -63,7 +64,7 @@ pub fn IntegrationDetailPage() -> impl IntoView {
 
 #[component]
 fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl IntoView {
-    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, as_of } = page;
+    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, flips, as_of } = page;
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
@@ -75,6 +76,12 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         });
         newer.unwrap_or_else(|| gauge.clone())
     });
+    let closed = match integration.breaker.state {
+        BreakerState::Closed => integration.breaker.clone(),
+        _ => Breaker::default(),
+    };
+    // The stream says nothing of a closed one.
+    let breaker = Memo::new(move |_| gauge.with(|g| g.breaker.clone()).unwrap_or_else(|| closed.clone()));
     let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
     let newer = refresh::every(Duration::from_secs(10), move || load_throughput(window, Some(id)));
     let chart = Signal::derive(move || newer.get().unwrap_or_else(|| first_chart.clone()));
@@ -92,6 +99,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         .collect();
     let is_built_in = integration.is_built_in;
     let (to_steer, to_show, back) = (integration.clone(), integration.clone(), here.clone());
+    let back_to_breaker = here.clone();
     let number = move |read: fn(&IntegrationGauge) -> i64| Signal::derive(move || gauge.with(read));
     let pyramid = Signal::derive(move || gauge.with(|g| g.retry_pyramid.clone()));
     let dead = number(|g| g.dead_letters);
@@ -164,6 +172,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
                         <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
                     </Card>
+                    <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.0 back=back_to_breaker as_of=as_of />
                     <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
                 </div>

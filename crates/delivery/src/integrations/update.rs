@@ -54,7 +54,9 @@ impl Delivery {
         // Before the lane is written: the order of locks.
         if changes.endpoint_url.is_some() && changes.endpoint_url != integration.endpoint_url {
             queue::store::breakers::start_anew(conn, id, "its address was changed").await?;
-        } else if changes.state == Some(IntegrationState::Active) && integration.state != IntegrationState::Active {
+        } else if changes.state == Some(IntegrationState::Active)
+            && integration.state != IntegrationState::Active
+        {
             queue::store::breakers::start_anew(conn, id, "the integration was switched on").await?;
         }
         let key_before = integration.rate_limit_key.clone();

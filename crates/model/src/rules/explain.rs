@@ -180,7 +180,10 @@ fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTim
         BreakerState::Closed => None,
         BreakerState::Open => {
             let why = breaker.reason.as_deref().unwrap_or("too many attempts failed");
-            Some((format!("The circuit is open: {why}. It waits here; no attempt is counted."), breaker.probe_at))
+            Some((
+                format!("The circuit is open: {why}. It waits here; no attempt is counted."),
+                breaker.probe_at,
+            ))
         }
         BreakerState::HalfOpen => is_full.then(|| {
             let detail = format!("The circuit is half-open: {PROBES} probes go first and decide.");
@@ -239,7 +242,11 @@ mod tests {
         let cases: Vec<(ReasonCode, Closing, bool)> = vec![
             (ReasonCode::IntegrationPaused, Box::new(|g| g.paused = Some(None)), false),
             (ReasonCode::IntegrationDisabled, Box::new(|g| g.is_disabled = true), false),
-            (ReasonCode::CircuitOpen, Box::new(move |g| g.breaker = breaker(BreakerState::Open, 0, Some(later))), true),
+            (
+                ReasonCode::CircuitOpen,
+                Box::new(move |g| g.breaker = breaker(BreakerState::Open, 0, Some(later))),
+                true,
+            ),
             (
                 ReasonCode::CircuitOpen,
                 Box::new(|g| (g.breaker, g.processing) = (breaker(BreakerState::HalfOpen, 2, None), 2)),

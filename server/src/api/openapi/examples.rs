@@ -17,7 +17,7 @@ struct Example {
     answer: Value,
 }
 
-fn examples() -> [Example; 6] {
+fn examples() -> [Example; 7] {
     [
         Example {
             path: "/apps",
@@ -38,10 +38,27 @@ fn examples() -> [Example; 6] {
             answer: json!({
                 "id": INTEGRATION, "app_id": APP, "name": "ERP", "integration_type": "webhook", "is_built_in": false,
                 "endpoint_url": "https://erp.example.com/hooks/headgate", "state": "active", "state_reason": null,
+                "breaker": {"state": "closed", "since": null, "probe_at": null, "held_until": null, "failures_in_a_row": 0, "at_once": null,
+                            "reason": null},
                 "rate_limit": {"requests": 10, "per_seconds": 1}, "rate_limit_key": null, "max_concurrency": 50, "timeout_ms": null,
                 "max_attempts": null, "record_types": ["product"], "headers": {"x-tenant": "nordwind"}, "bundle_window_seconds": null,
                 "has_credentials": true, "metadata": {}, "created_at": AT, "updated_at": AT,
                 "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            }),
+        },
+        Example {
+            path: "/integrations/{id}/breaker",
+            content_type: "application/json",
+            request: json!({"action": "probe"}),
+            status: "200",
+            answer: json!({
+                "id": INTEGRATION, "app_id": APP, "name": "ERP", "integration_type": "webhook", "is_built_in": false,
+                "endpoint_url": "https://erp.example.com/hooks/headgate", "state": "active", "state_reason": null,
+                "breaker": {"state": "half_open", "since": AT, "probe_at": null, "held_until": null, "failures_in_a_row": 20, "at_once": 3,
+                            "reason": "asked for by hand: 3 probes decide"},
+                "rate_limit": null, "rate_limit_key": null, "max_concurrency": 50, "timeout_ms": null, "max_attempts": null,
+                "record_types": null, "headers": {}, "bundle_window_seconds": null, "has_credentials": false, "metadata": {},
+                "created_at": AT, "updated_at": AT,
             }),
         },
         Example {

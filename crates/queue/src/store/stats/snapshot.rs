@@ -9,6 +9,7 @@ use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
+    breaker::Breaker,
     id::{AppId, IntegrationId},
     integration::IntegrationState,
     rate_limit::RateLimitUse,
@@ -116,8 +117,9 @@ impl Lane {
             ended_per_minute: self.ended_per_minute,
             limit_per_second: self.limit_emission_us.map(|emission| 1_000_000.0 / emission.max(1) as f64),
         };
-        let runs = self.gauge.state == IntegrationState::Active;
-        // What is paused is never done, unless nothing is left.
+        let is_open = self.gauge.breaker.as_ref().is_some_and(|breaker| breaker.at_once == Some(0));
+        let runs = self.gauge.state == IntegrationState::Active && !is_open;
+        // What is paused, or held by its breaker, is never done, unless nothing is left.
         let eta = eta_seconds(pace).filter(|eta| runs || *eta == 0);
         IntegrationGauge { eta_seconds: eta, ..self.gauge }
     }
@@ -144,6 +146,18 @@ async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, Q
                 message,
                 response_status: row.error_status,
             });
+            let breaker = match row.breaker_state {
+                Some(state) => Some(Breaker {
+                    state: state.parse().map_err(unknown_name)?,
+                    since: row.breaker_since,
+                    probe_at: row.probe_at,
+                    held_until: row.breaker_held_until,
+                    failures_in_a_row: row.failures_in_a_row.unwrap_or(0),
+                    at_once: row.at_once,
+                    reason: row.breaker_reason,
+                }),
+                None => None,
+            };
             let gauge = IntegrationGauge {
                 integration_id: row.integration_id,
                 app_id: row.app_id,
@@ -152,6 +166,7 @@ async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, Q
                 integration_type: row.integration_type.parse().map_err(unknown_name)?,
                 state: row.state.parse().map_err(unknown_name)?,
                 state_reason: row.state_reason,
+                breaker,
                 backlog: counts.backlog,
                 processing: counts.processing,
                 max_concurrency: row.max_concurrency,

@@ -31,7 +31,9 @@ with counted as materialized (
     group by integration_id
 )
 select statement_timestamp() as "at!", i.id as "integration_id: IntegrationId", i.app_id as "app_id: AppId", a.name as app_name, i.name,
-    i.integration_type, i.state, i.state_reason, i.max_concurrency,
+    i.integration_type, i.state, i.state_reason, i.max_concurrency, b.state as "breaker_state?", b.since as "breaker_since?",
+    b.probe_at as "probe_at?", b.held_until as "breaker_held_until?", b.failures_in_a_row as "failures_in_a_row?", b.at_once as "at_once?",
+    b.reason as "breaker_reason?",
     coalesce(s.statuses, '{}') as "statuses!", coalesce(s.attempts, '{}') as "attempts!", coalesce(s.counts, '{}') as "counts!",
     coalesce(p.delivered, 0) as "delivered!", coalesce(p.failed, 0) as "failed!", coalesce(p.ended, 0) as "ended!",
     case when o.oldest_at is not null then greatest(extract(epoch from statement_timestamp() - o.oldest_at)::bigint, 0) end
@@ -44,6 +46,7 @@ join headgate.apps a on a.id = i.app_id
 left join standing s on s.integration_id = i.id
 left join paces p on p.integration_id = i.id
 left join headgate.lanes l on l.integration_id = i.id
+left join headgate.breakers b on b.integration_id = i.id and b.state <> 'closed'
 left join headgate.integration_marks m on m.integration_id = i.id
 left join lateral (
     -- Idle lanes are not asked.

@@ -1,0 +1,163 @@
+//! An integration's circuit breaker: how it stands, why, what comes next, and the three things an operator can do about it.
+
+use crate::{
+    calls::integrations::SteerBreaker,
+    components::{BreakerBadge, BreakerLook},
+    format,
+    state::clock,
+    ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use leptos::prelude::*;
+use model::{
+    breaker::{Breaker, BreakerFlip, BreakerState},
+    id::IntegrationId,
+};
+
+/// The card.
+#[component]
+pub fn BreakerPanel(
+    /// Whose.
+    id: IntegrationId,
+    /// The breaker as it is now.
+    #[prop(into)]
+    breaker: Signal<Breaker>,
+    /// Its last changes, newest first.
+    flips: Vec<BreakerFlip>,
+    /// Whether the reader may steer it.
+    may_configure: bool,
+    /// Where to come back to.
+    back: String,
+    /// The moment of the first render.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let now = clock::now_or(as_of);
+    let look = Signal::derive(move || breaker.with(BreakerLook::of));
+    view! {
+        <Card title="Circuit breaker" sub="holds jobs in place while their side fails">
+            <Facts>
+                <Fact name="State">
+                    <BreakerBadge look=look />
+                </Fact>
+                {move || {
+                    let breaker = breaker.get();
+                    view! {
+                        {breaker
+                            .since
+                            .map(|at| view! { <Fact name="Since"><Instant at=at now=as_of />" ("<Ago at=at now=now />")"</Fact> })}
+                        {breaker.reason.clone().map(|why| view! { <Fact name="Why"><span class="break-words">{why}</span></Fact> })}
+                        {breaker
+                            .probe_at
+                            .map(|at| {
+                                let relative = move || if at <= now.get() { "any moment now".to_owned() } else { format::relative(at, now.get()) };
+                                view! { <Fact name="Next probe"><Instant at=at now=as_of />" ("{relative}")"</Fact> }
+                            })}
+                        {breaker
+                            .at_once
+                            .filter(|at_once| *at_once > 0)
+                            .map(|at_once| view! { <Fact name="At once for now">{format::count(at_once.into())}</Fact> })}
+                        <Fact name="Failures in a row">{format::count(breaker.failures_in_a_row.into())}</Fact>
+                    }
+                }}
+            </Facts>
+            {may_configure.then(|| view! { <Steering id=id breaker=breaker back=back as_of=as_of /> })}
+            {(!flips.is_empty()).then(|| view! { <Flips flips=flips as_of=as_of /> })}
+        </Card>
+    }
+    .into_any()
+}
+
+/// Probe, close, hold.
+#[component]
+fn Steering(
+    id: IntegrationId,
+    breaker: Signal<Breaker>,
+    back: String,
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let steer = ServerAction::<SteerBreaker>::new();
+    let state = Memo::new(move |_| breaker.with(|breaker| breaker.state));
+    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
+    let asking = move |action: &'static str| hidden.clone().with("action", action);
+    let to_hold = asking("hold");
+    // What a field for date and time takes; times of the console are UTC.
+    let in_an_hour = (as_of + TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M").to_string();
+    view! {
+        <div class="flex flex-wrap gap-2 px-4 pt-1 pb-2 empty:hidden">
+            {move || {
+                let probe = asking("probe");
+                let close = asking("close");
+                let state = state.get();
+                view! {
+                    {(state == BreakerState::Open)
+                        .then(|| {
+                            view! {
+                                <PostForm action=steer hidden=probe>
+                                    <Button glyph=Glyph::Search>"Probe now"</Button>
+                                </PostForm>
+                            }
+                        })}
+                    {(state != BreakerState::Closed)
+                        .then(|| {
+                            view! {
+                                <PostForm action=steer hidden=close>
+                                    <Button glyph=Glyph::Check>"Close"</Button>
+                                </PostForm>
+                            }
+                        })}
+                }
+            }}
+        </div>
+        <PostForm action=steer hidden=to_hold class="filters">
+            <TextField
+                name="until"
+                label="Hold open until (UTC)"
+                kind="datetime-local"
+                value=in_an_hour
+                hint="at most 30 days ahead".to_owned()
+                required=true
+                grow=true
+            />
+            <div class="fit">
+                <Button glyph=Glyph::Hand>"Hold open"</Button>
+            </div>
+        </PostForm>
+    }
+    .into_any()
+}
+
+/// What it did last.
+#[component]
+fn Flips(flips: Vec<BreakerFlip>, as_of: DateTime<Utc>) -> impl IntoView {
+    view! {
+        <h3 class="px-4 pt-2 pb-1 type-label font-semibold text-muted">"Last changes"</h3>
+        <ul class="grid gap-1.5 px-4 pb-4" aria-label="Last changes of the circuit breaker">
+            {flips
+                .into_iter()
+                .map(|flip| {
+                    let by = flip.actor.map(|actor| format!(", by {actor}")).unwrap_or_default();
+                    view! {
+                        <li class="type-label">
+                            <span class="text-faint">
+                                <Instant at=flip.at now=as_of />
+                            </span>
+                            " "
+                            <b class="font-semibold">{word(flip.to_state)}</b>
+                            <span class="text-muted break-words">{format!(": {}{by}", flip.reason)}</span>
+                        </li>
+                    }
+                })
+                .collect_view()}
+        </ul>
+    }
+    .into_any()
+}
+
+fn word(state: BreakerState) -> &'static str {
+    match state {
+        BreakerState::Closed => "Closed",
+        BreakerState::Open => "Open",
+        BreakerState::HalfOpen => "Half-open",
+        BreakerState::Ramping => "Ramping up",
+    }
+}
