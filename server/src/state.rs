@@ -1,11 +1,14 @@
 //! What every route can reach.
 
-use crate::{health::Health, metrics::Metrics};
+use crate::{
+    health::{AskEngine, Health},
+    metrics::Metrics,
+};
 use access::Access;
 use axum::extract::FromRef;
 use delivery::{Delivery, MasterKey};
 use leptos::config::LeptosOptions;
-use queue::{live::LiveHub, maintenance::MaintenanceHealth};
+use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -21,10 +24,14 @@ pub struct AppState {
     pub pool: PgPool,
     /// Lists and searches: its statements are cut off after a few seconds, and a replica may answer.
     pub console_pool: PgPool,
+    /// Runs jobs; requests leave it alone.
+    pub engine_pool: PgPool,
     /// The newest gauges.
     pub live: LiveHub,
     /// The services of this process.
     pub maintenance: MaintenanceHealth,
+    /// Its engine; none when it runs no jobs.
+    pub engine: Option<EngineWatch>,
     /// Seals what must not be read from the database alone.
     pub master_key: MasterKey,
     /// How pages name their files.
@@ -55,12 +62,25 @@ impl FromRef<AppState> for LeptosOptions {
 
 impl FromRef<AppState> for Health {
     fn from_ref(state: &AppState) -> Self {
-        Self { pool: state.pool.clone(), maintenance: state.maintenance.clone(), stop: state.stop.clone() }
+        let engine = state.engine.clone().map(|engine| -> AskEngine { Arc::new(move || engine.report()) });
+        Self {
+            pool: state.pool.clone(),
+            maintenance: state.maintenance.clone(),
+            engine,
+            live: state.live.clone(),
+            stop: state.stop.clone(),
+        }
     }
 }
 
 impl FromRef<AppState> for Metrics {
     fn from_ref(state: &AppState) -> Self {
-        Self { live: state.live.clone(), maintenance: state.maintenance.clone(), pool: state.pool.clone() }
+        let pools = [("engine", &state.engine_pool), ("api", &state.pool), ("console", &state.console_pool)];
+        Self {
+            live: state.live.clone(),
+            maintenance: state.maintenance.clone(),
+            engine: state.engine.clone(),
+            pools: pools.map(|(name, pool)| (name, pool.clone())).to_vec(),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The overview's list of what is not as it should be: verdict in words, the limit's use, the remedy beside it.
 
-use super::{Health, HealthBadge, RichText, rate_limit_use::in_words};
+use super::{Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
 use crate::{
     calls::integrations::{PauseIntegration, ResumeIntegration},
     ui::{Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Tone},
@@ -35,7 +35,9 @@ pub fn Attention(
             rows
         })
     });
+    let has_warnings = Memo::new(move |_| snapshot.with(|s| !s.warnings.is_empty()));
     view! {
+        <Warnings snapshot=snapshot />
         <For
             each=move || rows.get()
             key=|(_, gauge)| gauge.integration_id
@@ -51,7 +53,7 @@ pub fn Attention(
             }
         />
         {move || {
-            rows.with(Vec::is_empty)
+            (rows.with(Vec::is_empty) && !has_warnings.get())
                 .then(|| {
                     let any = snapshot.with(|s| !s.integrations.is_empty());
                     if any {

@@ -26,6 +26,7 @@ fn head() -> impl IntoView {
         <th scope="col" class="n">"Backlog"</th>
         <th scope="col" class="n">"Done in"</th>
         <th scope="col" class="n">"Out / min"</th>
+        <th scope="col" class="n" title="95 of 100 attempts of the last five minutes took at most as long">"p95"</th>
         <th scope="col" class="n">"Processing"</th>
         <th scope="col">"Limit"</th>
         <th scope="col" class="n">"Failing"</th>
@@ -92,6 +93,9 @@ pub fn GaugeRow(
                 })}
             </td>
             <td class=zero(|g| g.delivered_per_minute == 0) data-label="out / min">{read(|g| format::count(g.delivered_per_minute))}</td>
+            <td class=zero(|g| g.latency.is_none()) data-label="p95">
+                {read(|g| g.latency.map_or_else(|| "–".to_owned(), |latency| format::milliseconds(latency.p95_ms)))}
+            </td>
             <td class=zero(|g| g.processing == 0) data-label="processing">
                 {read(|g| format::of_most(g.processing, g.max_concurrency.into()))}
             </td>

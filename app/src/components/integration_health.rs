@@ -258,6 +258,8 @@ mod tests {
             failed_per_minute: 0,
             oldest_pending_age_seconds: None,
             eta_seconds: None,
+            latency: None,
+            wait: None,
             rate_limit: None,
             held_until: None,
             last_success_at: None,

@@ -90,8 +90,10 @@ mod tests {
             dead: 1,
             cancelled: 9,
             limited: 1,
+            latency: None,
+            wait: None,
         };
-        let data = chart(&Throughput { step_seconds: 60, buckets: vec![bucket] });
+        let data = chart(&Throughput { step_seconds: 60, buckets: vec![bucket], latency: None, wait: None });
         assert_eq!(data.buckets[0].values, [5.0, 2.0, 4.0]);
         assert_eq!(data.buckets[0].label, "14:00");
         assert!(data.buckets[0].is_partial, "the last bucket is not over");

@@ -13,6 +13,7 @@ pub mod breaker;
 pub mod dead_letter;
 pub mod duration;
 pub mod filter;
+pub mod histogram;
 pub mod id;
 pub mod integration;
 pub mod job;

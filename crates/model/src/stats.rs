@@ -2,6 +2,7 @@
 
 use crate::{
     breaker::Breaker,
+    histogram::Percentiles,
     id::{AppId, IntegrationId},
     integration::{IntegrationState, IntegrationType},
     rate_limit::RateLimitUse,
@@ -24,6 +25,19 @@ pub struct Snapshot {
     pub integrations: Vec<IntegrationGauge>,
     /// Processes that claim jobs.
     pub workers: i64,
+    /// What is wrong with the deployment itself, worst first; of no concern to a single app, and left out there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// Something an operator of the deployment should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Warning {
+    /// `old_transaction`, `counts_drift`, `service_failing`, `partitions_missing`, `not_owner`.
+    pub code: String,
+    /// What is wrong, what follows from it, and what to do.
+    pub message: String,
 }
 
 /// Sums over integrations.
@@ -88,6 +102,10 @@ pub struct IntegrationGauge {
     /// measured (the first ten seconds of some work, or while more arrives than is done) the rate limit alone, which is the least it
     /// can take. Null without a rate limit then, while nothing gets done, and while paused.
     pub eta_seconds: Option<i64>,
+    /// How long attempts of the last five minutes took, whatever came of them; null when none ended. Estimated.
+    pub latency: Option<Percentiles>,
+    /// How long the jobs of those attempts had waited before their first one: from when they could run to its start. Estimated.
+    pub wait: Option<Percentiles>,
     /// Use of the tightest limit.
     pub rate_limit: Option<RateLimitUse>,
     /// The external system asked for quiet until then.
@@ -164,6 +182,11 @@ pub struct Throughput {
     pub step_seconds: i32,
     /// Oldest first, none left out; the last is not complete yet.
     pub buckets: Vec<ThroughputBucket>,
+    /// How long the attempts of the whole window took; null when none ended. Each percentile is an estimate, at most 10.1 % off; a process that
+    /// is killed takes those of its last second with it.
+    pub latency: Option<Percentiles>,
+    /// How long jobs waited before their first attempt: from when they could run to its start.
+    pub wait: Option<Percentiles>,
 }
 
 /// What was done in one bucket.
@@ -184,4 +207,8 @@ pub struct ThroughputBucket {
     pub cancelled: i64,
     /// Answers 429.
     pub limited: i64,
+    /// How long attempts took; null when none ended.
+    pub latency: Option<Percentiles>,
+    /// How long jobs waited before their first attempt.
+    pub wait: Option<Percentiles>,
 }

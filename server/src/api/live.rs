@@ -189,7 +189,9 @@ pub(super) fn narrowed(
             *sum += n;
         }
     }
-    Snapshot { totals, retry_pyramid: pyramid, ..snapshot }
+    // The deployment is nobody's but its operators'.
+    let warnings = if scope == Scope::AllApps { snapshot.warnings } else { Vec::new() };
+    Snapshot { totals, retry_pyramid: pyramid, warnings, ..snapshot }
 }
 
 #[cfg(test)]
@@ -221,6 +223,8 @@ mod tests {
             failed_per_minute: 0,
             oldest_pending_age_seconds: age,
             eta_seconds: None,
+            latency: None,
+            wait: None,
             rate_limit: None,
             held_until: None,
             last_success_at: None,
@@ -243,6 +247,7 @@ mod tests {
             retry_pyramid: vec![52, 2],
             integrations,
             workers: 1,
+            warnings: Vec::new(),
         };
         let app = narrowed(snapshot.clone(), Scope::App(own), None);
         assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));

@@ -43,7 +43,11 @@ async fn get_overview(
     State(state): State<AppState>,
     _: Query<NoFilter>,
 ) -> Result<Answer<Snapshot>, Problem> {
-    let snapshot = stats::snapshot(&state.pool).await?;
+    let mut snapshot = stats::snapshot(&state.pool).await?;
+    // What is wrong with the deployment is measured by the sampler alone.
+    if let Some(sampled) = &state.live.current().snapshot {
+        snapshot.warnings.clone_from(&sampled.warnings);
+    }
     Ok(Answer(narrowed(snapshot, actor.scope(), None)))
 }
 

@@ -6,7 +6,7 @@ use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use queue::{
     EngineConfig, Waker,
     maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth},
-    worker::{self, EngineHandle, Handlers, Stuck},
+    worker::{self, EngineHandle, EngineWatch, Handlers, Stuck},
 };
 use sqlx::PgPool;
 use std::{io::Write as _, sync::Arc, time::Duration};
@@ -52,6 +52,11 @@ impl Engine {
             None => Maintenance::start(pool, config, services, token),
         };
         Self { worker, maintenance, maintenance_stop }
+    }
+
+    /// How the engine does; none when it runs no jobs.
+    pub(crate) fn watch(&self) -> Option<EngineWatch> {
+        self.worker.as_ref().map(EngineHandle::watch)
     }
 
     /// How the services do.

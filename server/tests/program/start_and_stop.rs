@@ -22,8 +22,9 @@ async fn a_program_becomes_ready_says_where_and_stops_in_order() {
     assert_eq!(get(&format!("{}/healthz", program.url)).await, (StatusCode::OK, "ok\n".to_owned()));
     let (status, body) = get(&format!("{}/readyz", program.url)).await;
     let readiness: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status, &readiness["status"]), (StatusCode::OK, &json!("ready")), "{body}");
-    assert_eq!(readiness["checks"]["migrations"], "ok");
+    // In its first second nobody may have sampled yet.
+    assert!(status == StatusCode::OK && readiness["status"] != "not_ready", "{body}");
+    assert_eq!(readiness["checks"]["migrations"], json!({"state": "ok", "detail": "applied"}));
     let (status, metrics) = get(&format!("{}/metrics", program.url)).await;
     assert_eq!(status, StatusCode::OK);
     assert!(metrics.contains("headgate_build_info{version="), "{metrics}");

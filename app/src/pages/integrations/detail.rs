@@ -7,7 +7,7 @@ use crate::{
         integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
         stats::load_throughput,
     },
-    components::{BreakerPanel, Health, HealthBadge, LiveBadge, Loaded, PageHead, RetryPyramid, RichText, ThroughputChart},
+    components::{BreakerPanel, Health, HealthBadge, LiveBadge, Loaded, PageHead, LatencyCard, RetryPyramid, RichText, ThroughputChart},
     format,
     state::{live, page_url, refresh, revision},
     ui::{
@@ -161,6 +161,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             <div class="detail">
                 <div class="stack">
                     <ThroughputChart throughput=chart window=window />
+                    <LatencyCard throughput=chart />
                     <RecentJobs id=id jobs=jobs as_of=as_of />
                     {rights.0.then(|| view! {
                         <Card title="Edit limits" sub="hold from the next request on">

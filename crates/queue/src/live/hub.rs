@@ -3,10 +3,14 @@
 use super::{HistoryPoint, LiveState, Outage, history::History};
 use crate::{
     error::QueueError,
-    store::stats::live_snapshots::{self, Written},
+    store::stats::{
+        Measures,
+        live_snapshots::{self, Written},
+    },
 };
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use model::stats::Snapshot;
+use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -70,6 +74,18 @@ impl LiveHub {
     }
 }
 
+/// What one look saw.
+struct Read {
+    written: Written,
+    snapshot: Option<Snapshot>,
+    measures: Option<(DateTime<Utc>, Arc<Measures>)>,
+}
+
+/// A row of a newer version, while processes of both run, may not be readable.
+fn parsed<T: DeserializeOwned>(json: &str) -> Result<T, QueueError> {
+    serde_json::from_str(json).map_err(|error| QueueError::Database(sqlx::Error::Decode(Box::new(error))))
+}
+
 struct Reader {
     pool: PgPool,
     sender: watch::Sender<Arc<LiveState>>,
@@ -81,12 +97,12 @@ impl Reader {
         let known = Arc::clone(&self.sender.borrow());
         let looked = timeout(PATIENCE, self.read(&known)).await;
         match looked.unwrap_or(Err(QueueError::Timeout)) {
-            Ok(written) => self.tell(&known, written),
+            Ok(read) => self.tell(&known, read),
             Err(error) => self.tell_outage(&known, &error),
         }
     }
 
-    async fn read(&self, known: &LiveState) -> Result<Option<(Written, Option<Snapshot>)>, QueueError> {
+    async fn read(&self, known: &LiveState) -> Result<Option<Read>, QueueError> {
         if locked(&self.history).is_empty() {
             let minutes = live_snapshots::minutes(&self.pool).await?;
             let mut history = locked(&self.history);
@@ -95,25 +111,28 @@ impl Reader {
             }
         }
         let seen = known.snapshot.as_ref().map(|snapshot| snapshot.at);
-        let Some(written) = live_snapshots::newest(&self.pool, seen).await? else { return Ok(None) };
-        let snapshot = written
-            .json
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose()
-            // A row of a newer version, while processes of both run.
-            .map_err(|error| QueueError::Database(sqlx::Error::Decode(Box::new(error))))?;
-        Ok(Some((written, snapshot)))
+        let seen_measures = known.measures.as_ref().map(|(at, _)| *at);
+        let Some(written) = live_snapshots::newest(&self.pool, seen, seen_measures).await? else {
+            return Ok(None);
+        };
+        let snapshot = written.json.as_deref().map(parsed::<Snapshot>).transpose()?;
+        let measures = match &written.measures {
+            Some((at, Some(json))) => Some((*at, Arc::new(parsed::<Measures>(json)?))),
+            _ => known.measures.clone(),
+        };
+        Ok(Some(Read { written, snapshot, measures }))
     }
 
-    fn tell(&self, known: &LiveState, written: Option<(Written, Option<Snapshot>)>) {
-        let (aged, snapshot, json) = match written {
-            Some((written, snapshot)) => (Some((written.age, Instant::now())), snapshot, written.json),
-            None => (known.aged, None, None),
+    fn tell(&self, known: &LiveState, read: Option<Read>) {
+        let (aged, snapshot, json, measures) = match read {
+            Some(Read { written, snapshot, measures }) => {
+                (Some((written.age, Instant::now())), snapshot, written.json, measures)
+            }
+            None => (known.aged, None, None, known.measures.clone()),
         };
         let Some((snapshot, json)) = snapshot.zip(json) else {
             // Nothing newer; only the end of an outage is news.
-            let next = LiveState { error: None, aged, ..known.clone() };
+            let next = LiveState { error: None, aged, measures, ..known.clone() };
             let is_news = known.error.is_some();
             self.sender.send_if_modified(|state| {
                 *state = Arc::new(next);
@@ -122,7 +141,8 @@ impl Reader {
             return;
         };
         locked(&self.history).add(snapshot.at, snapshot.totals);
-        let next = LiveState { snapshot: Some(Arc::new(snapshot)), json: Arc::from(json), error: None, aged };
+        let snapshot = Some(Arc::new(snapshot));
+        let next = LiveState { snapshot, json: Arc::from(json), measures, error: None, aged };
         self.sender.send_replace(Arc::new(next));
     }
 

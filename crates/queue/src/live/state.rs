@@ -1,5 +1,6 @@
 //! What the hub knows at a moment.
 
+use crate::store::stats::Measures;
 use chrono::{DateTime, Utc};
 use model::stats::Snapshot;
 use std::{
@@ -14,6 +15,8 @@ pub struct LiveState {
     pub snapshot: Option<Arc<Snapshot>>,
     /// The same as JSON, ready to be sent; `null` before the first was read.
     pub json: Arc<str>,
+    /// What was measured besides, and when; none before the first was read.
+    pub measures: Option<(DateTime<Utc>, Arc<Measures>)>,
     /// Set while the database cannot be asked.
     pub error: Option<Outage>,
     /// How old the snapshot was when it was last looked at, and when that was.
@@ -22,7 +25,7 @@ pub struct LiveState {
 
 impl LiveState {
     pub(super) fn empty() -> Self {
-        Self { snapshot: None, json: Arc::from("null"), error: None, aged: None }
+        Self { snapshot: None, json: Arc::from("null"), measures: None, error: None, aged: None }
     }
 
     /// How old the snapshot is now, measured on the database's clock when it was read and on ours since.

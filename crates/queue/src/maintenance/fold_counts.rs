@@ -7,11 +7,19 @@ use crate::{
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+/// While nothing happens.
+const LATEST: Duration = Duration::from_secs(1);
 
 /// `job_counts`, `record_counts` and the counts of batches.
 #[derive(Debug, Default)]
-pub struct FoldCounts;
+pub struct FoldCounts {
+    last_folded: AtomicI64,
+}
 
 #[async_trait]
 impl Service for FoldCounts {
@@ -19,15 +27,38 @@ impl Service for FoldCounts {
         "fold_counts"
     }
 
-    /// Whoever reads adds the unfolded deltas: often enough that they stay few.
+    /// Whoever reads adds the unfolded deltas, and every claim reads: the more came in, the sooner the next fold. At a second's distance a
+    /// busy queue would have ten thousand of them to sum for each claim.
     fn interval(&self) -> Duration {
-        Duration::from_secs(1)
+        match self.last_folded.load(Ordering::Relaxed) {
+            ..=50 => LATEST,
+            51..=250 => Duration::from_millis(250),
+            _ => Duration::from_millis(100),
+        }
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let jobs = fold::job_counts(pool, term).await?;
-        let records = fold::record_counts(pool, term).await?;
-        let batches = fold::batches(pool, term).await?;
+        // One that fails must not keep the others from being folded.
+        let jobs = fold::job_counts(pool, term).await;
+        let records = fold::record_counts(pool, term).await;
+        let batches = fold::batches(pool, term).await;
+        let (jobs, records, batches) = (jobs?, records?, batches?);
+        self.last_folded.store(jobs.max(records).max(batches), Ordering::Relaxed);
         Ok(jobs.max(records).max(batches) >= fold::CHUNK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_came_in_the_sooner_the_next_fold() {
+        let service = FoldCounts::default();
+        for (folded, millis) in [(0, 1_000), (50, 1_000), (51, 250), (250, 250), (251, 100), (i64::MAX, 100)]
+        {
+            service.last_folded.store(folded, Ordering::Relaxed);
+            assert_eq!(service.interval(), Duration::from_millis(millis), "{folded}");
+        }
     }
 }

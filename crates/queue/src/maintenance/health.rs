@@ -1,7 +1,10 @@
 //! How each service is doing, for `/readyz`, `/metrics` and the settings page.
 
 use chrono::{DateTime, Utc};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 /// Failures in a row from which on a service counts as unhealthy: the first few are everyday (a restart of the database).
@@ -20,6 +23,10 @@ pub struct ServiceHealth {
     pub failures_in_a_row: u32,
     /// End of the last run, on this process's clock.
     pub last_run_at: Option<DateTime<Utc>>,
+    /// End of the last run that went well.
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// How long the last run took.
+    pub last_took: Duration,
     /// Why the last failing run failed.
     pub last_error: Option<String>,
     /// When that was.
@@ -34,6 +41,8 @@ impl ServiceHealth {
             failures: 0,
             failures_in_a_row: 0,
             last_run_at: None,
+            last_success_at: None,
+            last_took: Duration::ZERO,
             last_error: None,
             last_error_at: None,
         }
@@ -85,17 +94,18 @@ impl MaintenanceHealth {
         self.leads.send_replace(is_leader);
     }
 
-    pub(super) fn succeeded(&self, name: &'static str) {
-        self.change(name, |service| {
+    pub(super) fn succeeded(&self, name: &'static str, took: Duration) {
+        self.change(name, took, |service| {
+            service.last_success_at = service.last_run_at;
             service.runs += 1;
             service.failures_in_a_row = 0;
         });
     }
 
     /// Answers how many failures there were in a row.
-    pub(super) fn failed(&self, name: &'static str, error: String) -> u32 {
+    pub(super) fn failed(&self, name: &'static str, took: Duration, error: String) -> u32 {
         let mut in_a_row = 1;
-        self.change(name, |service| {
+        self.change(name, took, |service| {
             service.failures += 1;
             service.failures_in_a_row = service.failures_in_a_row.saturating_add(1);
             service.last_error = Some(error);
@@ -105,9 +115,10 @@ impl MaintenanceHealth {
         in_a_row
     }
 
-    fn change(&self, name: &'static str, change: impl FnOnce(&mut ServiceHealth)) {
+    fn change(&self, name: &'static str, took: Duration, change: impl FnOnce(&mut ServiceHealth)) {
         if let Some(service) = self.board().iter_mut().find(|service| service.name == name) {
             service.last_run_at = Some(Utc::now());
+            service.last_took = took;
             change(service);
         }
     }

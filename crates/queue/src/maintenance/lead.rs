@@ -1,6 +1,8 @@
 //! Who maintains: takes the leader's lease when it is free, renews it each third of its length, and runs the services meanwhile.
 
-use super::{MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat};
+use super::{
+    MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat, stand_in::stand_in,
+};
 use crate::{
     config::EngineConfig,
     error::QueueError,
@@ -55,6 +57,8 @@ impl Maintenance {
         let mut services = engine_services(&config);
         services.extend(extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
+        services.iter().for_each(|service| service.watch(&health));
+        tokio::spawn(stand_in(pool.clone(), health.clone(), token.clone()));
         let seat = Seat::new(pool.clone(), holder);
         let maintenance =
             Self { pool, seat, services, health: health.clone(), lease: config.leader_lease, token };

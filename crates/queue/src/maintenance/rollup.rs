@@ -5,16 +5,24 @@ use crate::{
     error::QueueError,
     store::{
         leader::Term,
-        stats::{fold::CHUNK, rollup},
+        stats::{fold::CHUNK, latency, rollup},
     },
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
-/// `throughput_deltas` into steps of 10 s, a minute and an hour, and the last success of each integration.
+/// Histograms are folded in one of so many runs: they are large, and nobody looks at them by the second.
+const HISTOGRAMS_EVERY: u32 = 5;
+
+/// `throughput_deltas` and `latency_deltas` into steps of 10 s, a minute and an hour, and the last success of each integration.
 #[derive(Debug, Default)]
-pub struct Rollup;
+pub struct Rollup {
+    runs: AtomicU32,
+}
 
 #[async_trait]
 impl Service for Rollup {
@@ -27,6 +35,13 @@ impl Service for Rollup {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        Ok(rollup::throughput(pool, term).await? >= CHUNK)
+        // One that fails must not keep the other from being folded.
+        let throughput = rollup::throughput(pool, term).await;
+        let latencies = if self.runs.fetch_add(1, Ordering::Relaxed) % HISTOGRAMS_EVERY == 0 {
+            latency::fold(pool, term).await
+        } else {
+            Ok(0)
+        };
+        Ok(throughput?.max(latencies?) >= CHUNK)
     }
 }

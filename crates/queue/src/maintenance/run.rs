@@ -4,7 +4,7 @@ use super::{MaintenanceHealth, Service};
 use crate::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 /// The wait after the first failure; doubled by each further one.
@@ -34,6 +34,7 @@ pub(super) async fn repeat(
 /// One run, in a task of its own so that a panic stays there; answers how long to wait.
 async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &MaintenanceHealth) -> Duration {
     let name = service.name();
+    let began_at = Instant::now();
     let running = {
         let (service, pool) = (Arc::clone(service), pool.clone());
         tokio::spawn(async move {
@@ -45,7 +46,7 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
     };
     let error = match running.await {
         Ok(Ok(is_more)) => {
-            health.succeeded(name);
+            health.succeeded(name, began_at.elapsed());
             return if is_more { Duration::ZERO } else { service.interval() };
         }
         Ok(Err(error)) => with_causes(&error),
@@ -53,7 +54,7 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
         // The runtime ends, and so do we.
         Err(_) => return LONGEST_WAIT,
     };
-    let in_a_row = health.failed(name, error.clone());
+    let in_a_row = health.failed(name, began_at.elapsed(), error.clone());
     // The first of a row is worth a line, and then one now and then.
     if in_a_row.is_power_of_two() {
         tracing::warn!(service = name, failures = in_a_row, %error, "maintenance service {name} failed");

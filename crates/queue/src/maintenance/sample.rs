@@ -1,32 +1,48 @@
-//! The deployment's one sampler: a snapshot a second.
+//! The deployment's one sampler: a snapshot a second, and measures every few.
 
-use super::Service;
+use super::{MaintenanceHealth, Service};
 use crate::{
     error::QueueError,
     store::{
         leader::Term,
-        stats::{Levels, live_snapshots, snapshot_with},
+        stats::{LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, snapshot_with},
     },
 };
 use async_trait::async_trait;
+use chrono::Utc;
+use model::stats::Warning;
 use sqlx::PgPool;
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::sync::Mutex;
 
+/// The wait between two snapshots.
+const STEP: Duration = Duration::from_secs(1);
+/// And between two measures, which no one looks at by the second.
+const MEASURES_STEP: Duration = Duration::from_secs(5);
+
 /// Reads the counters and writes them as the row every process reads.
 #[derive(Debug, Default)]
 pub struct Sample {
-    /// What was left in the last two minutes; a new leader begins without.
-    levels: Mutex<Levels>,
+    remembered: Mutex<Remembered>,
     /// How long the last run took.
     took_ms: AtomicU64,
+    health: OnceLock<MaintenanceHealth>,
 }
 
-/// The wait between two snapshots.
-const STEP: Duration = Duration::from_secs(1);
+/// From run to run; a new leader begins without.
+#[derive(Debug, Default)]
+struct Remembered {
+    memory: Memory,
+    seen: LastSeen,
+    measured_at: Option<Instant>,
+    warnings: Vec<Warning>,
+}
 
 #[async_trait]
 impl Service for Sample {
@@ -39,12 +55,57 @@ impl Service for Sample {
         Duration::from_millis(self.took_ms.load(Ordering::Relaxed).saturating_mul(9)).max(STEP)
     }
 
+    fn watch(&self, health: &MaintenanceHealth) {
+        // Told once.
+        let _ = self.health.set(health.clone());
+    }
+
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let begun_at = Instant::now();
-        let snapshot = snapshot_with(pool, &mut *self.levels.lock().await).await?;
-        live_snapshots::write(pool, term, &snapshot).await?;
+        let mut remembered = self.remembered.lock().await;
+        let remembered = &mut *remembered;
+        let mut snapshot = snapshot_with(pool, &mut remembered.memory).await?;
+        let mut measured = None;
+        if remembered.measured_at.is_none_or(|at| at.elapsed() >= MEASURES_STEP) {
+            // Whoever may not read the server's statistics still gets the gauges.
+            match measures(pool, &mut remembered.seen).await {
+                Ok(measures) => {
+                    let measures = Measures { services: self.services(), ..measures };
+                    remembered.warnings = measures.warnings();
+                    measured = Some(measures);
+                }
+                Err(error) if error.is_unavailable() => return Err(error),
+                Err(error) if remembered.measured_at.is_none() => {
+                    tracing::warn!(%error, "the state of the database cannot be measured: some metrics are missing");
+                }
+                Err(error) => tracing::debug!(%error, "the state of the database could not be measured"),
+            }
+            remembered.measured_at = Some(Instant::now());
+        }
+        snapshot.warnings.clone_from(&remembered.warnings);
+        live_snapshots::write(pool, term, &snapshot, measured.as_ref()).await?;
         let took_ms = u64::try_from(begun_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.took_ms.store(took_ms, Ordering::Relaxed);
         Ok(false)
+    }
+}
+
+impl Sample {
+    fn services(&self) -> Vec<ServiceState> {
+        let Some(health) = self.health.get() else { return Vec::new() };
+        let seconds = |length: chrono::TimeDelta| (length.num_milliseconds() as f64 / 1_000.0).max(0.0);
+        health
+            .services()
+            .into_iter()
+            .map(|service| ServiceState {
+                is_healthy: service.is_healthy(),
+                name: service.name.to_owned(),
+                runs: service.runs,
+                failures: service.failures,
+                failures_in_a_row: service.failures_in_a_row,
+                seconds_since_success: service.last_success_at.map(|at| seconds(Utc::now() - at)),
+                took_seconds: service.last_took.as_secs_f64(),
+            })
+            .collect()
     }
 }

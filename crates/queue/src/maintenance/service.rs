@@ -1,7 +1,8 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, FoldCounts, LeaseRecovery, Partitions, Promote, Retention, Rollup, RunOperations, Sample, Vacuum,
+    Breakers, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex, Retention, Rollup,
+    RunOperations, Sample, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -23,6 +24,9 @@ pub trait Service: Send + Sync + 'static {
         Duration::from_secs(2 * 60)
     }
 
+    /// Told once, before the first run, where the health of all services can be read.
+    fn watch(&self, _health: &MaintenanceHealth) {}
+
     /// Does a bounded piece of work; true when more is to be done at once.
     ///
     /// Tests `term` in the statements that write, or before them in the same transaction
@@ -40,12 +44,15 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
-        Arc::new(FoldCounts),
-        Arc::new(Rollup),
+        Arc::new(FoldCounts::default()),
+        Arc::new(Rollup::default()),
         Arc::new(Sample::default()),
         Arc::new(RunOperations),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retention)),
         Arc::new(Vacuum::default()),
+        Arc::new(Recount::default()),
+        Arc::new(Reindex::default()),
+        Arc::new(Tidy::default()),
     ]
 }

@@ -63,9 +63,15 @@ impl Vacuum {
                          down; make it their owner"
                     );
                 }
-            } else if bloat.is_due {
+                continue;
+            }
+            if bloat.is_due {
                 leader::confirm(connection, term).await?;
                 vacuum::vacuum(connection, &bloat).await?;
+            }
+            if bloat.is_stale {
+                leader::confirm(connection, term).await?;
+                vacuum::analyze(connection, &bloat).await?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 
 use crate::error::QueueError;
 use model::id::WorkerId;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
 /// One holder's time as the leader.
@@ -78,6 +78,22 @@ pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueErr
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// How long nobody has led; none while somebody does. A deployment in which nobody ever did counts from 1970.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>, QueueError> {
+    let seconds = sqlx::query_scalar!(
+        r#"
+        select extract(epoch from clock_timestamp() - coalesce(max(expires_at), to_timestamp(0)))::float8 as "seconds!"
+        from headgate.leader
+        "#
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
 }
 
 /// For maintenance whose statements are not its own: asked in the same transaction, before the write.

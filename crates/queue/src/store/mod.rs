@@ -14,6 +14,8 @@ pub mod partitions;
 pub mod promotion;
 pub mod rate_limits;
 pub mod retention;
+pub mod reindex;
 pub mod stats;
 pub mod vacuum;
+pub mod tidy;
 pub mod workers;

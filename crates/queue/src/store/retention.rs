@@ -13,17 +13,22 @@ const CHUNK: i64 = 5_000;
 /// When the database cannot be asked.
 pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
     let mut is_more = false;
+    let mut failed = None;
     for deleted in [
-        throughput(pool, term).await?,
-        idempotency_keys(pool, term).await?,
-        sessions(pool, term).await?,
-        sign_in_traces(pool, term).await?,
-        empty_counters(pool, term).await?,
-        breaker_flips(pool, term).await?,
+        throughput(pool, term).await,
+        idempotency_keys(pool, term).await,
+        sessions(pool, term).await,
+        sign_in_traces(pool, term).await,
+        empty_counters(pool, term).await,
+        breaker_flips(pool, term).await,
     ] {
-        is_more |= deleted >= CHUNK.unsigned_abs();
+        // One that fails must not keep the rows of the others.
+        match deleted {
+            Ok(deleted) => is_more |= deleted >= CHUNK.unsigned_abs(),
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
-    Ok(is_more)
+    failed.map_or(Ok(is_more), Err)
 }
 
 /// Steps of 10 s are kept an hour, of a minute a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is

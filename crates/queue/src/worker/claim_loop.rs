@@ -34,6 +34,7 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut reconciled_at = Instant::now();
     let pulse = shared.pulses.watch("claims");
     while !shared.no_more_claims.is_cancelled() {
+        shared.meters.claimer_moves();
         pulse.rests();
         tokio::select! {
             () = shared.no_more_claims.cancelled() => return pulse.ended(),
@@ -100,8 +101,10 @@ async fn round(
         lane_cap: shared.config.workers.div_ceil(2),
         busy: shared.busy_by_lane(),
     };
+    let asked_at = Instant::now();
     let jobs = in_time(claim(&shared.pool, &claims)).await?;
     let claimed = jobs.len();
+    shared.meters.claimed(claimed, asked_at.elapsed());
     begin(shared, finisher, jobs, &lease);
     if claimed >= wanted {
         return Ok(None);

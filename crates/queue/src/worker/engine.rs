@@ -6,8 +6,10 @@ use crate::{
         Handlers, breakers,
         claim_loop::claim_loop,
         finisher::Finisher,
+        latency::write_latencies,
         lifeline::{Lifeline, OnStuck, Stuck, show_that_tasks_run},
         listen::listen,
+        report::EngineWatch,
         shared::Shared,
     },
 };
@@ -96,6 +98,12 @@ impl EngineHandle {
         self.shared.attempts.blocked()
     }
 
+    /// How it is doing, for as long as anyone asks: `/readyz` and `/metrics`.
+    #[must_use]
+    pub fn watch(&self) -> EngineWatch {
+        EngineWatch::new(Arc::clone(&self.shared))
+    }
+
     /// Ends recorded since the start, whatever they were.
     #[must_use]
     pub fn recorded(&self) -> watch::Receiver<u64> {
@@ -123,6 +131,7 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     let lifeline = Lifeline::start(Arc::clone(&shared), finisher.clone(), on_stuck);
     let over = CancellationToken::new();
     let showing = tokio::spawn(show_that_tasks_run(Arc::clone(&shared), over.clone()));
+    let measuring = tokio::spawn(write_latencies(Arc::clone(&shared), over.clone()));
     let watching = tokio::spawn(breakers::watch(Arc::clone(&shared), over.clone()));
     let listening = tokio::spawn(listen(Arc::clone(&shared)));
     let claiming = tokio::spawn(claim_loop(Arc::clone(&shared), finisher.clone()));
@@ -156,6 +165,7 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     join("wake-ups", listening).await;
     over.cancel();
     join("breakers", watching).await;
+    join("latencies", measuring).await;
     join("runtime", showing).await;
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
 }

@@ -205,6 +205,8 @@ async fn persist(shared: &Shared, pulse: &Pulse<'_>, batch: &mut [Finished]) -> 
         let id = batch[*at].end.job_id;
         tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");
     }
+    let recorded = batch.iter().zip(&applied).filter(|(_, applied)| **applied == Applied::Yes);
+    shared.latencies.note(recorded.map(|(finished, _)| finished));
     remember(shared, pulse, batch, &late).await;
     Ok(())
 }
@@ -273,3 +275,4 @@ async fn transaction(shared: &Shared, batch: &mut [Finished]) -> Result<Vec<Appl
     tracing::debug!(count = batch.len(), duration_ms = began_at.elapsed().as_millis(), "recorded");
     Ok(applied)
 }
+    shared.meters.finished(batch.len(), began_at.elapsed());

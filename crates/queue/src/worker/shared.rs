@@ -3,7 +3,10 @@
 use crate::{
     EngineConfig,
     store::jobs::ClaimedJob,
-    worker::{Handlers, attempts::Attempts, breakers::Breakers, limiter::Limiter, watchdog::Pulses},
+    worker::{
+        Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, limiter::Limiter,
+        meters::Meters, watchdog::Pulses,
+    },
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
 use sqlx::PgPool;
@@ -40,6 +43,10 @@ pub(super) struct Shared {
     pub breakers: Breakers,
     /// What its handlers are at.
     pub attempts: Attempts,
+    /// What it measures of itself.
+    pub meters: Meters,
+    /// How long attempts took, until that is written.
+    pub latencies: Latencies,
     /// The life signs of its loops.
     pub pulses: Pulses,
     /// The loop that has stopped.
@@ -91,6 +98,8 @@ impl Shared {
             config,
             handlers,
             attempts: Attempts::default(),
+            meters: Meters::new(),
+            latencies: Latencies::default(),
             pulses: Pulses::default(),
             stuck: OnceLock::new(),
             lease: Mutex::new(Lease::new()),
@@ -118,6 +127,7 @@ impl Shared {
         self.is_registered.send_replace(false);
         let old = std::mem::replace(&mut *lock(&self.lease), Lease::new());
         old.lost.cancel();
+        self.meters.lease_lost();
         tracing::warn!(worker.id = %old.worker_id, "worker {} lost its lease: its jobs are left to others", old.worker_id);
     }
 
@@ -220,11 +230,14 @@ impl Shared {
     }
 
     pub(super) fn add_unrecorded(&self) {
-        self.unrecorded.fetch_add(1, Ordering::Relaxed);
+        if self.unrecorded.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.meters.results_move();
+        }
     }
 
     pub(super) fn note_recorded(&self, count: usize) {
         self.unrecorded.fetch_sub(count, Ordering::Relaxed);
+        self.meters.results_move();
         self.recorded.send_modify(|recorded| *recorded += count as u64);
         self.work.notify_one();
         self.left.notify_one();

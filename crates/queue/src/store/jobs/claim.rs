@@ -24,6 +24,8 @@ pub struct ClaimedJob {
     pub assignment_id: AssignmentId,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
+    /// Not before then.
+    pub run_at: DateTime<Utc>,
     /// Whether it was claimed after `expires_at`: it is called off instead of run.
     pub is_expired: bool,
     /// Whether its integration has rate limits.
@@ -96,7 +98,7 @@ async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> Result<Vec<
         r#"
         select claim_batch_id as "claim_batch_id!: ClaimBatchId", id as "id!: JobId", app_id as "app_id!: AppId",
             integration_id as "integration_id!: IntegrationId", batch_id as "batch_id: BatchId",
-            assignment_id as "assignment_id!: AssignmentId", created_at as "created_at!", is_expired as "is_expired!",
+            assignment_id as "assignment_id!: AssignmentId", created_at as "created_at!", run_at as "run_at!", is_expired as "is_expired!",
             is_limited as "is_limited!",
             -- Asked once for all rows. As of the beginning of this statement, which may have waited for its turn: an open circuit that became
             -- half-open meanwhile is not closed either.

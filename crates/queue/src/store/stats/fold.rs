@@ -16,13 +16,35 @@ pub const CHUNK: i64 = 10_000;
 /// # Errors
 /// When the database cannot be asked.
 pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    fold_job_counts(pool, Some(term)).await
+}
+
+/// The same by a process that does not lead, when it finds more than `many` deltas: every claim sums them, so they must not pile up while
+/// nobody leads or the leader does not come to it. A fold is right whoever does it, and however many do: what one has locked the others
+/// pass over.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn job_counts_if_many(pool: &PgPool, many: i64) -> Result<i64, QueueError> {
+    let are_many = sqlx::query_scalar!(
+        r#"
+        select count(*) > $1::bigint as "are_many!" from (select 1 from headgate.job_count_deltas limit $1::bigint + 1) first
+        "#,
+        many,
+    )
+    .fetch_one(pool)
+    .await?;
+    if are_many { fold_job_counts(pool, None).await } else { Ok(0) }
+}
+
+async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64, QueueError> {
     let folded = sqlx::query_scalar!(
         r#"
         with taken as materialized (
             delete from headgate.job_count_deltas
             where ctid = any (array(
                 select ctid from headgate.job_count_deltas
-                where (select headgate.is_leader($1, $2))
+                where (select $1::uuid is null or headgate.is_leader($1, $2))
                 limit $3 for update skip locked
             ))
             returning integration_id, status, attempt, n
@@ -39,8 +61,8 @@ pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
         )
         select count(*) as "folded!" from taken
         "#,
-        term.holder as WorkerId,
-        term.number,
+        term.map(|term| term.holder) as Option<WorkerId>,
+        term.map(|term| term.number),
         CHUNK,
     )
     .fetch_one(pool)

@@ -1,5 +1,6 @@
 //! The row a second that every server process reads: N browsers cost the database what one costs.
 
+use super::Measures;
 use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
 use model::{
@@ -10,11 +11,16 @@ use sqlx::{PgPool, types::Json};
 use std::time::Duration;
 
 /// Writes a snapshot and forgets those of more than an hour ago; of those older than a minute one in ten seconds stays.
-/// False when the term is over.
+/// Measures are taken less often: most rows have none. False when the term is over.
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn write(pool: &PgPool, term: Term, snapshot: &Snapshot) -> Result<bool, QueueError> {
+pub async fn write(
+    pool: &PgPool,
+    term: Term,
+    snapshot: &Snapshot,
+    measures: Option<&Measures>,
+) -> Result<bool, QueueError> {
     let written = sqlx::query!(
         r#"
         with forgotten as (
@@ -27,14 +33,15 @@ pub async fn write(pool: &PgPool, term: Term, snapshot: &Snapshot) -> Result<boo
                 )
             ) and (select headgate.is_leader($1, $2))
         )
-        insert into headgate.live_snapshots (at, body)
-        select $3, $4 where (select headgate.is_leader($1, $2))
+        insert into headgate.live_snapshots (at, body, measures)
+        select $3, $4, $5 where (select headgate.is_leader($1, $2))
         on conflict (at) do nothing
         "#,
         term.holder as WorkerId,
         term.number,
         snapshot.at,
         Json(snapshot) as _,
+        measures.map(Json) as _,
     )
     .execute(pool)
     .await?;
@@ -50,26 +57,42 @@ pub struct Written {
     pub age: Duration,
     /// The [`Snapshot`] as JSON; none when it is not newer than what the caller has.
     pub json: Option<String>,
+    /// When the newest measures were taken, and they themselves when the caller has not seen them.
+    pub measures: Option<(DateTime<Utc>, Option<String>)>,
 }
 
-/// The newest snapshot; its body only when it is newer than `seen`.
+/// The newest snapshot and the newest measures; their bodies only when they are newer than what was `seen`.
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn newest(pool: &PgPool, seen: Option<DateTime<Utc>>) -> Result<Option<Written>, QueueError> {
+pub async fn newest(
+    pool: &PgPool,
+    seen: Option<DateTime<Utc>>,
+    seen_measures: Option<DateTime<Utc>>,
+) -> Result<Option<Written>, QueueError> {
     let row = sqlx::query!(
         r#"
-        select at, greatest(extract(epoch from clock_timestamp() - at)::float8, 0) as "age!",
-            case when at is distinct from $1 then body::text end as json
-        from headgate.live_snapshots
-        order by at desc
-        limit 1
+        select n.at, greatest(extract(epoch from clock_timestamp() - n.at)::float8, 0) as "age!",
+            case when n.at is distinct from $1 then n.body::text end as json,
+            m.at as "measures_at?", case when m.at is distinct from $2 then m.measures::text end as measures
+        from (select at, body from headgate.live_snapshots order by at desc limit 1) n
+        left join lateral (
+            select s.at, s.measures from headgate.live_snapshots s
+            where s.measures is not null and s.at > n.at - interval '1 minute'
+            order by s.at desc limit 1
+        ) m on true
         "#,
         seen,
+        seen_measures,
     )
     .fetch_optional(pool)
     .await?;
-    Ok(row.map(|row| Written { at: row.at, age: Duration::from_secs_f64(row.age), json: row.json }))
+    Ok(row.map(|row| Written {
+        at: row.at,
+        age: Duration::from_secs_f64(row.age),
+        json: row.json,
+        measures: row.measures_at.map(|at| (at, row.measures)),
+    }))
 }
 
 /// The totals of the last hour, the last of each minute, oldest first.

@@ -5,16 +5,20 @@
 mod counts;
 mod eta;
 pub mod fold;
+pub mod latency;
 pub mod live_snapshots;
+mod measures;
 mod names;
-mod recount;
+pub mod recount;
+pub mod recounts;
 pub mod rollup;
 mod snapshot;
 mod throughput;
 
 pub use counts::{LaneCounts, all_counts, counts};
 pub use eta::{Levels, Pace, eta_seconds};
+pub use measures::{HotTable, LastSeen, Measures, OldTransaction, ServiceState, Sums, measures};
 pub use names::names;
 pub use recount::{Drift, drift};
-pub use snapshot::{gauge, integrations, snapshot, snapshot_with};
+pub use snapshot::{Memory, gauge, integrations, snapshot, snapshot_with};
 pub use throughput::throughput;

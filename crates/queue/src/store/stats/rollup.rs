@@ -5,7 +5,8 @@ use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
 use sqlx::PgPool;
 
-/// `throughput_deltas` into `throughput`, and the last success of each integration into `integration_marks`; answers how many deltas.
+/// `throughput_deltas` into `throughput`, the last success of each integration into `integration_marks`, and the sums since the beginning;
+/// answers how many deltas.
 ///
 /// # Errors
 /// When the database cannot be asked.
@@ -50,6 +51,16 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
             order by t.integration_id
             on conflict (integration_id) do update
             set last_success_at = greatest(m.last_success_at, excluded.last_success_at)
+        ), ever as (
+            update headgate.totals o
+            set completed = o.completed + n.completed, unchanged = o.unchanged + n.unchanged, retried = o.retried + n.retried,
+                dead = o.dead + n.dead, cancelled = o.cancelled + n.cancelled, limited = o.limited + n.limited
+            from (
+                select sum(completed) as completed, sum(unchanged) as unchanged, sum(retried) as retried, sum(dead) as dead,
+                    sum(cancelled) as cancelled, sum(limited) as limited, count(*) as n
+                from taken
+            ) n
+            where n.n > 0
         )
         select count(*) as "folded!" from taken
         "#,

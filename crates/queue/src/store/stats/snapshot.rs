@@ -3,6 +3,7 @@
 use super::{
     LaneCounts,
     eta::{Levels, Pace, eta_seconds},
+    latency::{self, Spans},
     live_snapshots,
 };
 use crate::error::QueueError;
@@ -17,21 +18,51 @@ use model::{
     sync_status::LastError,
 };
 use sqlx::PgPool;
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+/// Percentiles are of five minutes: by the second they hardly change, and thousands of integrations' histograms are much to read.
+const LATENCIES_EVERY: Duration = Duration::from_secs(10);
+
+/// What the sampler remembers from one snapshot to the next.
+#[derive(Debug, Default)]
+pub struct Memory {
+    levels: Levels,
+    latencies: HashMap<IntegrationId, Spans>,
+    latencies_at: Option<Instant>,
+    latencies_took: Duration,
+}
+
+impl Memory {
+    /// Reading them may take a twentieth of the time.
+    async fn refresh_latencies(&mut self, pool: &PgPool) -> Result<(), QueueError> {
+        let wait = LATENCIES_EVERY.max(self.latencies_took * 20);
+        if self.latencies_at.is_none_or(|at| at.elapsed() >= wait) {
+            let began_at = Instant::now();
+            self.latencies = latency::recent(pool, None).await?;
+            self.latencies_took = began_at.elapsed();
+            self.latencies_at = Some(Instant::now());
+        }
+        Ok(())
+    }
+}
 
 /// The deployment now. Without a memory of what was left before, an ETA is taken from what ended in the last minute.
 ///
 /// # Errors
 /// When the database cannot be asked.
 pub async fn snapshot(pool: &PgPool) -> Result<Snapshot, QueueError> {
-    snapshot_with(pool, &mut Levels::default()).await
+    snapshot_with(pool, &mut Memory::default()).await
 }
 
 /// The deployment now, and what is left added to the memory that tells the pace.
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn snapshot_with(pool: &PgPool, levels: &mut Levels) -> Result<Snapshot, QueueError> {
+pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapshot, QueueError> {
+    memory.refresh_latencies(pool).await?;
     let lanes = read(pool, None).await?;
     let workers = sqlx::query!(
         r#"
@@ -57,15 +88,31 @@ pub async fn snapshot_with(pool: &PgPool, levels: &mut Levels) -> Result<Snapsho
         totals.failed_per_minute += lane.gauge.failed_per_minute;
         totals.oldest_pending_age_seconds =
             totals.oldest_pending_age_seconds.max(lane.gauge.oldest_pending_age_seconds);
-        let peak = levels.peak(lane.gauge.integration_id, at, lane.counts.outstanding());
-        integrations.push(lane.into_gauge(peak));
+        let id = lane.gauge.integration_id;
+        let peak = memory.levels.peak(id, at, lane.counts.outstanding());
+        integrations.push(with_latencies(lane.into_gauge(peak), memory.latencies.get(&id)));
     }
-    levels.remember(at, outstanding);
+    memory.levels.remember(at, outstanding);
     totals.backlog = sum.backlog;
     totals.processing = sum.processing;
     totals.to_be_retried = sum.to_be_retried;
     totals.dead_letters = sum.dead_letters;
-    Ok(Snapshot { at, totals, retry_pyramid: sum.retry_pyramid, integrations, workers: workers.live })
+    Ok(Snapshot {
+        at,
+        totals,
+        retry_pyramid: sum.retry_pyramid,
+        integrations,
+        workers: workers.live,
+        warnings: Vec::new(),
+    })
+}
+
+fn with_latencies(gauge: IntegrationGauge, spans: Option<&Spans>) -> IntegrationGauge {
+    IntegrationGauge {
+        latency: spans.and_then(|spans| spans.latency.percentiles()),
+        wait: spans.and_then(|spans| spans.wait.percentiles()),
+        ..gauge
+    }
 }
 
 /// Every integration's gauges, by id.
@@ -92,7 +139,8 @@ pub async fn gauge(
     }
     let is_idle = lane.counts.outstanding() == 0;
     let sampled = if is_idle { None } else { live_snapshots::eta_seconds(pool, integration_id).await? };
-    let gauge = lane.into_gauge(None);
+    let recent = latency::recent(pool, Some(integration_id)).await?;
+    let gauge = with_latencies(lane.into_gauge(None), recent.get(&integration_id));
     Ok(match sampled {
         // An ETA of nought was sampled before what is left now was there.
         None | Some(Some(0)) => gauge,
@@ -177,6 +225,8 @@ async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, Q
                 failed_per_minute: row.failed,
                 oldest_pending_age_seconds: row.oldest_pending_age_seconds,
                 eta_seconds: None,
+                latency: None,
+                wait: None,
                 rate_limit,
                 held_until: row.held_until,
                 last_success_at: row.last_success_at,

@@ -1,12 +1,15 @@
 //! What was done over time, as charts show it: every bucket there, noughts filled in, deltas not folded yet included.
 
+use super::latency::{self, Spans};
 use crate::error::QueueError;
+use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
     stats::{Throughput, ThroughputBucket, Window},
 };
 use sqlx::PgPool;
+use std::collections::HashMap;
 
 /// The buckets of a window, of one integration or of all the scope may see.
 ///
@@ -21,8 +24,7 @@ pub async fn throughput(
     if let Some(id) = integration_id {
         require_integration(pool, scope, id).await?;
     }
-    let buckets = sqlx::query_as!(
-        ThroughputBucket,
+    let rows = sqlx::query!(
         r#"
         with slots as materialized (
             select to_timestamp((floor(extract(epoch from statement_timestamp()) / $3::int) - back) * $3::int) as at
@@ -56,7 +58,75 @@ pub async fn throughput(
     )
     .fetch_all(pool)
     .await?;
-    Ok(Throughput { step_seconds: window.step_seconds(), buckets })
+    let spans = spans(pool, scope, integration_id, window).await?;
+    let mut all = Spans::default();
+    let mut buckets = Vec::with_capacity(rows.len());
+    for row in rows {
+        let own = spans.get(&row.at);
+        own.iter().for_each(|own| all.merge(own));
+        buckets.push(ThroughputBucket {
+            at: row.at,
+            completed: row.completed,
+            unchanged: row.unchanged,
+            retried: row.retried,
+            dead: row.dead,
+            cancelled: row.cancelled,
+            limited: row.limited,
+            latency: own.and_then(|own| own.latency.percentiles()),
+            wait: own.and_then(|own| own.wait.percentiles()),
+        });
+    }
+    Ok(Throughput {
+        step_seconds: window.step_seconds(),
+        buckets,
+        latency: all.latency.percentiles(),
+        wait: all.wait.percentiles(),
+    })
+}
+
+/// How long things took, by bucket. Of the whole deployment a sum of all integrations is kept.
+async fn spans(
+    pool: &PgPool,
+    scope: Scope,
+    integration_id: Option<IntegrationId>,
+    window: Window,
+) -> Result<HashMap<DateTime<Utc>, Spans>, QueueError> {
+    let is_of_all = integration_id.is_none() && scope == Scope::AllApps;
+    let rows = sqlx::query!(
+        r#"
+        with seen as materialized (
+            select id from headgate.integrations
+            where not $6 and ($1::uuid is null or id = $1) and ($2::uuid is null or app_id = $2)
+            union all
+            select $7 where $6
+        ), counted as (
+            select bucket_at as at, latency, wait
+            from headgate.throughput
+            where step_seconds = $4
+                and bucket_at >= to_timestamp((floor(extract(epoch from statement_timestamp()) / $3::int) - $5::int + 1) * $3::int)
+                and latency <> '{}' and integration_id in (select id from seen)
+            union all
+            select at, latency, wait
+            from headgate.latency_deltas
+            where $6 or integration_id in (select id from seen)
+        )
+        select to_timestamp(floor(extract(epoch from at) / $3::int) * $3::int) as "at!", latency as "latency!", wait as "wait!" from counted
+        "#,
+        integration_id as Option<IntegrationId>,
+        scope.app_id() as Option<AppId>,
+        window.step_seconds(),
+        source_step(window),
+        window.buckets(),
+        is_of_all,
+        latency::ALL as IntegrationId,
+    )
+    .fetch_all(pool)
+    .await?;
+    let mut spans = HashMap::<DateTime<Utc>, Spans>::new();
+    for row in rows {
+        spans.entry(row.at).or_default().merge(&Spans::of(row.latency, row.wait));
+    }
+    Ok(spans)
 }
 
 /// The rollup a window is read from: the coarsest that divides its buckets and is kept long enough.

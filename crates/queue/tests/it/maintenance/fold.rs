@@ -1,8 +1,14 @@
 //! Folding: the sums stay, whoever folds and whatever is appended meanwhile.
 
 use super::world::{World, lead};
-use queue::store::stats::{self, fold};
+use crate::support::until;
+use queue::{
+    EngineConfig,
+    maintenance::Maintenance,
+    store::stats::{self, fold},
+};
 use sqlx::PgPool;
+use tokio_util::sync::CancellationToken;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn folding_keeps_every_sum(pool: PgPool) {
@@ -88,4 +94,35 @@ async fn records_and_batches_are_folded_too(pool: PgPool) {
         1260
     );
     assert_eq!(world.number("select count(*) from headgate.batch_deltas").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_that_does_not_lead_folds_when_there_are_too_many(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 3, 0).await;
+    world.pending(world.lane, 4, 0).await;
+    assert_eq!(fold::job_counts_if_many(&pool, 2).await.unwrap(), 0);
+    assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 2);
+    assert_eq!(fold::job_counts_if_many(&pool, 1).await.unwrap(), 2);
+    assert_eq!(world.number("select n from headgate.job_counts").await, 7);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn deltas_that_pile_up_while_the_leader_does_nothing_are_folded_by_another_process(pool: PgPool) {
+    let world = World::new(&pool).await;
+    // It leads for a minute and never comes to it.
+    lead(&pool).await;
+    let token = CancellationToken::new();
+    let other = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), token.clone());
+    world.run("insert into headgate.job_count_deltas select gen_random_uuid(), 0, 0, 1 from generate_series(1, 30000)").await;
+    until(&pool, "select count(*) <= 5000 from headgate.job_count_deltas").await;
+    assert!(!other.watch().is_leader());
+    assert_eq!(
+        world
+            .number("select ((select sum(n) from headgate.job_counts) + (select coalesce(sum(n), 0) from headgate.job_count_deltas))::bigint")
+            .await,
+        30_000
+    );
+    token.cancel();
+    other.stopped().await;
 }

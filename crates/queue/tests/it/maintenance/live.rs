@@ -29,7 +29,7 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
 
     world.pending(world.lane, 3, 0).await;
     let first = stats::snapshot(&pool).await.unwrap();
-    live_snapshots::write(&pool, term, &first).await.unwrap();
+    live_snapshots::write(&pool, term, &first, None).await.unwrap();
     let seen = until(&mut changes, |state| state.snapshot.is_some()).await;
     assert_eq!(seen.snapshot.as_deref(), Some(&first));
     assert_eq!(serde_json::from_str::<model::stats::Snapshot>(&seen.json).unwrap(), first);
@@ -37,7 +37,7 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
 
     world.pending(world.lane, 2, 0).await;
     let second = stats::snapshot(&pool).await.unwrap();
-    live_snapshots::write(&pool, term, &second).await.unwrap();
+    live_snapshots::write(&pool, term, &second, None).await.unwrap();
     until(&mut changes, |state| state.snapshot.as_deref() == Some(&second)).await;
     assert_eq!(hub.history().last().unwrap().totals.backlog, 5);
 
@@ -74,7 +74,7 @@ async fn the_last_snapshot_stays_while_the_database_is_away(pool: PgPool) {
     World::new(&pool).await;
     let term = lead(&pool).await;
     let snapshot = stats::snapshot(&pool).await.unwrap();
-    live_snapshots::write(&pool, term, &snapshot).await.unwrap();
+    live_snapshots::write(&pool, term, &snapshot, None).await.unwrap();
     let own =
         sqlx::postgres::PgPoolOptions::new().connect_with((*pool.connect_options()).clone()).await.unwrap();
     let hub = LiveHub::start(own.clone(), CancellationToken::new());

@@ -2,14 +2,19 @@
 
 mod bulk_pace;
 mod fold;
+mod latency;
 mod leader;
 mod live;
+mod measures;
 mod operations;
 mod partitions;
 mod promotion;
+mod recount;
+mod reindex;
 mod retention;
 mod running;
 mod snapshot;
 mod throughput;
+mod tidy;
 mod vacuum;
 mod world;

@@ -95,3 +95,40 @@ async fn an_old_leader_drops_nothing(pool: PgPool) {
     assert!(matches!(refused, Err(QueueError::LeaseLost)));
     assert_eq!(world.number(ATTACHED).await, 17);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_reader_of_an_old_day_delays_its_end_and_holds_nobody_up(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.run("select headgate.make_partition('finished_jobs', '2020-02-29')").await;
+    let mut reader = pool.begin().await.unwrap();
+    sqlx::raw_sql(
+        "set transaction isolation level repeatable read; select count(*) from headgate.finished_jobs",
+    )
+    .execute(&mut *reader)
+    .await
+    .unwrap();
+    let dropping = {
+        let pool = pool.clone();
+        tokio::spawn(async move { partitions::drop_expired(&pool, term, WEEK).await })
+    };
+    // As long as the drop tries, jobs finish: a finish that had to wait for a lock would fail here.
+    let mut finisher = pool.acquire().await.unwrap();
+    sqlx::query("set lock_timeout = '250ms'").execute(&mut *finisher).await.unwrap();
+    let mut finished = 0;
+    while !dropping.is_finished() || finished == 0 {
+        sqlx::query(
+            "insert into headgate.finished_jobs (id, app_id, integration_id, created_at, run_at, status, priority, attempt, max_attempts,
+                is_full, folded, job_type, correlation_id, outcome)
+            values (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now(), now(), 3, 0, 1, 1, false, 0, 'test', '', 'sent')",
+        )
+        .execute(&mut *finisher)
+        .await
+        .unwrap();
+        finished += 1;
+    }
+    assert!(dropping.await.unwrap().is_err(), "the reader still reads");
+    drop(reader);
+    assert_eq!(partitions::drop_expired(&pool, term, WEEK).await.unwrap(), 1);
+    assert_eq!(world.number(ATTACHED).await, 16);
+}

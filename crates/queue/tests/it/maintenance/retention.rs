@@ -1,8 +1,12 @@
 //! Rows that have no further use go; those that have one stay.
 
 use super::world::{World, lead, take_over};
-use queue::store::{retention, workers};
+use queue::{
+    maintenance::{Retention, Service as _},
+    store::{retention, workers},
+};
 use sqlx::PgPool;
+use std::time::Duration;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
@@ -84,4 +88,28 @@ async fn claims_whose_jobs_have_all_ended_are_forgotten(pool: PgPool) {
         assert_eq!(count().await, before - 1);
     }
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "insert into headgate.idempotency_keys (owner, method, path, key, body_hash, created_at)
+                values ('o', 'POST', '/', 'k', '', clock_timestamp() - interval '2 days');
+            insert into headgate.throughput (integration_id, step_seconds, bucket_at)
+                values (gen_random_uuid(), 10, clock_timestamp() - interval '2 hours');
+            create function refuse() returns trigger language plpgsql as $$ begin raise 'poisonous'; end $$;
+            create trigger poison before delete on headgate.throughput for each row execute function refuse();
+            select headgate.make_partition('finished_jobs', '2020-02-29')",
+        )
+        .await;
+    let service = Retention::new(Duration::from_secs(7 * 24 * 60 * 60));
+    assert!(service.run_once(&pool, term).await.is_err(), "it says so");
+    assert_eq!(world.number("select count(*) from headgate.idempotency_keys").await, 0);
+    assert_eq!(
+        world.number("select count(*) from pg_class where relname = 'finished_jobs_20200229'").await,
+        0
+    );
 }

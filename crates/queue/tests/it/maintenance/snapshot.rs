@@ -94,7 +94,7 @@ async fn the_sampled_eta_is_read_by_integration_while_it_is_fresh(pool: PgPool) 
     world.finished(world.lane, 60, 0, 1).await;
     assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), None);
     let snapshot = stats::snapshot(&pool).await.unwrap();
-    assert!(live_snapshots::write(&pool, term, &snapshot).await.unwrap());
+    assert!(live_snapshots::write(&pool, term, &snapshot, None).await.unwrap());
     assert_eq!(live_snapshots::eta_seconds(&pool, world.lane).await.unwrap(), Some(Some(30)));
     let gauge = || stats::gauge(&pool, Scope::App(world.app), world.lane);
     assert_eq!(gauge().await.unwrap().eta_seconds, Some(30));
@@ -117,7 +117,7 @@ async fn snapshots_of_an_hour_are_kept_and_thinned_after_a_minute(pool: PgPool) 
         )
         .await;
     let snapshot = stats::snapshot(&pool).await.unwrap();
-    live_snapshots::write(&pool, term, &snapshot).await.unwrap();
+    live_snapshots::write(&pool, term, &snapshot, None).await.unwrap();
     let counted = |sql| world.number(sql);
     assert_eq!(
         counted("select count(*) from headgate.live_snapshots where at < now() - interval '1 hour'").await,

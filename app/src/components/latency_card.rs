@@ -1,0 +1,74 @@
+//! How long attempts of an integration take, and how long its jobs wait before their first one.
+
+use crate::{
+    format,
+    ui::{Card, ChartBucket, ChartData, ChartSeries, Fact, Facts, TimeChart, Tone},
+};
+use chrono::TimeDelta;
+use leptos::prelude::*;
+use model::{histogram::Percentiles, stats::Throughput};
+
+/// The percentiles of the window in words, and over time as bars.
+#[component]
+pub fn LatencyCard(
+    /// The numbers.
+    #[prop(into)]
+    throughput: Signal<Throughput>,
+) -> impl IntoView {
+    let data = Memo::new(move |_| throughput.with(chart));
+    let series = vec![ChartSeries { label: "p95 of attempts, ms", tone: Tone::Processing }];
+    view! {
+        <Card title="How long it takes" sub=Signal::stored("estimates, at most 10 % off".to_owned())>
+            <Facts>
+                <Fact name="An attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
+                <Fact name="Waiting for the first">{move || throughput.with(|t| in_words(t.wait))}</Fact>
+            </Facts>
+            <TimeChart label="What 95 of 100 attempts took at most, over time, in milliseconds" series=series data=data />
+        </Card>
+    }
+    .into_any()
+}
+
+fn in_words(percentiles: Option<Percentiles>) -> String {
+    percentiles.map_or_else(
+        || "nothing measured yet".to_owned(),
+        |p| {
+            format!(
+                "p50 {} · p95 {} · p99 {}",
+                format::milliseconds(p.p50_ms),
+                format::milliseconds(p.p95_ms),
+                format::milliseconds(p.p99_ms)
+            )
+        },
+    )
+}
+
+fn chart(throughput: &Throughput) -> ChartData {
+    let last = throughput.buckets.len().saturating_sub(1);
+    let is_long = TimeDelta::seconds(throughput.step_seconds.into()) * i32::try_from(last).unwrap_or(0)
+        > TimeDelta::hours(36);
+    let buckets = throughput
+        .buckets
+        .iter()
+        .enumerate()
+        .map(|(at, bucket)| ChartBucket {
+            label: bucket.at.format(if is_long { "%a %H:%M" } else { "%H:%M" }).to_string(),
+            values: vec![bucket.latency.map_or(0.0, |latency| latency.p95_ms as f64)],
+            is_partial: at == last,
+        })
+        .collect();
+    ChartData { buckets, marks: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_read_as_lengths_of_time_and_nothing_as_nothing() {
+        let percentiles = Percentiles { count: 7, p50_ms: 70, p95_ms: 1_500, p99_ms: 61_000 };
+        let words = in_words(Some(percentiles));
+        assert!(words.starts_with("p50 70 ms · p95 "), "{words}");
+        assert_eq!(in_words(None), "nothing measured yet");
+    }
+}

@@ -1,0 +1,150 @@
+//! Proves on a schedule that the kept counters are exact.
+//!
+//! An integration at a time, each in a short statement on a connection of its own. A lane so long that counting it would hold a snapshot
+//! for more than two seconds is passed over and reported as not proven: the proof must not cost what it protects.
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    pool,
+    store::{
+        leader::Term,
+        stats::{
+            recount::{Proof, next_app, next_integration, prove_jobs, prove_records},
+            recounts::{self, Round},
+        },
+    },
+};
+use async_trait::async_trait;
+use model::id::{AppId, IntegrationId};
+use sqlx::{Connection as _, PgConnection, PgPool};
+use std::time::{Duration, Instant};
+
+/// Between the end of a round and the next.
+const EVERY: Duration = Duration::from_secs(60 * 60);
+/// No round begins before: a program that has just started has other things to do.
+const AFTER_START: Duration = Duration::from_secs(10 * 60);
+/// The longest a statement may count.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A run goes on for so long, and then lets others have the disk.
+const RUN: Duration = Duration::from_secs(2);
+
+/// Recounts every integration's jobs and every app's records, says what was wrong and puts it right.
+#[derive(Debug)]
+pub struct Recount {
+    started_at: Instant,
+    after_start: Duration,
+    patience: Duration,
+}
+
+impl Default for Recount {
+    fn default() -> Self {
+        Self::with(AFTER_START, PATIENCE)
+    }
+}
+
+impl Recount {
+    /// With a first round so long after the start, and statements that may take so long: for tests and tools.
+    #[must_use]
+    pub fn with(after_start: Duration, patience: Duration) -> Self {
+        Self { started_at: Instant::now(), after_start, patience }
+    }
+}
+
+#[async_trait]
+impl Service for Recount {
+    fn name(&self) -> &'static str {
+        "recount"
+    }
+
+    /// Between two pieces of a round, and two looks whether one is due.
+    fn interval(&self) -> Duration {
+        Duration::from_secs(5)
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let may_begin = self.started_at.elapsed() >= self.after_start;
+        let mut connection = pool.acquire().await?;
+        let Some(round) = recounts::under_way(&mut connection, EVERY, may_begin).await? else {
+            return Ok(false);
+        };
+        drop(connection);
+        let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+        pool::prepare(&mut connection, Some(self.patience * 2)).await?;
+        self.go_on(&mut connection, term, round).await?;
+        // Everything is committed: a farewell that is not heard loses nothing.
+        let _ = connection.close().await;
+        Ok(false)
+    }
+}
+
+impl Recount {
+    async fn go_on(
+        &self,
+        connection: &mut PgConnection,
+        term: Term,
+        mut round: Round,
+    ) -> Result<(), QueueError> {
+        let began_at = Instant::now();
+        let mut is_over = false;
+        while !is_over && began_at.elapsed() < RUN {
+            let drift_before = round.drift;
+            is_over = self.step(connection, term, &mut round).await?;
+            recounts::keep(connection, term, round, round.drift - drift_before, is_over).await?;
+        }
+        if is_over {
+            tracing::info!(
+                proven = round.proven,
+                unproven = round.unproven,
+                drift = round.drift,
+                "the counters were recounted"
+            );
+        }
+        Ok(())
+    }
+
+    /// One integration, or one app; true when none is left.
+    async fn step(
+        &self,
+        connection: &mut PgConnection,
+        term: Term,
+        round: &mut Round,
+    ) -> Result<bool, QueueError> {
+        let off_by = if round.is_at_records {
+            let Some(app_id) = next_app(connection, AppId(round.cursor)).await? else { return Ok(true) };
+            round.cursor = app_id.0;
+            let off_by = prove_records(connection, term, app_id, self.patience).await?;
+            if let Some(off_by @ 1..) = off_by {
+                tracing::error!(app.id = %app_id, off_by, "the number of records of app {app_id} was wrong and was put right");
+            }
+            off_by
+        } else {
+            let Some(id) = next_integration(connection, IntegrationId(round.cursor)).await? else {
+                (round.is_at_records, round.cursor) = (true, uuid::Uuid::nil());
+                return Ok(false);
+            };
+            round.cursor = id.0;
+            match prove_jobs(connection, term, id, self.patience).await? {
+                Proof::Holds => Some(0),
+                Proof::Open => None,
+                Proof::Repaired(drifts) => {
+                    for drift in &drifts {
+                        tracing::error!(
+                            integration.id = %id, status = drift.status, attempt = drift.attempt, counted = drift.counted,
+                            real = drift.real, "a counter of integration {id} was wrong and was put right"
+                        );
+                    }
+                    Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum())
+                }
+            }
+        };
+        match off_by {
+            Some(off_by) => {
+                round.proven += 1;
+                round.drift += off_by;
+            }
+            None => round.unproven += 1,
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,55 @@
+//! Takes away what belongs to nothing any more.
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    store::{
+        leader::Term,
+        tidy::{self, Cursors},
+    },
+};
+use async_trait::async_trait;
+use sqlx::PgPool;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+use tokio::sync::Mutex;
+
+/// Between two looks at everything.
+const REST: Duration = Duration::from_secs(60 * 60);
+/// Between two pieces of one look: ten million entries take a few hours, and nobody notices.
+const STEP: Duration = Duration::from_secs(1);
+
+/// Looks through `ready`, `waiting` and the serialize keys for rows without a job. There are none unless something went wrong, and then
+/// they are counted: `headgate_tidied_rows_total`.
+#[derive(Debug, Default)]
+pub struct Tidy {
+    cursors: Mutex<Cursors>,
+    is_through: AtomicBool,
+}
+
+#[async_trait]
+impl Service for Tidy {
+    fn name(&self) -> &'static str {
+        "tidy"
+    }
+
+    fn interval(&self) -> Duration {
+        if self.is_through.load(Ordering::Relaxed) { REST } else { STEP }
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let tidied = tidy::look(pool, term, &mut *self.cursors.lock().await).await?;
+        if tidied.ready + tidied.waiting + tidied.keys > 0 {
+            tracing::warn!(
+                ready = tidied.ready,
+                waiting = tidied.waiting,
+                serialize_keys = tidied.keys,
+                "took away rows that belonged to no job"
+            );
+        }
+        self.is_through.store(tidied.is_through, Ordering::Relaxed);
+        Ok(false)
+    }
+}

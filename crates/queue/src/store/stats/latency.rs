@@ -1,0 +1,197 @@
+//! How long attempts and waits take: histograms that processes append and the leader folds into `throughput`.
+//!
+//! Rows of `throughput` under the nil id are all integrations together, so that a chart of the whole deployment reads as few rows as that of
+//! one; they carry histograms alone.
+
+use super::fold::CHUNK;
+use crate::{error::QueueError, store::leader::Term};
+use model::{
+    histogram::Histogram,
+    id::{IntegrationId, WorkerId},
+};
+use sqlx::PgPool;
+use std::{collections::HashMap, fmt::Write as _, time::Duration};
+
+/// All integrations together.
+pub(super) const ALL: IntegrationId = IntegrationId(uuid::Uuid::nil());
+
+/// Of one integration over some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans {
+    /// How long attempts took.
+    pub latency: Histogram,
+    /// How long jobs waited before their first attempt.
+    pub wait: Histogram,
+    latency_us: i64,
+    wait_us: i64,
+}
+
+impl Spans {
+    /// Adds an attempt.
+    pub fn attempt_took(&mut self, length: Duration) {
+        self.latency.add(length);
+        self.latency_us = self.latency_us.saturating_add(micros(length));
+    }
+
+    /// Adds a job's wait.
+    pub fn job_waited(&mut self, length: Duration) {
+        self.wait.add(length);
+        self.wait_us = self.wait_us.saturating_add(micros(length));
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Self) {
+        self.latency.merge(&other.latency);
+        self.wait.merge(&other.wait);
+        self.latency_us = self.latency_us.saturating_add(other.latency_us);
+        self.wait_us = self.wait_us.saturating_add(other.wait_us);
+    }
+
+    pub(super) fn of(latency: Vec<i64>, wait: Vec<i64>) -> Self {
+        Self {
+            latency: Histogram::from_counts(latency),
+            wait: Histogram::from_counts(wait),
+            ..Self::default()
+        }
+    }
+}
+
+/// Appends what a process gathered, committed asynchronously: nothing is decided by it, and a crash of the server may forget it.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> Result<(), QueueError> {
+    let integrations: Vec<IntegrationId> = gathered.keys().copied().collect();
+    let (mut latencies, mut waits, mut latency_us, mut wait_us) = (vec![], vec![], vec![], vec![]);
+    for spans in gathered.values() {
+        latencies.push(as_array(&spans.latency));
+        waits.push(as_array(&spans.wait));
+        latency_us.push(spans.latency_us);
+        wait_us.push(spans.wait_us);
+    }
+    let mut transaction = pool.begin_with("begin; set local synchronous_commit = off").await?;
+    // Arrays of arrays of different lengths travel as text alone.
+    sqlx::query!(
+        r#"
+        insert into headgate.latency_deltas (integration_id, latency, wait, latency_us, wait_us)
+        select g.integration_id, g.latency::bigint[], g.wait::bigint[], g.latency_us, g.wait_us
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+            as g (integration_id, latency, wait, latency_us, wait_us)
+        "#,
+        &integrations as &[IntegrationId],
+        &latencies,
+        &waits,
+        &latency_us,
+        &wait_us,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    Ok(transaction.commit().await?)
+}
+
+/// `latency_deltas` into `throughput` and the sums since the beginning; answers how many deltas.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+    // By integration first: what is summed for the coarser steps and for all together is few rows then.
+    let folded = sqlx::query_scalar!(
+        r#"
+        with taken as materialized (
+            delete from headgate.latency_deltas
+            where ctid = any (array(
+                select ctid from headgate.latency_deltas
+                where (select headgate.is_leader($1, $2))
+                limit $3 for update skip locked
+            ))
+            returning integration_id, at, latency, wait, latency_us, wait_us
+        ), tens as materialized (
+            select integration_id, to_timestamp(floor(extract(epoch from at) / 10) * 10) as at,
+                headgate.sum_counts(latency) as latency, headgate.sum_counts(wait) as wait
+            from taken
+            group by 1, 2
+        ), all_tens as materialized (
+            select at, headgate.sum_counts(latency) as latency, headgate.sum_counts(wait) as wait from tens group by at
+        ), sums as (
+            select t.integration_id, s.step_seconds,
+                to_timestamp(floor(extract(epoch from t.at) / s.step_seconds) * s.step_seconds) as bucket_at,
+                headgate.sum_counts(t.latency) as latency, headgate.sum_counts(t.wait) as wait
+            from (
+                select integration_id, at, latency, wait from tens
+                union all
+                select $4::uuid, at, latency, wait from all_tens
+            ) t
+            cross join (values (10), (60), (3600)) s (step_seconds)
+            group by 1, 2, 3
+            order by 2, 3, 1
+        ), added as (
+            insert into headgate.throughput as t (integration_id, step_seconds, bucket_at, latency, wait)
+            select integration_id, step_seconds, bucket_at, latency, wait from sums
+            on conflict (step_seconds, bucket_at, integration_id) do update
+            set latency = headgate.add_counts(t.latency, excluded.latency), wait = headgate.add_counts(t.wait, excluded.wait)
+        ), ever as (
+            update headgate.totals o
+            set latency = headgate.add_counts(o.latency, n.latency), wait = headgate.add_counts(o.wait, n.wait),
+                latency_us = o.latency_us + n.latency_us, wait_us = o.wait_us + n.wait_us
+            from (
+                select (select headgate.sum_counts(latency) from all_tens) as latency, (select headgate.sum_counts(wait) from all_tens) as wait,
+                    sum(latency_us)::bigint as latency_us, sum(wait_us)::bigint as wait_us, count(*) as n
+                from taken
+            ) n
+            where n.n > 0
+        )
+        select count(*) as "folded!" from taken
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+        ALL as IntegrationId,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(folded)
+}
+
+/// The last five minutes of every integration that had ends, or of one.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn recent(
+    pool: &PgPool,
+    only: Option<IntegrationId>,
+) -> Result<HashMap<IntegrationId, Spans>, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        select integration_id as "integration_id!: IntegrationId", latency as "latency!", wait as "wait!"
+        from headgate.throughput
+        where step_seconds = 60 and bucket_at > statement_timestamp() - interval '5 minutes' and latency <> '{}'
+            and ($1::uuid is null or integration_id = $1) and integration_id <> $2
+        union all
+        select integration_id, latency, wait from headgate.latency_deltas where $1::uuid is null or integration_id = $1
+        "#,
+        only as Option<IntegrationId>,
+        ALL as IntegrationId,
+    )
+    .fetch_all(pool)
+    .await?;
+    let mut recent = HashMap::<IntegrationId, Spans>::new();
+    for row in rows {
+        recent.entry(row.integration_id).or_default().merge(&Spans::of(row.latency, row.wait));
+    }
+    Ok(recent)
+}
+
+/// As Postgres writes an array.
+fn as_array(histogram: &Histogram) -> String {
+    let mut text = String::from("{");
+    for (at, n) in histogram.counts().iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}{n}", if at > 0 { "," } else { "" });
+    }
+    text.push('}');
+    text
+}
+
+fn micros(length: Duration) -> i64 {
+    i64::try_from(length.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,204 @@
+//! Rows that belong to nothing any more: left by a fault, by an older version, or by hands. Harmless one by one; looked for in pieces.
+//!
+//! An entry without a job is deleted only when it is older than anything that may be under way, and only when there is still no such job
+//! afterwards, seen by a fresh snapshot: one that came back under its old id at this very moment would be left without an entry.
+
+use crate::{error::QueueError, store::leader::Term};
+use chrono::{DateTime, Utc};
+use model::id::WorkerId;
+use sqlx::{PgConnection, PgPool};
+use uuid::Uuid;
+
+/// Rows looked at by one statement.
+const CHUNK: i64 = 1_000;
+
+/// How far a look has come; the default is the beginning.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cursors {
+    /// In `ready`: integration, rank, time and job.
+    ready: Option<(Uuid, i16, DateTime<Utc>, Uuid)>,
+    /// In `waiting`.
+    waiting: Option<Uuid>,
+    /// In `serialize_keys`.
+    key: Option<(Uuid, String)>,
+}
+
+/// What one piece of each table had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tidied {
+    /// Entries of `ready` without a job.
+    pub ready: i64,
+    /// Entries of `waiting` without a job.
+    pub waiting: i64,
+    /// Serialize keys with nobody in line.
+    pub keys: i64,
+    /// Whether every table was looked at to its end.
+    pub is_through: bool,
+}
+
+/// Looks at the next thousand rows of each table.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Tidied, QueueError> {
+    let mut next = cursors.clone();
+    let mut transaction = pool.begin().await?;
+    let mut gone = ready(&mut transaction, term, &mut next).await?;
+    let ready = gone.len() as i64;
+    gone.extend(waiting(&mut transaction, term, &mut next).await?);
+    let waiting = gone.len() as i64 - ready;
+    let keys = keys(&mut transaction, term, &mut next).await?;
+    if !gone.is_empty() && is_any_there(&mut transaction, &gone).await? {
+        transaction.rollback().await?;
+        return Ok(Tidied::default());
+    }
+    transaction.commit().await?;
+    let is_through = next == Cursors::default();
+    *cursors = next;
+    Ok(Tidied { ready, waiting, keys, is_through })
+}
+
+async fn is_any_there(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
+    let is_there = sqlx::query_scalar!(
+        r#"select exists (select 1 from headgate.jobs where id = any ($1)) as "is_there!""#,
+        gone
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(is_there)
+}
+
+async fn ready(
+    connection: &mut PgConnection,
+    term: Term,
+    cursors: &mut Cursors,
+) -> Result<Vec<Uuid>, QueueError> {
+    let (lane, rank, at, job) =
+        cursors.ready.unwrap_or((Uuid::nil(), i16::MIN, DateTime::UNIX_EPOCH, Uuid::nil()));
+    let row = sqlx::query!(
+        r#"
+        with looked_at as materialized (
+            select integration_id, rank, created_at, job_id from headgate.ready
+            where (integration_id, rank, created_at, job_id) > ($4, $5, $6, $7) and (select headgate.is_leader($1, $2))
+            order by integration_id, rank, created_at, job_id
+            limit $3
+        ), orphans as materialized (
+            select r.integration_id, r.rank, r.created_at, r.job_id
+            from looked_at l
+            join headgate.ready r using (integration_id, rank, created_at, job_id)
+            where not exists (select 1 from headgate.jobs j where j.id = l.job_id)
+                and l.created_at < clock_timestamp() - interval '10 minutes'
+            for update of r skip locked
+        ), gone as (
+            delete from headgate.ready r using orphans o
+            where (r.integration_id, r.rank, r.created_at, r.job_id) = (o.integration_id, o.rank, o.created_at, o.job_id)
+            returning r.job_id
+        ), noted as (
+            insert into headgate.tidied as t (what, n) select 'ready', count(*) from gone having count(*) > 0
+            on conflict (what) do update set n = t.n + excluded.n
+        ), last as (
+            select integration_id, rank, created_at, job_id from looked_at
+            order by integration_id desc, rank desc, created_at desc, job_id desc limit 1
+        )
+        select array(select job_id from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+            (select integration_id from last) as lane, (select rank from last) as rank, (select created_at from last) as at,
+            (select job_id from last) as job
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+        lane,
+        rank,
+        at,
+        job,
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let last = row.lane.zip(row.rank).zip(row.at).zip(row.job);
+    cursors.ready = last.filter(|_| row.seen == CHUNK).map(|(((lane, rank), at), job)| (lane, rank, at, job));
+    Ok(row.gone)
+}
+
+async fn waiting(
+    connection: &mut PgConnection,
+    term: Term,
+    cursors: &mut Cursors,
+) -> Result<Vec<Uuid>, QueueError> {
+    let row = sqlx::query!(
+        r#"
+        with looked_at as materialized (
+            select job_id from headgate.waiting
+            where job_id > $4 and (select headgate.is_leader($1, $2))
+            order by job_id
+            limit $3
+        ), orphans as materialized (
+            select w.due_at, w.job_id
+            from looked_at l
+            join headgate.waiting w using (job_id)
+            where not exists (select 1 from headgate.jobs j where j.id = l.job_id)
+            for update of w skip locked
+        ), gone as (
+            -- Asked again with the row locked: a job that came back meanwhile has moved its entry, and then nothing fits.
+            delete from headgate.waiting w using orphans o
+            where w.due_at = o.due_at and w.job_id = o.job_id and w.due_at < clock_timestamp() - interval '10 minutes'
+            returning w.job_id
+        ), noted as (
+            insert into headgate.tidied as t (what, n) select 'waiting', count(*) from gone having count(*) > 0
+            on conflict (what) do update set n = t.n + excluded.n
+        )
+        select array(select job_id from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+            (select job_id from looked_at order by job_id desc limit 1) as last
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+        cursors.waiting.unwrap_or_default(),
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    cursors.waiting = row.last.filter(|_| row.seen == CHUNK);
+    Ok(row.gone)
+}
+
+async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<i64, QueueError> {
+    let (lane, key) = cursors.key.clone().unwrap_or_default();
+    let row = sqlx::query!(
+        r#"
+        with looked_at as materialized (
+            select integration_id, key, head_job_id, next_seq from headgate.serialize_keys
+            where (integration_id, key) > ($4, $5) and (select headgate.is_leader($1, $2))
+            order by integration_id, key
+            limit $3
+        ), empty as materialized (
+            select k.integration_id, k.key, l.next_seq
+            from looked_at l
+            join headgate.serialize_keys k using (integration_id, key)
+            where not exists (
+                select 1 from headgate.serialized_jobs s where s.integration_id = l.integration_id and s.key = l.key
+            )
+            for update of k skip locked
+        ), gone as (
+            -- Whoever took a place meanwhile raised the number: then the key is not as we saw it.
+            delete from headgate.serialize_keys k using empty e
+            where k.integration_id = e.integration_id and k.key = e.key and k.next_seq = e.next_seq
+            returning 1
+        ), noted as (
+            insert into headgate.tidied as t (what, n) select 'serialize_keys', count(*) from gone having count(*) > 0
+            on conflict (what) do update set n = t.n + excluded.n
+        ), last as (
+            select integration_id, key from looked_at order by integration_id desc, key desc limit 1
+        )
+        select (select count(*) from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+            (select integration_id from last) as lane, (select key from last) as key
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+        lane,
+        key,
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    cursors.key = row.lane.zip(row.key).filter(|_| row.seen == CHUNK);
+    Ok(row.gone)
+}

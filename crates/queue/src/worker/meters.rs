@@ -1,0 +1,138 @@
+//! What one process measures of its own engine, for `/metrics` and `/readyz`: counters and clocks in memory, a few instructions each.
+
+use model::histogram::Histogram;
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Upper bounds of the sizes of batches; what is larger counts in one more.
+pub const SIZES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+
+/// Round trips of one kind since the start of the process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rounds {
+    /// How long each took.
+    pub durations: Histogram,
+    /// All of them together.
+    pub took: Duration,
+    /// Round trips that carried at least one job, by [`SIZES`].
+    pub sizes: [u64; SIZES.len() + 1],
+    /// Jobs they carried.
+    pub jobs: u64,
+}
+
+impl Rounds {
+    fn add(&mut self, jobs: usize, took: Duration) {
+        self.durations.add(took);
+        self.took += took;
+        self.jobs += jobs as u64;
+        if jobs > 0 {
+            let at = SIZES.iter().position(|bound| jobs <= *bound).unwrap_or(SIZES.len());
+            self.sizes[at] += 1;
+        }
+    }
+}
+
+/// Where the parts of an engine note what they do.
+pub(super) struct Meters {
+    began_at: Instant,
+    claims: Mutex<Rounds>,
+    finishes: Mutex<Rounds>,
+    lost_leases: AtomicU64,
+    /// When the claimer last began anew, in milliseconds since `began_at`.
+    claimer_moved_ms: AtomicU64,
+    /// When results last became fewer, or the first of them came.
+    results_moved_ms: AtomicU64,
+}
+
+impl Meters {
+    pub(super) fn new() -> Self {
+        Self {
+            began_at: Instant::now(),
+            claims: Mutex::default(),
+            finishes: Mutex::default(),
+            lost_leases: AtomicU64::new(0),
+            claimer_moved_ms: AtomicU64::new(0),
+            results_moved_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// A claim was answered.
+    pub(super) fn claimed(&self, jobs: usize, took: Duration) {
+        lock(&self.claims).add(jobs, took);
+    }
+
+    /// A batch of ends was committed.
+    pub(super) fn finished(&self, jobs: usize, took: Duration) {
+        lock(&self.finishes).add(jobs, took);
+    }
+
+    pub(super) fn lease_lost(&self) {
+        self.lost_leases.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn claimer_moves(&self) {
+        self.claimer_moved_ms.store(self.now_ms(), Ordering::Relaxed);
+    }
+
+    pub(super) fn results_move(&self) {
+        self.results_moved_ms.store(self.now_ms(), Ordering::Relaxed);
+    }
+
+    pub(super) fn claims(&self) -> Rounds {
+        lock(&self.claims).clone()
+    }
+
+    pub(super) fn finishes(&self) -> Rounds {
+        lock(&self.finishes).clone()
+    }
+
+    pub(super) fn lost_leases(&self) -> u64 {
+        self.lost_leases.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn claimer_silent_for(&self) -> Duration {
+        self.since(&self.claimer_moved_ms)
+    }
+
+    pub(super) fn results_wait_for(&self) -> Duration {
+        self.since(&self.results_moved_ms)
+    }
+
+    fn since(&self, ms: &AtomicU64) -> Duration {
+        Duration::from_millis(self.now_ms().saturating_sub(ms.load(Ordering::Relaxed)))
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began_at.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Plain numbers: a panic elsewhere does not spoil them.
+fn lock(rounds: &Mutex<Rounds>) -> MutexGuard<'_, Rounds> {
+    rounds.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_are_counted_by_what_they_carried() {
+        let meters = Meters::new();
+        for jobs in [0, 1, 5, 6, 500, 501] {
+            meters.claimed(jobs, Duration::from_millis(2));
+        }
+        let claims = meters.claims();
+        assert_eq!(claims.sizes, [1, 0, 1, 1, 0, 0, 0, 0, 1, 1]);
+        assert_eq!(
+            (claims.jobs, claims.took, claims.durations.total()),
+            (1_013, Duration::from_millis(12), 6)
+        );
+        assert_eq!(meters.finishes(), Rounds::default());
+    }
+}

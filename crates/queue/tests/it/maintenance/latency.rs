@@ -1,0 +1,147 @@
+//! How long things take: kept as histograms, the same whoever folds them and whichever way they are read.
+
+use super::world::{World, lead, take_over};
+use crate::support::{self, Script, World as Jobs, ok};
+use model::{
+    actor::Scope,
+    histogram::Percentiles,
+    id::IntegrationId,
+    stats::{Throughput, Window},
+};
+use queue::store::stats::{
+    self,
+    latency::{Spans, append, fold, recent},
+};
+use sqlx::PgPool;
+use std::{collections::HashMap, time::Duration};
+
+fn spans(attempts_ms: &[u64], waits_ms: &[u64]) -> Spans {
+    let mut spans = Spans::default();
+    attempts_ms.iter().for_each(|ms| spans.attempt_took(Duration::from_millis(*ms)));
+    waits_ms.iter().for_each(|ms| spans.job_waited(Duration::from_millis(*ms)));
+    spans
+}
+
+async fn took(pool: &PgPool, lane: IntegrationId, attempts_ms: &[u64], waits_ms: &[u64]) {
+    append(pool, &HashMap::from([(lane, spans(attempts_ms, waits_ms))])).await.unwrap();
+}
+
+async fn read(pool: &PgPool, scope: Scope, lane: Option<IntegrationId>, window: Window) -> Throughput {
+    stats::throughput(pool, scope, lane, window).await.unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let other = world.another_lane().await;
+    let term = lead(&pool).await;
+    let hundred: Vec<u64> = (1..=100).map(|n| n * 10).collect();
+    took(&pool, world.lane, &hundred, &[3]).await;
+    took(&pool, other, &[60_000], &[]).await;
+    let lane = Some(world.lane);
+    for window in Window::ALL {
+        let unfolded = read(&pool, Scope::AllApps, lane, window).await;
+        let latency = unfolded.latency.unwrap();
+        assert_eq!(latency.count, 100);
+        for (estimate, truth) in [(latency.p50_ms, 500), (latency.p95_ms, 950), (latency.p99_ms, 990)] {
+            assert!((estimate as f64 / f64::from(truth) - 1.0).abs() < 0.102, "{latency:?}");
+        }
+        assert_eq!(unfolded.wait, Some(Percentiles { count: 1, p50_ms: 3, p95_ms: 3, p99_ms: 3 }));
+        let of_all = read(&pool, Scope::AllApps, None, window).await;
+        assert_eq!(of_all.latency.unwrap().count, 101);
+        assert_eq!(of_all.buckets.iter().filter_map(|b| b.latency).map(|l| l.count).sum::<i64>(), 101);
+    }
+    let before = recent(&pool, None).await.unwrap();
+    assert_eq!(fold(&pool, term).await.unwrap(), 2);
+    assert_eq!(fold(&pool, term).await.unwrap(), 0);
+    assert_eq!(recent(&pool, None).await.unwrap(), before);
+    for window in Window::ALL {
+        let (one, all, own) = (
+            read(&pool, Scope::AllApps, lane, window).await,
+            read(&pool, Scope::AllApps, None, window).await,
+            read(&pool, Scope::App(world.app), None, window).await,
+        );
+        assert_eq!((one.latency.unwrap().count, one.wait.unwrap().count), (100, 1), "{window:?}");
+        assert_eq!(all.latency.unwrap().count, 101, "{window:?}");
+        assert_eq!(own.latency, all.latency, "the app has all there are");
+    }
+    // Another second: added to the rows there are.
+    took(&pool, world.lane, &[20, 30], &[]).await;
+    fold(&pool, term).await.unwrap();
+    assert_eq!(read(&pool, Scope::AllApps, lane, Window::Hour).await.latency.unwrap().count, 102);
+    let sum = world.number("select (select sum(n) from unnest(latency) n)::bigint * 1000000000 + latency_us / 1000 from headgate.totals").await;
+    assert_eq!(sum, 103 * 1_000_000_000 + 50_500 + 60_000 + 50);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_app_sees_its_own_times_alone(pool: PgPool) {
+    let (one, other) = (World::new(&pool).await, World::new(&pool).await);
+    let term = lead(&pool).await;
+    took(&pool, one.lane, &[10], &[]).await;
+    took(&pool, other.lane, &[10, 20], &[]).await;
+    for _ in 0..2 {
+        let own = read(&pool, Scope::App(other.app), None, Window::Hour).await;
+        assert_eq!(own.latency.unwrap().count, 2);
+        fold(&pool, term).await.unwrap();
+    }
+    let throughput = read(&pool, Scope::AllApps, None, Window::Hour).await;
+    assert_eq!(throughput.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(), 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn gauges_tell_of_the_last_five_minutes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    took(&pool, world.lane, &[70; 3], &[]).await;
+    sqlx::query("update headgate.latency_deltas set at = at - interval '7 minutes'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    fold(&pool, term).await.unwrap();
+    let silent = stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap();
+    assert_eq!((silent.latency, silent.wait), (None, None));
+    took(&pool, world.lane, &[70; 5], &[900]).await;
+    let gauge = stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap();
+    assert_eq!(gauge.latency.map(|latency| latency.count), Some(5));
+    let sampled = stats::snapshot(&pool).await.unwrap().integrations.remove(0);
+    assert_eq!((sampled.latency, sampled.wait), (gauge.latency, gauge.wait));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_old_leader_folds_no_times(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let old = lead(&pool).await;
+    let new = take_over(&pool).await;
+    took(&pool, world.lane, &[1], &[1]).await;
+    assert_eq!(fold(&pool, old).await.unwrap(), 0);
+    assert_eq!(world.number("select count(*) from headgate.throughput").await, 0);
+    assert_eq!(fold(&pool, new).await.unwrap(), 1);
+    // Three steps of one integration, and of all together.
+    assert_eq!(world.number("select count(*) from headgate.throughput").await, 6);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_running_engine_measures_attempts_and_waits_and_reports_itself(pool: PgPool) {
+    let jobs = Jobs::new(&pool).await;
+    let lane = jobs.lane().await;
+    jobs.accept_plain(lane, 5).await;
+    sqlx::query("update headgate.jobs set created_at = created_at - interval '1 minute', run_at = run_at - interval '1 minute'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let engine = support::start(&pool, support::config(), Script::new(|_| Box::pin(async { ok() })));
+    support::until_recorded(&engine, 5).await;
+    let watch = engine.watch();
+    let report = watch.report();
+    assert_eq!((report.slots, report.recorded, report.lost_leases), (20, 5, 0));
+    assert!(report.is_registered && !report.is_stopping && report.trouble().is_none());
+    assert_eq!((report.claims.jobs, report.finishes.jobs), (5, 5));
+    assert!(report.claims.durations.total() >= 1);
+    // What it gathered is written at the end at the latest.
+    engine.shutdown().await;
+    assert!(watch.report().is_stopping);
+    let measured = recent(&pool, Some(lane)).await.unwrap().remove(&lane).unwrap();
+    assert_eq!(measured.latency.total(), 5);
+    let wait = measured.wait.percentiles().unwrap();
+    assert!(wait.count == 5 && wait.p50_ms > 50_000, "they waited for a minute: {wait:?}");
+}

@@ -1,0 +1,74 @@
+//! Rows that belong to nothing go; all others stay.
+
+use super::world::{World, lead, take_over};
+use queue::{
+    maintenance::{Service as _, Tidy},
+    store::tidy::{self, Cursors},
+};
+use sqlx::PgPool;
+
+const ORPHANS: &str = "insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select gen_random_uuid(), 200, clock_timestamp() - interval '1 hour', gen_random_uuid() from generate_series(1, 3);
+    insert into headgate.waiting (due_at, job_id, integration_id)
+        select clock_timestamp() - interval '1 hour', gen_random_uuid(), gen_random_uuid() from generate_series(1, 2);
+    insert into headgate.serialize_keys (integration_id, key) values (gen_random_uuid(), 'nobody')";
+const LEFT: &str =
+    "select (select count(*) from headgate.ready) * 100 + (select count(*) from headgate.waiting) * 10
+    + (select count(*) from headgate.serialize_keys)";
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn entries_without_a_job_and_keys_without_a_line_are_taken_away_and_counted(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 2, 3_600).await;
+    world.to_be_retried(world.lane, 1, 1).await;
+    world.run(ORPHANS).await;
+    world
+        .run(
+            "insert into headgate.serialize_keys (integration_id, key, head_job_id)
+                select integration_id, 'someone', id from headgate.jobs limit 1;
+            insert into headgate.serialized_jobs (integration_id, key, seq, job_id)
+                select integration_id, key, 1, head_job_id from headgate.serialize_keys where key = 'someone';
+            insert into headgate.ready (integration_id, rank, created_at, job_id)
+                values (gen_random_uuid(), 200, clock_timestamp(), gen_random_uuid())",
+        )
+        .await;
+    let service = Tidy::default();
+    service.run_once(&pool, term).await.unwrap();
+    // The entry that may still be on its way stays.
+    assert_eq!(world.number(LEFT).await, 311);
+    let noted = "select sum(case what when 'ready' then n * 100 when 'waiting' then n * 10 else n end)::bigint from headgate.tidied";
+    assert_eq!(world.number(noted).await, 321);
+    assert_eq!(service.interval().as_secs(), 3_600, "all was looked at");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_long_table_is_looked_at_in_pieces_to_its_end(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 2_500, 3_600).await;
+    world
+        .run("delete from headgate.jobs where id in (select id from headgate.jobs order by id desc limit 2)")
+        .await;
+    let mut cursors = Cursors::default();
+    let (mut pieces, mut gone) = (0, 0);
+    loop {
+        let tidied = tidy::look(&pool, term, &mut cursors).await.unwrap();
+        (pieces, gone) = (pieces + 1, gone + tidied.ready);
+        if tidied.is_through {
+            break;
+        }
+    }
+    assert_eq!((pieces, gone), (3, 2));
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 2_498);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_old_leader_takes_nothing_away(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let old = lead(&pool).await;
+    take_over(&pool).await;
+    world.run(ORPHANS).await;
+    Tidy::default().run_once(&pool, old).await.unwrap();
+    assert_eq!(world.number(LEFT).await, 321);
+}

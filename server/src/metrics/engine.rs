@@ -1,0 +1,50 @@
+//! The engine of this process, and its connections.
+
+use super::text::Text;
+use queue::worker::{EngineReport, SIZES};
+use sqlx::PgPool;
+
+pub(super) fn report(text: &mut Text, report: &EngineReport) {
+    text.gauge("headgate_worker_slots", "Jobs this process may run at once.", &[], report.slots);
+    text.gauge("headgate_worker_slots_busy", "Jobs that run in it.", &[], report.running);
+    let about = "Handlers that did not stop when their time was over and block a thread each.";
+    text.gauge("headgate_worker_slots_blocked", about, &[], report.blocked);
+    let about = "Whether it holds its lease.";
+    text.gauge("headgate_worker_registered", about, &[], i32::from(report.is_registered));
+    let about = "Whether it was told to claim nothing more.";
+    text.gauge("headgate_worker_draining", about, &[], i32::from(report.is_draining || report.is_stopping));
+    text.counter("headgate_worker_leases_lost_total", "Leases it lost.", &[], report.lost_leases);
+    let about = "Results that wait to be recorded.";
+    text.gauge("headgate_unrecorded_results", about, &[], report.unrecorded);
+    let about = "How long none of them was recorded.";
+    text.gauge("headgate_unrecorded_results_age_seconds", about, &[], report.unrecorded_for.as_secs_f64());
+    let (claims, finishes) = (&report.claims, &report.finishes);
+    let about = "How long claims took, their turn among processes included.";
+    text.durations("headgate_claim_duration_seconds", about, &claims.durations, claims.took.as_secs_f64());
+    let about = "Jobs a claim brought, of those that brought any.";
+    text.sizes("headgate_claim_jobs", about, &SIZES, &claims.sizes, claims.jobs);
+    let about = "How long transactions took that recorded results.";
+    text.durations(
+        "headgate_finish_duration_seconds",
+        about,
+        &finishes.durations,
+        finishes.took.as_secs_f64(),
+    );
+    text.sizes("headgate_finish_jobs", "Results they recorded.", &SIZES, &finishes.sizes, finishes.jobs);
+}
+
+pub(super) fn pools(text: &mut Text, pools: &[(&'static str, PgPool)]) {
+    for (name, pool) in pools {
+        let open = pool.size();
+        let idle = u32::try_from(pool.num_idle()).unwrap_or(open).min(open);
+        for (state, n) in [("idle", idle), ("used", open - idle)] {
+            let about = "Open connections of this process.";
+            text.gauge("headgate_database_connections", about, &[("pool", *name), ("state", state)], n);
+        }
+    }
+    for (name, pool) in pools {
+        let most = pool.options().get_max_connections();
+        let about = "The most there may be.";
+        text.gauge("headgate_database_connections_max", about, &[("pool", *name)], most);
+    }
+}
