@@ -14,6 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Heartbeats missed that end the lease, as everyone else sees it.
 const LEASE_BEATS: u32 = 3;
+/// A beat has this long at least, while there is any patience left.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+/// Tries in the time of one beat, once one has failed.
+const RETRIES: u32 = 4;
 /// Heartbeats missed after which this process stops by itself, before anyone else may take its jobs.
 const PATIENT_BEATS: u32 = 2;
 
@@ -22,6 +26,7 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
     let interval = shared.config.heartbeat_interval;
     let mut connection = None;
     let mut beaten_at = Instant::now();
+    let mut has_failed = false;
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -31,15 +36,21 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
             _ = ticks.tick() => {}
             // Not registered yet: the database is away. Nothing runs, so ask more often.
             () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
+            // A connection that broke must not cost a whole beat: with the next one the patience would be over.
+            () = tokio::time::sleep(interval / RETRIES), if has_failed => {}
         }
         let asked_at = Instant::now();
         // A beat that hangs must not outlast the patience: beyond it others take our jobs while we still run them.
         let patience = if is_registered {
-            (interval * PATIENT_BEATS).saturating_sub(beaten_at.elapsed()).max(interval / 10)
+            let left = (interval * PATIENT_BEATS).saturating_sub(beaten_at.elapsed()).max(interval / 10);
+            // Nor may it use it up: a connection that hangs leaves time for another one.
+            left.min((interval / 2).max(LEAST_PATIENCE))
         } else {
             interval.max(Duration::from_secs(1))
         };
-        match tokio::time::timeout(patience, beat(shared, &mut connection)).await {
+        let beaten = tokio::time::timeout(patience, beat(shared, &mut connection)).await;
+        has_failed = !matches!(beaten, Ok(Ok(_)));
+        match beaten {
             Ok(Ok(true)) => beaten_at = asked_at,
             Ok(Ok(false)) => {
                 // The row was gone or its lease over: swept, or about to be.

@@ -102,6 +102,7 @@ async fn every_loop_survives_deadlocks_and_unique_violations() {
         call_off(&database, &world).await;
         inject(&mut random, &database).await;
         let mut children = Children::of(&database);
+        children.order().heartbeat = std::time::Duration::from_millis(1_500);
         children.start(2);
         database.until_at_least("select count(*) from attempts_seen", 200).await;
         children.kill(random.random_range(0..2), &database).await;
