@@ -97,7 +97,7 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
                 size = 1;
                 continue;
             }
-            // A worker was faster.
+            // A worker was faster. (So often in a row with one row: something is wrong with that row.)
             Err(error) if is_race(&error) && races < 20 => {
                 races += 1;
                 continue;
@@ -107,6 +107,7 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
         }
         cursor = group.last().copied();
         left = rest;
+        races = 0;
     }
     if selection.action == BulkAction::Requeue && changed > 0 {
         sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
