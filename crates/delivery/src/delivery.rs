@@ -8,7 +8,7 @@ use model::{
     page::Page,
     record::{Record, RecordWithSync},
 };
-use queue::{Waker, maintenance::Service, worker::JobHandler};
+use queue::{Waker, maintenance::Service, worker::AttemptHandler};
 use sqlx::PgPool;
 
 use crate::{
@@ -57,7 +57,7 @@ impl Delivery {
 
     /// Does the jobs of integrations.
     #[must_use]
-    pub fn handler(&self) -> Arc<dyn JobHandler> {
+    pub fn handler(&self) -> Arc<dyn AttemptHandler> {
         Arc::new(connector::DeliveryHandler::new(self.clone()))
     }
 

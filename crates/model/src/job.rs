@@ -178,6 +178,36 @@ pub struct JobDetail {
     pub job: Job,
     /// Every attempt that has ended, and the one that runs.
     pub attempts: Vec<Attempt>,
+    /// Of a job that is processed: how far it is, when its handler says so; written once a second at most.
+    #[serde(default)]
+    pub progress: Option<Progress>,
+    /// Of a completed job: what its handler, or its external worker, answered. Up to 1 MB; kept as long as the job.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
+    pub result: Option<Value>,
+}
+
+/// How far an attempt is, as its handler says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Progress {
+    /// Of `total`; whatever the handler counts.
+    pub done: i64,
+    /// Null when it does not know.
+    pub total: Option<i64>,
+    /// What it is at, for people: up to 200 characters.
+    pub note: Option<String>,
+    /// When it said so.
+    pub at: DateTime<Utc>,
+}
+
+impl Progress {
+    /// The part that is done, 0 to 1; none when the total is not known.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let total = self.total.filter(|total| *total > 0)?;
+        Some((self.done as f64 / total as f64).clamp(0.0, 1.0))
+    }
 }
 
 /// `POST /jobs`
@@ -286,6 +316,13 @@ pub fn rank(job_type: &str, priority: i16) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_known_with_the_total_and_never_beyond_the_whole() {
+        let share = |done, total| Progress { done, total, note: None, at: DateTime::UNIX_EPOCH }.share();
+        assert_eq!(share(1, Some(4)), Some(0.25));
+        assert_eq!((share(9, Some(4)), share(9, None), share(9, Some(0))), (Some(1.0), None, None));
+    }
 
     #[test]
     fn urgent_kinds_go_before_any_priority() {

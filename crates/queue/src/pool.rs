@@ -32,6 +32,19 @@ pub struct PoolSettings {
     pub statement_timeout: Option<Duration>,
 }
 
+impl PoolSettings {
+    /// Ten connections, under the name `headgate`.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            max_connections: 10,
+            application_name: "headgate".to_owned(),
+            statement_timeout: None,
+        }
+    }
+}
+
 impl std::fmt::Debug for PoolSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The address may contain a password.

@@ -20,6 +20,7 @@ mod metrics;
 mod openapi;
 mod operations;
 mod outage;
+mod own_jobs;
 mod pages;
 mod races;
 mod records;

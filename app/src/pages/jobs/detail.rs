@@ -1,6 +1,6 @@
 //! One job: why it is where it is, what was tried, what it sends.
 
-use super::{everywhere::Everywhere, facts::JobFacts, subject::subject};
+use super::{everywhere::Everywhere, facts::JobFacts, progress::JobProgress, subject::subject};
 use crate::{
     calls::{
         error::CallError,
@@ -71,6 +71,8 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     let page = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
+    let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));
+    let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
     let gauge = page.with_untracked(|p| p.gauge.clone());
@@ -152,6 +154,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                     </JobVerdict>
                 }
             }}
+            {move || progress.get().map(|progress| view! { <JobProgress progress=progress as_of=as_of /> })}
             <div class="detail">
                 <div class="stack">
                     {move || {
@@ -177,6 +180,17 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                                 </Card>
                             }
                         })}
+                    {move || {
+                        result
+                            .get()
+                            .map(|result| {
+                                view! {
+                                    <Card title="Result">
+                                        <Payload value=result label="result" />
+                                    </Card>
+                                }
+                            })
+                    }}
                 </div>
                 <div class="stack">
                     {move || view! { <JobFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}

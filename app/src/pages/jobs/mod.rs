@@ -4,6 +4,7 @@ mod detail;
 mod everywhere;
 mod facts;
 mod list;
+mod progress;
 mod question;
 mod row;
 mod subject;

@@ -12,7 +12,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    worker::{AT_ONCE, CompletedJob, EndedJob, HeldJob, How, JobHandler, Outcome, Slot},
+    worker::{AT_ONCE, AttemptHandler, CompletedJob, EndedJob, HeldJob, How, Outcome, Slot, Unhandled},
 };
 use reqwest::Method;
 use sqlx::PgConnection;
@@ -45,6 +45,8 @@ const READ_AGAIN: Duration = Duration::from_millis(100);
 /// Does the jobs of integrations.
 pub(crate) struct DeliveryHandler {
     delivery: Delivery,
+    /// For jobs in the lanes of programs that do them themselves.
+    others: Unhandled,
 }
 
 /// A request and what it tells of which record.
@@ -57,7 +59,7 @@ struct Prepared {
 }
 
 #[async_trait]
-impl JobHandler for DeliveryHandler {
+impl AttemptHandler for DeliveryHandler {
     async fn run(&self, job: &HeldJob) -> Outcome {
         self.attempt(job).await.unwrap_or_else(Stop::into_outcome)
     }
@@ -73,7 +75,7 @@ impl JobHandler for DeliveryHandler {
 
 impl DeliveryHandler {
     pub(crate) fn new(delivery: Delivery) -> Self {
-        Self { delivery }
+        Self { delivery, others: Unhandled::default() }
     }
 
     async fn attempt(&self, job: &HeldJob) -> Result<Outcome, Stop> {
@@ -81,6 +83,10 @@ impl DeliveryHandler {
         // Before anything is known, so that those it was claimed with wait for it, should it turn out to be an item of a bundle.
         let place = Place::take(job);
         let material = self.read(job).await?;
+        if material.integration_type == IntegrationType::External {
+            // The engine claims none of external workers' jobs: a program with handlers of its own does this one.
+            return Ok(self.others.run(job).await);
+        }
         let Some(prepared) = prepare(job, &material)? else { return Ok(unchanged(&material)) };
         let judged = if prepared.is_item {
             // What the others take does not count against this job's time; the request itself has a time-out of its own.

@@ -8,6 +8,7 @@ mod bundles;
 mod endless_answers;
 mod integrations;
 mod jobs;
+mod own_lanes;
 mod records;
 mod resync_pauses;
 mod resyncs;

@@ -28,7 +28,8 @@ pub struct Lane {
     pub limit_keys: Vec<String>,
 }
 
-/// Writes a lane, new or changed. How long it is held and when it was last served stay.
+/// Writes a lane, new or changed. How long it is held and when it was last served stay, and so does who takes its jobs: a program that does
+/// the jobs of its own lanes must not lose them because an operator changes their concurrency.
 ///
 /// # Errors
 /// When the database is away.
@@ -37,7 +38,7 @@ pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), Qu
         r#"
         insert into headgate.lanes (integration_id, app_id, is_external, is_open, max_concurrency, jobs_per_request, limit_keys)
         values ($1, $2, $3, $4, $5, $6, $7)
-        on conflict (integration_id) do update set is_external = excluded.is_external, is_open = excluded.is_open,
+        on conflict (integration_id) do update set is_open = excluded.is_open,
             max_concurrency = excluded.max_concurrency, jobs_per_request = excluded.jobs_per_request, limit_keys = excluded.limit_keys
         "#,
         lane.integration_id.0,

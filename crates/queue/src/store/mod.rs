@@ -10,6 +10,7 @@ pub mod jobs;
 pub mod lanes;
 pub mod leader;
 pub mod operations;
+pub(crate) mod own_lanes;
 pub mod partitions;
 pub mod promotion;
 pub mod rate_limits;

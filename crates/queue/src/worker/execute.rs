@@ -41,8 +41,8 @@ pub(super) async fn execute(
         .and_then(|ms| u64::try_from(ms).ok())
         .map_or(shared.config.job_timeout, Duration::from_millis);
     let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
-    let attempt =
-        Arc::new(Attempt::new(HeldJob::new(job, timeout, slots.clone(), peers), ticket, slots, lease));
+    let held = HeldJob::new(job, timeout, slots.clone(), peers).reporting_to(shared.pool.clone());
+    let attempt = Arc::new(Attempt::new(held, ticket, slots, lease));
     let ran = if is_expired {
         Some((Ending::Cancelled { why: "expired" }, None))
     } else {

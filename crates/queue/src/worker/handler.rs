@@ -1,8 +1,13 @@
-//! What a job does: the trait the engine's users implement.
+//! What the engine calls for each attempt, and which of them it calls for which kind of job.
+//!
+//! [`AttemptHandler`] is the engine's side of a handler: a job as it lies in the table, every outcome an attempt can have, a word in the
+//! finishing transaction. Deliveries are written against it. Who adds a kind of job to a program writes a [`JobHandler`] instead, which has
+//! a typed payload and `?`, and is put behind this trait by [`Handlers::handle`].
 
 use crate::{
+    job::{Job, JobHandler, Typed},
     store::jobs::{Failure, How, Response},
-    worker::HeldJob,
+    worker::{HeldJob, Unhandled},
 };
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -22,7 +27,7 @@ pub enum Outcome {
         response: Option<Response>,
         /// What the job produced.
         result: Option<Value>,
-        /// For [`JobHandler::on_completed`], which runs in the transaction that ends the job.
+        /// For [`AttemptHandler::on_completed`], which runs in the transaction that ends the job.
         receipt: Option<Box<dyn Any + Send + Sync>>,
     },
     /// It failed; the verdict says whether it is tried again.
@@ -94,9 +99,9 @@ pub struct EndedJob {
 /// What a handler says of itself about what may have arrived; only the handler can read it.
 pub type Doubt = Box<dyn Any + Send + Sync>;
 
-/// Does the work of a kind of job.
+/// Makes the attempts at a kind of job.
 #[async_trait]
-pub trait JobHandler: Send + Sync + 'static {
+pub trait AttemptHandler: Send + Sync + 'static {
     /// One attempt. It is stopped (dropped) when the job's time is over or its lease is in doubt; a panic is a failed attempt.
     async fn run(&self, job: &HeldJob) -> Outcome;
 
@@ -129,27 +134,39 @@ pub trait JobHandler: Send + Sync + 'static {
 /// Which handler does which kind of job.
 #[derive(Clone)]
 pub struct Handlers {
-    default: Arc<dyn JobHandler>,
-    by_job_type: HashMap<String, Arc<dyn JobHandler>>,
+    default: Arc<dyn AttemptHandler>,
+    by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
 }
 
 impl Handlers {
     /// One handler for everything.
     #[must_use]
-    pub fn new(default: Arc<dyn JobHandler>) -> Self {
+    pub fn new(default: Arc<dyn AttemptHandler>) -> Self {
         Self { default, by_job_type: HashMap::new() }
+    }
+
+    /// None yet. A job of a kind nobody registered here is left to a process that knows it: see [`Unhandled`].
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Arc::new(Unhandled::default()))
+    }
+
+    /// A handler of typed jobs, for its [`Job::JOB_TYPE`]. The last one registered for a type counts.
+    #[must_use]
+    pub fn handle<J: Job>(self, handler: impl JobHandler<J>) -> Self {
+        self.register(J::JOB_TYPE, Arc::new(Typed::new(handler)))
     }
 
     /// Another one for one kind of job.
     #[must_use]
-    pub fn register(mut self, job_type: &str, handler: Arc<dyn JobHandler>) -> Self {
+    pub fn register(mut self, job_type: &str, handler: Arc<dyn AttemptHandler>) -> Self {
         self.by_job_type.insert(job_type.to_owned(), handler);
         self
     }
 
     /// The handler of a kind of job.
     #[must_use]
-    pub fn of(&self, job_type: &str) -> &Arc<dyn JobHandler> {
+    pub fn of(&self, job_type: &str) -> &Arc<dyn AttemptHandler> {
         self.by_job_type.get(job_type).unwrap_or(&self.default)
     }
 }

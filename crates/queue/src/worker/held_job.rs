@@ -2,15 +2,16 @@
 
 use crate::{
     store::jobs::ClaimedJob,
-    worker::{Doubt, Peers, Slot, Slots},
+    worker::{Doubt, LeaseLost, Peers, Progress, Slot, Slots, progress::ReportTo},
 };
 use chrono::{DateTime, Utc};
 use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
 use rand::Rng as _;
 use serde_json::Value;
+use sqlx::PgPool;
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -55,11 +56,14 @@ pub struct HeldJob {
     pub timeout: Duration,
     /// Whether an attempt before this one vanished with its worker: nobody knows what it sent. Only a recorded completion clears it.
     pub may_have_arrived: bool,
+    claimed_at: Instant,
     peers: Arc<Peers>,
     right: SendRight,
     stopped_clock: Mutex<StoppedClock>,
     retries_with_peers: AtomicBool,
     is_echo: AtomicBool,
+    report_to: Option<ReportTo>,
+    progress: OnceLock<Progress>,
 }
 
 /// The right to send for a job, for a task that sends for several and outlives each of their handlers.
@@ -137,12 +141,55 @@ impl HeldJob {
             started_at: job.started_at,
             timeout,
             may_have_arrived: job.may_have_arrived,
+            claimed_at: Instant::now(),
             peers,
             right: SendRight::new(job.integration_id, slots),
             stopped_clock: Mutex::default(),
             retries_with_peers: AtomicBool::new(false),
             is_echo: AtomicBool::new(false),
+            report_to: None,
+            progress: OnceLock::new(),
         }
+    }
+
+    /// Lets what [`progress`](Self::progress) is told be written. Must be called inside a runtime, whose tasks write it.
+    #[must_use]
+    pub fn reporting_to(mut self, pool: PgPool) -> Self {
+        self.report_to = Some(ReportTo::new(pool));
+        self
+    }
+
+    /// Says how far the attempt is: `done` of `total` (0: not known), with a note for people (200 characters are kept). `GET /jobs/{id}`
+    /// and the console show it while the job is processed.
+    ///
+    /// Call it as often as you like, in the tightest loop: it only notes the numbers. The first report of an attempt is written at once, the
+    /// newest ones after it once a second, by a task of their own, and a database that is away costs the job nothing.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] once the job is no longer this worker's (called off, or taken away): whatever it does from now on is not recorded,
+    /// so `?` is the right answer. It is known at the latest a second after the first report that could not be written.
+    pub fn progress(&self, done: u64, total: u64, note: &str) -> Result<(), LeaseLost> {
+        self.reports().report(done, total, note)
+    }
+
+    /// The same, for work that goes on in threads or tasks of its own.
+    #[must_use]
+    pub fn progress_handle(&self) -> Progress {
+        self.reports().clone()
+    }
+
+    /// Made by the first report: most jobs make none.
+    fn reports(&self) -> &Progress {
+        self.progress.get_or_init(|| Progress::new(self.id, self.assignment_id, self.report_to.clone()))
+    }
+
+    /// What the database's clock shows in so long.
+    pub(crate) fn time_in(&self, wait: Duration) -> DateTime<Utc> {
+        let since = self.claimed_at.elapsed().saturating_add(wait);
+        chrono::Duration::from_std(since)
+            .ok()
+            .and_then(|since| self.started_at.checked_add_signed(since))
+            .unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
     /// The jobs of the same integration that came with the same claim.
@@ -183,7 +230,7 @@ impl HeldJob {
     }
 
     /// From now on something may have arrived. Say it right before sending: however the attempt ends, also when it is stopped or
-    /// panics, the value is shown to [`on_ended`](crate::worker::JobHandler::on_ended), unless a recorded completion makes it void.
+    /// panics, the value is shown to [`on_ended`](crate::worker::AttemptHandler::on_ended), unless a recorded completion makes it void.
     pub fn doubt(&self, doubt: Doubt) {
         // The attempt goes on as long as its handler does.
         let _ = self.right.doubt(doubt);
@@ -223,6 +270,9 @@ impl HeldJob {
 
     /// Ends the attempt: what may have arrived is said by now.
     pub(super) fn take_doubt(&self) -> Option<Doubt> {
+        if let Some(progress) = self.progress.get() {
+            progress.end();
+        }
         let mut doubts = self.right.doubts();
         doubts.has_ended = true;
         doubts.told.take()

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod breakers;
+pub(crate) mod by_hand;
 mod claim_loop;
 mod database_clock;
 mod engine;
@@ -21,18 +22,22 @@ mod listen;
 mod overdue;
 mod meters;
 mod peers;
+mod progress;
 mod recent_sends;
 mod shared;
 mod slots;
 mod report;
 mod tell;
+mod unhandled;
 mod watchdog;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
-pub use handler::{CompletedJob, Doubt, EndedAs, EndedJob, Handlers, JobHandler, Outcome};
+pub use handler::{AttemptHandler, CompletedJob, Doubt, EndedAs, EndedJob, Handlers, Outcome};
 pub use held_job::{HeldJob, SendRight};
 pub use lifeline::{OnStuck, Stuck};
 pub use peers::Peers;
 pub use slots::{AT_ONCE, Slot, Slots};
-pub use meters::{Rounds, SIZES};
+pub use progress::{LeaseLost, Progress};
+pub use report::{EngineReport, EngineWatch};
+pub use unhandled::Unhandled;

@@ -5,7 +5,7 @@
 use crate::{
     error::QueueError,
     store::jobs::{Applied, Ending},
-    worker::{CompletedJob, EndedAs, EndedJob, Handlers, JobHandler, finisher::Finished},
+    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, finisher::Finished},
 };
 use futures::FutureExt as _;
 use sqlx::PgConnection;
@@ -47,8 +47,8 @@ fn by_handler(
     handlers: &Handlers,
     batch: &[Finished],
     indices: Vec<usize>,
-) -> Vec<(Arc<dyn JobHandler>, Vec<usize>)> {
-    let mut found: Vec<(Arc<dyn JobHandler>, Vec<usize>)> = Vec::new();
+) -> Vec<(Arc<dyn AttemptHandler>, Vec<usize>)> {
+    let mut found: Vec<(Arc<dyn AttemptHandler>, Vec<usize>)> = Vec::new();
     for index in indices {
         let handler = handlers.of(&batch[index].job.job_type);
         match found.iter_mut().find(|(known, _)| Arc::ptr_eq(known, handler)) {
@@ -60,7 +60,7 @@ fn by_handler(
 }
 
 async fn completed_jobs(
-    handler: &dyn JobHandler,
+    handler: &dyn AttemptHandler,
     connection: &mut PgConnection,
     batch: &mut [Finished],
     indices: Vec<usize>,
@@ -78,7 +78,7 @@ async fn completed_jobs(
 }
 
 async fn ended_jobs(
-    handler: &dyn JobHandler,
+    handler: &dyn AttemptHandler,
     connection: &mut PgConnection,
     batch: &mut [Finished],
     indices: &[usize],

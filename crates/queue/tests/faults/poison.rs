@@ -10,7 +10,7 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::{self, Failure, How, JobSpec, Response},
-    worker::{Engine, EngineHandle, Handlers, HeldJob, JobHandler, Outcome},
+    worker::{AttemptHandler, Engine, EngineHandle, Handlers, HeldJob, Outcome},
 };
 use serde_json::{Value, json};
 use std::{
@@ -56,7 +56,7 @@ struct Fouler {
 }
 
 #[async_trait]
-impl JobHandler for Fouler {
+impl AttemptHandler for Fouler {
     async fn run(&self, job: &HeldJob) -> Outcome {
         match job.job_type.as_str() {
             "foul result" => completed(json!({ foul(): foul() })),

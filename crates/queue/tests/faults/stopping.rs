@@ -6,7 +6,7 @@ use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
     store::jobs::How,
-    worker::{Engine, EngineHandle, Handlers, HeldJob, JobHandler, Outcome},
+    worker::{AttemptHandler, Engine, EngineHandle, Handlers, HeldJob, Outcome},
 };
 use rand::Rng as _;
 use std::{
@@ -51,14 +51,14 @@ struct Quick {
 }
 
 #[async_trait]
-impl JobHandler for Quick {
+impl AttemptHandler for Quick {
     async fn run(&self, _job: &HeldJob) -> Outcome {
         self.begun.notify_one();
         Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
     }
 }
 
-fn start(database: &Database, handler: Arc<dyn JobHandler>) -> EngineHandle {
+fn start(database: &Database, handler: Arc<dyn AttemptHandler>) -> EngineHandle {
     let config = EngineConfig {
         heartbeat_interval: Duration::from_secs(1),
         shutdown_grace: Duration::from_millis(100),
@@ -113,7 +113,7 @@ async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
     let id = world.accept_plain(lane, 1).await[0];
     let mut lock = database.pool.begin().await.unwrap();
     let handler = Arc::new(Holding::default());
-    let engine = start(&database, Arc::clone(&handler) as Arc<dyn JobHandler>);
+    let engine = start(&database, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
     handler.begun.notified().await;
     // The result cannot be written while this row is locked.
     sqlx::query("select 1 from headgate.jobs where id = $1 for update")
@@ -144,7 +144,7 @@ struct Holding {
 }
 
 #[async_trait]
-impl JobHandler for Holding {
+impl AttemptHandler for Holding {
     async fn run(&self, _job: &HeldJob) -> Outcome {
         self.begun.notify_one();
         self.go_on.notified().await;
@@ -159,7 +159,7 @@ struct Blocker {
 }
 
 #[async_trait]
-impl JobHandler for Blocker {
+impl AttemptHandler for Blocker {
     async fn run(&self, _job: &HeldJob) -> Outcome {
         self.begun.notify_one();
         let _ = self.go_on.lock().unwrap().recv();

@@ -9,7 +9,7 @@ use model::id::JobId;
 use queue::{
     EngineConfig,
     store::jobs::{How, JobSpec},
-    worker::{Engine, Handlers, HeldJob, JobHandler, Outcome, Stuck},
+    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome, Stuck},
 };
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 struct Blocker(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]
-impl JobHandler for Blocker {
+impl AttemptHandler for Blocker {
     async fn run(&self, _job: &HeldJob) -> Outcome {
         // As code does that was not written for async: nothing else runs on this thread.
         let _ = self.0.lock().unwrap().recv();

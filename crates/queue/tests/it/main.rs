@@ -4,6 +4,7 @@
 mod breakers;
 mod connecting;
 mod jobs;
+mod library;
 mod maintenance;
 mod support;
 mod worker;

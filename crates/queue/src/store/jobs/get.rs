@@ -11,8 +11,9 @@ use model::{
     actor::Scope,
     attempt::{Attempt, AttemptOutcome},
     id::{JobId, WorkerId},
-    job::{Job, JobDetail, JobStatus},
+    job::{Job, JobDetail, JobStatus, Progress},
 };
+use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
 
 /// A job with its attempts, oldest first.
@@ -22,8 +23,8 @@ use sqlx::{PgConnection, PgPool, QueryBuilder};
 pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, QueueError> {
     let mut connection = pool.acquire().await?;
     let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
-    let attempts = attempts(&mut connection, &job).await?;
-    Ok(JobDetail { job, attempts })
+    let (attempts, last) = attempts(&mut connection, &job).await?;
+    Ok(JobDetail { job, attempts, progress: last.progress, result: last.result })
 }
 
 /// The job, if it is in scope. A job moves from one place to the next while we look: once more finds it there.
@@ -50,8 +51,15 @@ async fn look(connection: &mut PgConnection, id: JobId) -> Result<Option<JobRow>
     Ok(query.build_query_as::<JobRow>().fetch_optional(connection).await?)
 }
 
+/// What only the attempt that runs, or that ended well, has.
+#[derive(Default)]
+struct Last {
+    progress: Option<Progress>,
+    result: Option<Value>,
+}
+
 /// The failed attempts, and the one that ended well or still runs.
-async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<Vec<Attempt>, QueueError> {
+async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attempt>, Last), QueueError> {
     let ended = sqlx::query_scalar!(
         r#"
         select case
@@ -70,10 +78,10 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<Vec<Attemp
     });
     let last = sqlx::query!(
         r#"
-        select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt
+        select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt, null::jsonb as progress, result
         from headgate.finished_jobs where id = $1 and status = 3
         union all
-        select worker_id, null, null, null from headgate.jobs where id = $1 and status = 1
+        select worker_id, null, null, null, progress, null from headgate.jobs where id = $1 and status = 1
         "#,
         job.id.0
     )
@@ -99,6 +107,8 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<Vec<Attemp
             next_wait_ms: None,
             next_wait_reason: None,
         });
+        let progress = last.progress.and_then(|progress| serde_json::from_value(progress).ok());
+        return Ok((attempts, Last { progress, result: last.result }));
     }
-    Ok(attempts)
+    Ok((attempts, Last::default()))
 }

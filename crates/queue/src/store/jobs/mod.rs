@@ -1,6 +1,7 @@
 //! Jobs: accepted, claimed, finished, called off, asked about.
 
 mod bring_back;
+mod by_hand;
 mod cancel;
 mod cancel_many;
 mod claim;
@@ -15,10 +16,12 @@ mod keys;
 mod list;
 mod lose;
 mod orphans;
+mod progress;
 mod requeue;
 mod rows;
 
 pub(crate) use bring_back::{Which, bring_back};
+pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, sign_off};
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use cancel_many::cancel_many;
 pub use claim::{ClaimedJob, Claims, claim};
@@ -32,5 +35,6 @@ pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
 pub(crate) use orphans::{Known, give_back_unknown};
+pub(crate) use progress::note_progress;
 pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
     store::jobs::{Failure, How},
-    worker::{HeldJob, JobHandler, Outcome, Slot},
+    worker::{AttemptHandler, HeldJob, Outcome, Slot},
 };
 use sqlx::PgPool;
 use std::{
@@ -100,7 +100,7 @@ async fn close(
 }
 
 #[async_trait]
-impl JobHandler for Recorder {
+impl AttemptHandler for Recorder {
     async fn run(&self, job: &HeldJob) -> Outcome {
         let act: Act = serde_json::from_value(job.payload.clone().unwrap()).unwrap();
         let open = self.begin(job).await;

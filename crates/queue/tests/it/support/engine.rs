@@ -2,7 +2,7 @@
 
 use queue::{
     EngineConfig,
-    worker::{Engine, EngineHandle, Handlers, JobHandler},
+    worker::{AttemptHandler, Engine, EngineHandle, Handlers},
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -21,7 +21,7 @@ pub(crate) fn config() -> EngineConfig {
     }
 }
 
-pub(crate) fn start(pool: &PgPool, config: EngineConfig, handler: Arc<dyn JobHandler>) -> EngineHandle {
+pub(crate) fn start(pool: &PgPool, config: EngineConfig, handler: Arc<dyn AttemptHandler>) -> EngineHandle {
     Engine::start(pool.clone(), config, Handlers::new(handler), CancellationToken::new())
 }
 

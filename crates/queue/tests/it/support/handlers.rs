@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
     store::jobs::{Ending, Failure, How, Response},
-    worker::{HeldJob, JobHandler, Outcome},
+    worker::{AttemptHandler, HeldJob, Outcome},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ impl Script {
 }
 
 #[async_trait]
-impl JobHandler for Script {
+impl AttemptHandler for Script {
     async fn run(&self, job: &HeldJob) -> Outcome {
         (self.0)(job).await
     }

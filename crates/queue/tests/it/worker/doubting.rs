@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
     store::jobs::{How, JobSpec},
-    worker::{CompletedJob, EndedAs, EndedJob, HeldJob, JobHandler, Outcome, SendRight},
+    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, HeldJob, Outcome, SendRight},
 };
 use sqlx::{PgConnection, PgPool};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ struct Doubter {
 }
 
 #[async_trait]
-impl JobHandler for Doubter {
+impl AttemptHandler for Doubter {
     async fn run(&self, job: &HeldJob) -> Outcome {
         job.doubt(Box::new(job.job_type.clone()));
         match job.job_type.as_str() {
@@ -129,7 +129,7 @@ async fn a_missing_partition_is_made_and_the_result_kept(pool: PgPool) {
 struct Keeper(Mutex<Option<SendRight>>);
 
 #[async_trait]
-impl JobHandler for Keeper {
+impl AttemptHandler for Keeper {
     async fn run(&self, job: &HeldJob) -> Outcome {
         let right = job.send_right();
         assert!(right.doubt(Box::new(())), "the attempt goes on");

@@ -10,7 +10,7 @@ use model::{
 use queue::{
     EngineConfig, Waker,
     store::jobs::{How, JobSpec},
-    worker::{CompletedJob, HeldJob, JobHandler, Outcome},
+    worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -115,7 +115,7 @@ struct Recorder {
 }
 
 #[async_trait]
-impl JobHandler for Recorder {
+impl AttemptHandler for Recorder {
     async fn run(&self, job: &HeldJob) -> Outcome {
         let receipt: Option<Box<dyn std::any::Any + Send + Sync>> = Some(Box::new(job.job_type.clone()));
         Outcome::Completed { how: How::Sent, response: None, result: None, receipt }

@@ -1,0 +1,57 @@
+//! How far a running job is, when its handler says so.
+
+use crate::{
+    format,
+    state::clock,
+    ui::{Ago, Card, ProgressBar, Tone},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::job::Progress;
+
+/// A bar as long as the total is known, and what the handler says in words.
+#[component]
+pub fn JobProgress(
+    /// What it said last.
+    progress: Progress,
+    /// The moment the page was read.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let bar = progress.share().map(|share| {
+        view! { <ProgressBar label="Progress of this attempt" share=share tone=Tone::Processing /> }
+    });
+    view! {
+        <Card title="Progress" sub=in_words(&progress)>
+            {bar}
+            <p class="mt-2 type-label text-muted">
+                {progress.note.map(|note| view! { <span class="text-ink">{note}</span> " · " })}
+                "said "
+                <Ago at=progress.at now=clock::now_or(as_of) />
+            </p>
+        </Card>
+    }
+    .into_any()
+}
+
+/// `1,200 of 5,000 (24 %)`
+fn in_words(progress: &Progress) -> String {
+    let done = format::count(progress.done);
+    match (progress.total, progress.share()) {
+        (Some(total), Some(share)) => {
+            format!("{done} of {} ({})", format::count(total), format::percent(share))
+        }
+        _ => format!("{done} so far"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_said_when_the_total_is_known() {
+        let said = |done, total| in_words(&Progress { done, total, note: None, at: DateTime::UNIX_EPOCH });
+        assert!(said(1_200, Some(5_000)).starts_with("1,200 of 5,000 (24"), "{}", said(1_200, Some(5_000)));
+        assert_eq!(said(1_200, None), "1,200 so far");
+    }
+}

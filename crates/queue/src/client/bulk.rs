@@ -1,0 +1,91 @@
+//! Many jobs at once.
+
+use super::{CHUNK, Client};
+use crate::{
+    QueueError,
+    job::{Job, NewJob},
+};
+use futures::{Stream, StreamExt as _, future::BoxFuture};
+use model::job::{EnqueueOutcome, EnqueuedJob};
+use sqlx::{Acquire, Postgres};
+
+/// How many jobs were accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bulk {
+    /// New ones.
+    pub created: u64,
+    /// Folded into another one of the same deduplication id.
+    pub coalesced: u64,
+}
+
+impl Bulk {
+    /// Jobs taken from the input: where to go on after an error.
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.created + self.coalesced
+    }
+
+    fn add(&mut self, accepted: &[EnqueuedJob]) {
+        let created = accepted.iter().filter(|job| job.outcome == EnqueueOutcome::Created).count() as u64;
+        self.created += created;
+        self.coalesced += accepted.len() as u64 - created;
+    }
+}
+
+/// Why a stream of jobs ended early. What was accepted before stays.
+#[derive(Debug, thiserror::Error)]
+#[error("the jobs after the first {} were not accepted", .accepted.accepted())]
+pub struct BulkError {
+    /// What was accepted before.
+    pub accepted: Bulk,
+    /// Why the next chunk was not, none of it.
+    #[source]
+    pub source: QueueError,
+}
+
+impl Client {
+    /// Enqueues any number of jobs of a type, all or none, on whatever [`enqueue`](Self::enqueue) takes. Answers in the order of the input
+    /// the job that will do the work of each.
+    ///
+    /// One statement for 1,000 jobs (`UNNEST`). The jobs and the answer are held in memory, and locks (of deduplication ids and serialize
+    /// keys) to the end of the transaction: good for some 100,000. For more there is [`enqueue_stream`](Self::enqueue_stream).
+    ///
+    /// # Errors
+    /// As with [`enqueue`](Self::enqueue).
+    pub fn enqueue_many<'a, J: Job, N: Into<NewJob<J>>>(
+        &'a self,
+        on: impl Acquire<'a, Database = Postgres> + Send + 'a,
+        jobs: impl IntoIterator<Item = N>,
+    ) -> BoxFuture<'a, Result<Vec<EnqueuedJob>, QueueError>> {
+        let new: Vec<NewJob<J>> = jobs.into_iter().map(Into::into).collect();
+        Box::pin(async move {
+            if new.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut connection = on.acquire().await?;
+            self.accept(&mut connection, &new).await
+        })
+    }
+
+    /// Enqueues a stream of jobs of a type, as many as there are: 1,000 at a time, each thousand committed by itself, so that memory and
+    /// locks stay small and workers begin at once. `futures::stream::iter` makes a stream of an iterator.
+    ///
+    /// # Errors
+    /// [`BulkError`] with what was accepted before: go on from there. Jobs with a deduplication id may as well be enqueued again from the
+    /// start.
+    pub async fn enqueue_stream<J: Job, N: Into<NewJob<J>>>(
+        &self,
+        jobs: impl Stream<Item = N> + Send,
+    ) -> Result<Bulk, BulkError> {
+        let mut accepted = Bulk::default();
+        let mut chunks = std::pin::pin!(jobs.map(Into::into).chunks(CHUNK));
+        while let Some(chunk) = chunks.next().await {
+            let chunk: Vec<NewJob<J>> = chunk;
+            match self.enqueue_many(&self.pool, chunk).await {
+                Ok(jobs) => accepted.add(&jobs),
+                Err(source) => return Err(BulkError { accepted, source }),
+            }
+        }
+        Ok(accepted)
+    }
+}

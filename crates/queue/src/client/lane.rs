@@ -1,0 +1,65 @@
+//! What a lane is to be like.
+
+use crate::{QueueError, store::own_lanes::Wanted};
+use model::{limits, problem::Faults, rate_limit::RateLimit};
+
+/// A lane: its name within the app, and how much of it may run.
+#[derive(Clone, Debug)]
+#[must_use = "no lane is made before `Client::lane` gets it"]
+pub struct LaneOptions {
+    name: String,
+    max_concurrency: Option<i32>,
+    rate_limits: Option<Vec<RateLimit>>,
+}
+
+impl LaneOptions {
+    /// A lane with this name, 1 to 200 characters. A new one runs 100 jobs at once and has no rate limit.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), max_concurrency: None, rate_limits: None }
+    }
+
+    /// Jobs that run at once, over all processes: 1 to 10,000.
+    pub fn max_concurrency(self, most: i32) -> Self {
+        Self { max_concurrency: Some(most), ..self }
+    }
+
+    /// Jobs that begin in any `per_seconds` (1 to 86,400), over all processes: 1 to 1,000,000. Say it again for a further limit; all hold.
+    /// Jobs beyond it wait where they are, and cost no attempt.
+    pub fn rate_limit(self, jobs: i32, per_seconds: i32) -> Self {
+        let mut rate_limits = self.rate_limits.unwrap_or_default();
+        rate_limits.push(RateLimit { requests: jobs, per_seconds });
+        Self { rate_limits: Some(rate_limits), ..self }
+    }
+
+    /// Takes away every rate limit it may have had.
+    pub fn without_rate_limit(self) -> Self {
+        Self { rate_limits: Some(Vec::new()), ..self }
+    }
+
+    pub(super) fn check(&self) -> Result<(), QueueError> {
+        let mut faults = Faults::default();
+        let chars = self.name.chars().count();
+        faults.require(
+            (1..=200).contains(&chars) && !self.name.chars().any(char::is_control),
+            "/name",
+            "must be 1 to 200 characters without control characters",
+        );
+        faults.require_within(self.max_concurrency, &limits::MAX_CONCURRENCY, "/max_concurrency");
+        let rate_limits = self.rate_limits.as_deref().unwrap_or_default();
+        faults.require(rate_limits.len() <= 8, "/rate_limit", "must be at most 8 limits");
+        for (index, limit) in rate_limits.iter().enumerate() {
+            if let Err(part) = limit.check() {
+                faults.nest(&format!("/rate_limit/{index}"), part);
+            }
+        }
+        Ok(faults.into_result()?)
+    }
+
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            name: &self.name,
+            max_concurrency: self.max_concurrency,
+            rate_limits: self.rate_limits.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! For those who enqueue.
+
+mod bulk;
+mod lane;
+mod transaction;
+
+pub use bulk::{Bulk, BulkError};
+pub use lane::LaneOptions;
+pub use transaction::JobTransaction;
+
+use crate::{
+    QueueError, Waker,
+    job::{Job, NewJob},
+    store::{
+        jobs::{self, BEGIN},
+        own_lanes,
+    },
+};
+use futures::future::BoxFuture;
+use model::{
+    actor::Scope,
+    id::{AppId, IntegrationId, JobId},
+    job::{EnqueuedJob, JobDetail},
+};
+use sqlx::{Acquire, Connection as _, PgConnection, PgPool, Postgres};
+
+/// The lane a client begins with.
+const DEFAULT_LANE: &str = "jobs";
+/// Jobs accepted by one statement.
+const CHUNK: usize = 1_000;
+/// How often a transaction of ours is repeated that lost a race.
+const TRIES: usize = 5;
+
+/// Enqueues jobs into a lane of an app. Cheap to clone.
+///
+/// An *app* is whom jobs belong to: one of your customers, or simply your program. A *lane* is a line of jobs with a concurrency (and a rate
+/// limit) of its own; all lanes with work get their turn, so that a flood in one holds up no other. Operators see a lane as an integration of
+/// type `external`, where they can pause it.
+///
+/// # Transactions
+///
+/// Every method that enqueues takes what sqlx users have at hand. In a transaction the jobs are there when it commits, and are not when it is
+/// rolled back:
+///
+/// ```no_run
+/// # use queue::{Client, Job};
+/// # #[derive(serde::Serialize, serde::Deserialize)] struct GenerateInvoice { order_id: i64 }
+/// # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
+/// # async fn example(pool: sqlx::PgPool) -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::open(&pool, "shop").await?;
+///
+/// // On its own: a transaction is made for it, and workers are woken up.
+/// client.enqueue(&pool, GenerateInvoice { order_id: 7 }).await?;
+///
+/// // With your data: `commit` wakes the workers up.
+/// let mut tx = client.begin().await?;
+/// let order_id: i64 = sqlx::query_scalar("insert into orders default values returning id").fetch_one(&mut *tx).await?;
+/// tx.enqueue(GenerateInvoice { order_id }).await?;
+/// tx.commit().await?;
+///
+/// // In a transaction you began yourself: one call after its commit. Without it the job begins within `poll_interval` (1 s).
+/// let mut tx = pool.begin().await?;
+/// client.enqueue(&mut *tx, GenerateInvoice { order_id: 8 }).await?;
+/// tx.commit().await?;
+/// client.wake();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Client {
+    pool: PgPool,
+    app_id: AppId,
+    integration_id: IntegrationId,
+    waker: Waker,
+}
+
+impl Client {
+    /// A client of the app with this slug (1 to 63 lower case letters, digits and hyphens), which is made when there is none, with its
+    /// lane `jobs`. Call it inside a runtime, after [`migrate::run_beside`](crate::migrate::run_beside) (a [`Runner`](crate::Runner) calls that).
+    ///
+    /// # Errors
+    /// [`QueueError::Invalid`] for a slug that is none; when the database is away.
+    pub async fn open(pool: &PgPool, app: &str) -> Result<Self, QueueError> {
+        model::app::NewApp { name: app.to_owned(), slug: Some(app.to_owned()) }.check()?;
+        let options = LaneOptions::new(DEFAULT_LANE);
+        let mut transaction = pool.begin().await?;
+        let app_id = own_lanes::hold_app(&mut transaction, app).await?;
+        let integration_id = own_lanes::ensure(&mut transaction, app_id, &options.wanted()).await?;
+        transaction.commit().await?;
+        Ok(Self { pool: pool.clone(), app_id, integration_id, waker: Waker::new(pool.clone()) })
+    }
+
+    /// A client for another lane of the same app, which is made when there is none.
+    ///
+    /// What `options` say is written at each call, so that code is where it is decided; what they do not say stays as it is, as an
+    /// operator may have set it.
+    ///
+    /// # Errors
+    /// [`QueueError::Invalid`] with every fault of the options; [`QueueError::NotFound`] when the app was deleted; when the database is
+    /// away.
+    pub async fn lane(&self, options: &LaneOptions) -> Result<Self, QueueError> {
+        options.check()?;
+        let mut transaction = self.pool.begin().await?;
+        own_lanes::hold_app_by_id(&mut transaction, self.app_id).await?;
+        let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &options.wanted()).await?;
+        transaction.commit().await?;
+        Ok(Self { integration_id, ..self.clone() })
+    }
+
+    /// Whose jobs they are.
+    #[must_use]
+    pub fn app_id(&self) -> AppId {
+        self.app_id
+    }
+
+    /// The lane, as the API and the console name it.
+    #[must_use]
+    pub fn integration_id(&self) -> IntegrationId {
+        self.integration_id
+    }
+
+    /// Enqueues one job on a `&PgPool`, a `&mut PgConnection` or a `&mut Transaction`. The answer names the job that will do the work, and
+    /// says whether it is a new one or one it was folded into.
+    ///
+    /// # Errors
+    /// [`QueueError::Invalid`] with every fault of the job; [`QueueError::NotFound`] when the lane was deleted or disabled; when the
+    /// database is away. In a transaction of yours that loses a race ([`QueueError::lost_a_race`]), repeat that.
+    // A boxed future, because that of an `async fn` which is generic over `Acquire` cannot be sent to another thread as soon as a
+    // connection is borrowed: no task could enqueue in a transaction.
+    pub fn enqueue<'a, J: Job>(
+        &'a self,
+        on: impl Acquire<'a, Database = Postgres> + Send + 'a,
+        job: impl Into<NewJob<J>>,
+    ) -> BoxFuture<'a, Result<EnqueuedJob, QueueError>> {
+        let new = [job.into()];
+        Box::pin(async move {
+            let mut connection = on.acquire().await?;
+            let accepted = self.accept(&mut connection, &new).await?;
+            accepted.into_iter().next().ok_or(QueueError::NotFound)
+        })
+    }
+
+    /// Begins a transaction that can enqueue and wakes workers up when it is committed.
+    ///
+    /// # Errors
+    /// When the database is away.
+    pub async fn begin(&self) -> Result<JobTransaction, QueueError> {
+        Ok(JobTransaction::new(self.clone(), self.pool.begin().await?))
+    }
+
+    /// Wakes the workers of all processes up. Call it after the commit of a transaction of yours that enqueued; all else does so by itself.
+    /// Calls within 20 ms are gathered into one.
+    pub fn wake(&self) {
+        self.waker.jobs_added();
+    }
+
+    /// A job of this app, with its attempts, its progress and its result.
+    ///
+    /// # Errors
+    /// [`QueueError::NotFound`] when there is none, or no more: finished jobs are kept for `retention`.
+    pub async fn job(&self, id: JobId) -> Result<JobDetail, QueueError> {
+        jobs::get(&self.pool, Scope::App(self.app_id), id).await
+    }
+
+    /// Calls a job of this app off that has not begun.
+    ///
+    /// # Errors
+    /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when it runs or has ended.
+    pub async fn cancel(&self, id: JobId) -> Result<(), QueueError> {
+        let mut transaction = self.pool.begin().await?;
+        jobs::cancel(&mut transaction, Scope::App(self.app_id), id).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Accepts jobs, all or none: inside the transaction the connection is in, or in one of its own.
+    async fn accept<J: Job>(
+        &self,
+        connection: &mut PgConnection,
+        new: &[NewJob<J>],
+    ) -> Result<Vec<EnqueuedJob>, QueueError> {
+        if connection.is_in_transaction() {
+            return self.accept_here(connection, new).await;
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut transaction = connection.begin_with(BEGIN).await?;
+            match self.accept_here(&mut transaction, new).await {
+                Ok(accepted) => {
+                    transaction.commit().await?;
+                    self.wake();
+                    return Ok(accepted);
+                }
+                Err(error) if error.lost_a_race() && tries < TRIES => transaction.rollback().await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn accept_here<J: Job>(
+        &self,
+        connection: &mut PgConnection,
+        new: &[NewJob<J>],
+    ) -> Result<Vec<EnqueuedJob>, QueueError> {
+        let place = own_lanes::hold(connection, self.integration_id).await?;
+        let mut accepted = Vec::with_capacity(new.len());
+        for chunk in new.chunks(CHUNK) {
+            let specs = chunk.iter().map(|new| new.spec(&place)).collect::<Result<Vec<_>, _>>()?;
+            accepted.extend(jobs::enqueue(connection, &specs).await?);
+        }
+        Ok(accepted)
+    }
+}

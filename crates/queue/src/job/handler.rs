@@ -1,0 +1,184 @@
+//! Who does a kind of job.
+
+use super::{Job, JobError};
+use crate::worker::{AttemptHandler, CompletedJob, HeldJob, How, Outcome, Slot};
+use async_trait::async_trait;
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::PgConnection;
+use std::{any::Any, future::ready, marker::PhantomData};
+
+/// Bytes of a result, as JSON text, that are kept.
+const MOST_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
+
+/// Does jobs of one kind.
+///
+/// Write `run` as an `async fn`. What it needs (a pool, a client) are fields of the type that implements it, which may implement it for
+/// several kinds of job. Register it with [`Runner::handle`](crate::Runner::handle).
+///
+/// ```
+/// # use queue::{HeldJob, Job, JobError, JobHandler};
+/// # use serde::{Deserialize, Serialize};
+/// # #[derive(Serialize, Deserialize)] struct GenerateInvoice { order_id: u64 }
+/// # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
+/// struct Invoicing {
+///     pool: sqlx::PgPool,
+/// }
+///
+/// impl JobHandler<GenerateInvoice> for Invoicing {
+///     type Output = String;
+///
+///     async fn run(&self, order: GenerateInvoice, job: &HeldJob) -> Result<String, JobError> {
+///         let rows: Vec<String> = sqlx::query_scalar("select name from order_lines where order_id = $1")
+///             .bind(order.order_id as i64)
+///             .fetch_all(&self.pool)
+///             .await?;
+///         for (at, row) in rows.iter().enumerate() {
+///             job.progress(at as u64, rows.len() as u64, row)?;
+///         }
+///         Ok(format!("INV-{}", order.order_id))
+///     }
+/// }
+/// ```
+///
+/// # What to count on
+///
+/// A job is done *at least once*: when its process dies in the middle, another begins it again. So either doing it twice does no harm, or
+/// what it does to this database is done in [`on_completed`](Self::on_completed), which takes effect exactly once.
+///
+/// The future is dropped at its next `await` when the job's time is over ([`HeldJob::timeout`]), when the lease is in doubt, and when a
+/// shutdown's grace time is over. Work that blocks belongs into `tokio::task::spawn_blocking`. A panic is a failed attempt.
+pub trait JobHandler<J: Job>: Send + Sync + 'static {
+    /// What a job produces, kept as JSON with the finished job (`result`). One that is larger than 1 MB or cannot be stored is left out
+    /// with a warning; the job completes all the same. `()` for nothing.
+    type Output: Serialize + Send + Sync + 'static;
+
+    /// One attempt.
+    ///
+    /// In a lane with a rate limit it begins when there is a slot for it.
+    fn run(&self, payload: J, job: &HeldJob) -> impl Future<Output = Result<Self::Output, JobError>> + Send;
+
+    /// Writes what the job did into this database, in the very transaction that ends the job: both are stored or neither is, and nothing of
+    /// an attempt that lost its lease. Keep it to a few short statements; hundreds of jobs may be ended by one transaction, and it may run
+    /// again with the same job when that has to be repeated.
+    ///
+    /// An error makes the attempt a failed one, which is tried again.
+    fn on_completed(
+        &self,
+        _connection: &mut PgConnection,
+        _job: &CompletedJob,
+        _output: &Self::Output,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send {
+        ready(Ok(()))
+    }
+}
+
+/// A typed handler as the engine calls it.
+pub(crate) struct Typed<J, H> {
+    handler: H,
+    of: PhantomData<fn(J)>,
+}
+
+impl<J, H> Typed<J, H> {
+    pub(crate) fn new(handler: H) -> Self {
+        Self { handler, of: PhantomData }
+    }
+}
+
+#[async_trait]
+impl<J: Job, H: JobHandler<J>> AttemptHandler for Typed<J, H> {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        let payload = match payload::<J>(job.payload.as_ref()) {
+            Ok(payload) => payload,
+            Err(error) => return error.into_outcome(job),
+        };
+        if let Slot::Later(until) = job.slot().await {
+            return Outcome::Released { until };
+        }
+        match self.handler.run(payload, job).await {
+            Ok(output) => {
+                let result = result(&output, job);
+                Outcome::Completed { how: How::Done, response: None, result, receipt: Some(Box::new(output)) }
+            }
+            Err(error) => error.into_outcome(job),
+        }
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        for job in done {
+            let output: Option<&(dyn Any + Send + Sync)> = job.receipt.as_deref();
+            if let Some(output) = output.and_then(|output| output.downcast_ref::<H::Output>()) {
+                self.handler.on_completed(&mut *connection, job, output).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The payload, read. One that does not fit will not fit the next time either; what is wrong where stands in the message.
+pub(crate) fn payload<J: Job>(stored: Option<&Value>) -> Result<J, JobError> {
+    serde_path_to_error::deserialize(stored.unwrap_or(&Value::Null)).map_err(|error| {
+        let at = error.path().to_string();
+        let place = if at == "." { "the payload".to_owned() } else { format!("the payload, at {at}") };
+        JobError::not_retryable(format_args!(
+            "{place}, is not what a job of type {} is made with: {}",
+            J::JOB_TYPE,
+            error.inner()
+        ))
+    })
+}
+
+/// The result as it is kept, if it can be.
+fn result<R: Serialize>(output: &R, job: &HeldJob) -> Option<Value> {
+    let why = match serde_json::to_value(output) {
+        Ok(Value::Null) => return None,
+        Ok(value) => match model::json::check(&value) {
+            Ok(()) => {
+                let bytes = value.to_string().len();
+                if bytes <= MOST_RESULT_BYTES {
+                    return Some(value);
+                }
+                format!("it is {bytes} bytes of JSON")
+            }
+            Err(fault) => format!("{} {}", fault.pointer, fault.detail),
+        },
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(job.id = %job.id, job.type = %job.job_type, why, "the result of job {} is not kept", job.id);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Print {
+        pages: Vec<u8>,
+    }
+    impl Job for Print {
+        const JOB_TYPE: &'static str = "print";
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_payload_is_said_with_its_place() {
+        assert_eq!(payload::<Print>(Some(&json!({"pages": [1, 2]}))).unwrap().pages, [1, 2]);
+        for (stored, says) in [
+            (
+                Some(json!({"pages": [1, "x"]})),
+                "the payload, at pages[1], is not what a job of type print is made with: ",
+            ),
+            (Some(json!({})), "missing field `pages`"),
+            (None, "the payload, is not what a job of type print is made with: invalid type: null"),
+        ] {
+            let error = payload::<Print>(stored.as_ref()).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A job that is to be accepted.
+
+use super::Job;
+use crate::{error::QueueError, store::jobs::JobSpec};
+use chrono::{DateTime, Utc};
+use model::{
+    id::{AppId, IntegrationId},
+    json::MAX_RECORD_BYTES,
+    problem::Faults,
+};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// A job to be enqueued: a payload, and whatever is to be different from what its [`Job`] says. A payload alone is one too.
+///
+/// ```
+/// # use queue::{Job, NewJob};
+/// # use std::time::Duration;
+/// # #[derive(serde::Serialize, serde::Deserialize)] struct GenerateInvoice { order_id: u64 }
+/// # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
+/// let tonight = NewJob::new(GenerateInvoice { order_id: 7 }).delay(Duration::from_secs(6 * 3600)).priority(-10);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is enqueued before a client gets it"]
+pub struct NewJob<J> {
+    payload: J,
+    priority: i16,
+    max_attempts: Option<i16>,
+    timeout: Option<Duration>,
+    run_at: Option<DateTime<Utc>>,
+    delay: Option<Duration>,
+    expires_at: Option<DateTime<Utc>>,
+    expires_in: Option<Duration>,
+    deduplication_id: Option<String>,
+    serialize_key: Option<String>,
+    correlation_id: Option<String>,
+}
+
+impl<J: Job> From<J> for NewJob<J> {
+    fn from(payload: J) -> Self {
+        Self::new(payload)
+    }
+}
+
+impl<J: Job> NewJob<J> {
+    /// As its type has it.
+    pub fn new(payload: J) -> Self {
+        Self {
+            priority: J::PRIORITY,
+            max_attempts: J::MAX_ATTEMPTS,
+            timeout: J::TIMEOUT,
+            run_at: None,
+            delay: None,
+            expires_at: None,
+            expires_in: None,
+            deduplication_id: payload.deduplication_id(),
+            serialize_key: payload.serialize_key(),
+            correlation_id: None,
+            payload,
+        }
+    }
+
+    /// -100 to 100, higher first.
+    pub fn priority(self, priority: i16) -> Self {
+        Self { priority, ..self }
+    }
+
+    /// 1 to 100.
+    pub fn max_attempts(self, max_attempts: i16) -> Self {
+        Self { max_attempts: Some(max_attempts), ..self }
+    }
+
+    /// Time for one attempt, 100 ms to 1 h.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    /// Not before this time.
+    pub fn run_at(self, at: DateTime<Utc>) -> Self {
+        Self { run_at: Some(at), delay: None, ..self }
+    }
+
+    /// Not before this has passed, on the database's clock.
+    pub fn delay(self, delay: Duration) -> Self {
+        Self { delay: Some(delay), run_at: None, ..self }
+    }
+
+    /// Called off (`cancelled`, with the reason `expired`) when it has not begun by then.
+    pub fn expires_at(self, at: DateTime<Utc>) -> Self {
+        Self { expires_at: Some(at), expires_in: None, ..self }
+    }
+
+    /// Called off when it has not begun within this time, on the database's clock.
+    pub fn expires_in(self, within: Duration) -> Self {
+        Self { expires_in: Some(within), expires_at: None, ..self }
+    }
+
+    /// As [`Job::deduplication_id`], in its stead.
+    pub fn deduplication_id(self, id: impl Into<String>) -> Self {
+        Self { deduplication_id: Some(id.into()), ..self }
+    }
+
+    /// As [`Job::serialize_key`], in its stead.
+    pub fn serialize_key(self, key: impl Into<String>) -> Self {
+        Self { serialize_key: Some(key.into()), ..self }
+    }
+
+    /// Ties together what belongs together, 1 to 255 characters: found by `GET /jobs?correlation_id=`. Made when not given.
+    pub fn correlation_id(self, id: impl Into<String>) -> Self {
+        Self { correlation_id: Some(id.into()), ..self }
+    }
+
+    /// Checks it and puts it into its place.
+    pub(crate) fn spec(&self, place: &Place) -> Result<JobSpec, QueueError> {
+        let mut faults = Faults::default();
+        let payload = serde_json::to_value(&self.payload).map_or_else(
+            |error| {
+                faults.add("/payload", format!("cannot be written as JSON: {error}"));
+                None
+            },
+            Some,
+        );
+        let bytes = payload.as_ref().map_or(0, |payload| payload.to_string().len());
+        if bytes > MAX_RECORD_BYTES {
+            faults.add("/payload", format!("is {bytes} bytes of JSON; limit: payload 1 MB"));
+        }
+        let timeout_ms = self.timeout.map(|timeout| i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX));
+        let later = |wait: Option<Duration>| {
+            wait.map(|wait| {
+                let wait = chrono::Duration::from_std(wait).unwrap_or(chrono::Duration::MAX);
+                place.now.checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC)
+            })
+        };
+        // With the type in front: two kinds of job must never fold into each other.
+        let deduplication_id = self.deduplication_id.as_ref().map(|id| format!("{}:{id}", J::JOB_TYPE));
+        let mut new = model::job::NewJob {
+            integration_id: Some(place.integration_id),
+            app_id: Some(place.app_id),
+            job_type: J::JOB_TYPE.to_owned(),
+            payload,
+            deduplication_id,
+            serialize_key: self.serialize_key.clone(),
+            priority: self.priority,
+            run_at: self.run_at.or_else(|| later(self.delay)),
+            expires_at: self.expires_at.or_else(|| later(self.expires_in)),
+            max_attempts: self.max_attempts,
+            timeout_ms,
+            correlation_id: self.correlation_id.clone(),
+            batch_id: None,
+        };
+        if let Err(found) = new.check() {
+            faults.nest("", found);
+        }
+        faults.into_result()?;
+        Ok(JobSpec {
+            app_id: place.app_id,
+            integration_id: place.integration_id,
+            job_type: new.job_type,
+            payload: new.payload.take(),
+            record: None,
+            deduplication_id: new.deduplication_id,
+            serialize_key: new.serialize_key,
+            correlation_id: new.correlation_id.unwrap_or_else(|| Uuid::now_v7().to_string()),
+            batch_id: None,
+            priority: new.priority,
+            run_at: new.run_at,
+            expires_at: new.expires_at,
+            max_attempts: new.max_attempts.or(place.max_attempts).unwrap_or(DEFAULT_MAX_ATTEMPTS),
+            timeout_ms: new.timeout_ms.or(place.timeout_ms),
+            is_full: false,
+        })
+    }
+}
+
+/// Attempts of a job when neither it nor its lane says.
+const DEFAULT_MAX_ATTEMPTS: i16 = 10;
+
+/// Where a job goes, and what holds there.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) app_id: AppId,
+    pub(crate) integration_id: IntegrationId,
+    /// The lane's own.
+    pub(crate) max_attempts: Option<i16>,
+    /// The lane's own.
+    pub(crate) timeout_ms: Option<i32>,
+    /// The database's clock.
+    pub(crate) now: DateTime<Utc>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    struct Print(String);
+    impl Job for Print {
+        const JOB_TYPE: &'static str = "print";
+        const PRIORITY: i16 = 7;
+        const TIMEOUT: Option<Duration> = Some(Duration::from_secs(2));
+        fn deduplication_id(&self) -> Option<String> {
+            Some(self.0.clone())
+        }
+    }
+
+    fn place() -> Place {
+        let (app_id, integration_id) = (AppId::generate(), IntegrationId::generate());
+        Place {
+            app_id,
+            integration_id,
+            max_attempts: Some(4),
+            timeout_ms: Some(9_000),
+            now: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn the_job_overrules_its_type_which_overrules_the_lane() {
+        let spec = NewJob::new(Print("a".into())).spec(&place()).unwrap();
+        assert_eq!((spec.priority, spec.max_attempts, spec.timeout_ms), (7, 4, Some(2_000)));
+        assert_eq!(spec.deduplication_id.as_deref(), Some("print:a"));
+        let minute = Duration::from_secs(60);
+        let new = NewJob::from(Print("a".into())).priority(-3).max_attempts(2).timeout(minute).delay(minute);
+        let spec = new.deduplication_id("b").expires_in(2 * minute).spec(&place()).unwrap();
+        assert_eq!((spec.priority, spec.max_attempts, spec.timeout_ms), (-3, 2, Some(60_000)));
+        assert_eq!(spec.deduplication_id.as_deref(), Some("print:b"));
+        let at = |seconds| DateTime::from_timestamp(seconds, 0);
+        assert_eq!((spec.run_at, spec.expires_at), (at(60), at(120)));
+    }
+
+    #[test]
+    fn every_fault_is_named() {
+        let new =
+            NewJob::new(Print("a\0".into())).priority(101).max_attempts(0).timeout(Duration::from_millis(1));
+        let QueueError::Invalid(faults) = new.serialize_key("").spec(&place()).unwrap_err() else {
+            panic!("not a fault of the input")
+        };
+        let mut at: Vec<&str> = faults.0.iter().map(|fault| fault.pointer.as_str()).collect();
+        at.sort_unstable();
+        assert_eq!(
+            at,
+            ["/deduplication_id", "/max_attempts", "/payload", "/priority", "/serialize_key", "/timeout_ms"]
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! How far an attempt is.
+
+use crate::error::QueueError;
+use model::id::{AssignmentId, JobId};
+use sqlx::PgPool;
+
+/// Notes how far the attempt under this lease is; false when the lease holds no more, and nothing is noted.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn note_progress(
+    pool: &PgPool,
+    (job_id, assignment_id): (JobId, AssignmentId),
+    (done, total): (u64, Option<u64>),
+    note: &str,
+) -> Result<bool, QueueError> {
+    let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    // Progress that a crash forgets was of an attempt that the crash ended: nobody waits for the disk.
+    let noted = sqlx::query!(
+        r#"
+        with relaxed as materialized (select set_config('synchronous_commit', 'off', true) as setting)
+        update headgate.jobs j
+        set progress = jsonb_build_object('done', $3::bigint, 'total', $4::bigint, 'note', nullif($5::text, ''), 'at', clock_timestamp())
+        from relaxed
+        where j.id = $1 and j.assignment_id = $2 and j.status = 1 and relaxed.setting is not null
+        "#,
+        job_id.0,
+        assignment_id.0,
+        count(done),
+        total.map(count),
+        note,
+    )
+    .execute(pool)
+    .await?;
+    Ok(noted.rows_affected() > 0)
+}

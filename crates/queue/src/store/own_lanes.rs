@@ -1,0 +1,160 @@
+//! Lanes of jobs that this program's own handlers do, and that no external system stands behind: an app, an integration of type `external`
+//! (nothing is sent), and a lane the engine claims from all the same. The integration is what pages, counters and operators see.
+
+use crate::{
+    error::QueueError,
+    job::Place,
+    store::lanes::{self, Lane},
+};
+use model::{
+    id::{AppId, IntegrationId},
+    rate_limit::RateLimit,
+};
+use sqlx::{PgConnection, types::Json};
+
+/// What is asked of a lane. What is not said is left as it is, or made by default.
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) max_concurrency: Option<i32>,
+    pub(crate) rate_limits: Option<&'a [RateLimit]>,
+}
+
+/// Jobs of a new lane that run at once.
+const DEFAULT_MAX_CONCURRENCY: i32 = 100;
+
+/// The app with this slug, made when there is none. Its row stays locked, so that of several processes that start together one makes
+/// what is missing.
+pub(crate) async fn hold_app(connection: &mut PgConnection, slug: &str) -> Result<AppId, QueueError> {
+    // An update that changes nothing, and no key: it locks the row without holding up whoever refers to it.
+    let id = sqlx::query_scalar!(
+        r#"
+        insert into headgate.apps as a (id, name, slug) values ($1, $2, $2)
+        on conflict (slug) do update set name = a.name
+        returning id as "id: AppId"
+        "#,
+        AppId::generate().0,
+        slug,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(id)
+}
+
+/// The same app again.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when it was deleted.
+pub(crate) async fn hold_app_by_id(connection: &mut PgConnection, id: AppId) -> Result<(), QueueError> {
+    sqlx::query_scalar!("select 1 from headgate.apps where id = $1 for no key update", id.0)
+        .fetch_optional(connection)
+        .await?
+        .ok_or(QueueError::NotFound)?;
+    Ok(())
+}
+
+/// The lane of this name in an app that is held, made when there is none.
+pub(crate) async fn ensure(
+    connection: &mut PgConnection,
+    app_id: AppId,
+    wanted: &Wanted<'_>,
+) -> Result<IntegrationId, QueueError> {
+    let found = sqlx::query!(
+        r#"
+        select i.id as "id: IntegrationId", i.state = 'active' as "is_open!", i.max_concurrency, l.limit_keys
+        from headgate.integrations i
+        join headgate.lanes l on l.integration_id = i.id
+        where i.app_id = $1 and i.own_lane = $2
+        for no key update of i
+        "#,
+        app_id.0,
+        wanted.name,
+    )
+    .fetch_optional(&mut *connection)
+    .await?;
+    let mut lane = match found {
+        Some(row) if wanted.max_concurrency.is_none() && wanted.rate_limits.is_none() => return Ok(row.id),
+        Some(row) => Lane {
+            integration_id: row.id,
+            app_id,
+            is_external: false,
+            is_open: row.is_open,
+            max_concurrency: row.max_concurrency,
+            jobs_per_request: 1,
+            limit_keys: row.limit_keys,
+        },
+        None => {
+            let integration_id = IntegrationId::generate();
+            // No secret: nothing is ever signed for it.
+            sqlx::query!(
+                r#"
+                insert into headgate.integrations (id, app_id, name, own_lane, integration_type, max_concurrency, signing_secret_sealed)
+                values ($1, $2, $3, $3, 'external', $4, '')
+                "#,
+                integration_id.0,
+                app_id.0,
+                wanted.name,
+                DEFAULT_MAX_CONCURRENCY,
+            )
+            .execute(&mut *connection)
+            .await?;
+            Lane {
+                integration_id,
+                app_id,
+                is_external: false,
+                is_open: true,
+                max_concurrency: DEFAULT_MAX_CONCURRENCY,
+                jobs_per_request: 1,
+                limit_keys: Vec::new(),
+            }
+        }
+    };
+    lane.max_concurrency = wanted.max_concurrency.unwrap_or(lane.max_concurrency);
+    if let Some(limits) = wanted.rate_limits {
+        // The keys an integration's own limits have everywhere.
+        lane.limit_keys =
+            (0..limits.len()).map(|n| format!("integration:{}:{n}", lane.integration_id)).collect();
+        lanes::set_limits(connection, &lane.limit_keys, limits).await?;
+    }
+    sqlx::query!(
+        r#"
+        update headgate.integrations
+        set max_concurrency = $2, rate_limits = coalesce($3, rate_limits), updated_at = clock_timestamp()
+        where id = $1
+        "#,
+        lane.integration_id.0,
+        lane.max_concurrency,
+        wanted.rate_limits.map(|limits| Json(limits.to_vec())) as _,
+    )
+    .execute(&mut *connection)
+    .await?;
+    lanes::upsert(connection, &lane).await?;
+    Ok(lane.integration_id)
+}
+
+/// What holds in a lane, held against its deletion until the transaction ends.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when it was deleted or switched off: jobs in it would never run.
+pub(crate) async fn hold(
+    connection: &mut PgConnection,
+    integration_id: IntegrationId,
+) -> Result<Place, QueueError> {
+    let row = sqlx::query!(
+        r#"
+        select app_id as "app_id: AppId", max_attempts, timeout_ms, clock_timestamp() as "now!"
+        from headgate.integrations where id = $1 and state <> 'disabled'
+        for key share
+        "#,
+        integration_id.0,
+    )
+    .fetch_optional(connection)
+    .await?
+    .ok_or(QueueError::NotFound)?;
+    Ok(Place {
+        app_id: row.app_id,
+        integration_id,
+        max_attempts: row.max_attempts,
+        timeout_ms: row.timeout_ms,
+        now: row.now,
+    })
+}

@@ -1,0 +1,25 @@
+//! One attempt outside an engine, for the test kit: the engine's own pipeline and finisher, awaited to the last write.
+
+use crate::{
+    EngineConfig,
+    store::jobs::ClaimedJob,
+    worker::{
+        Handlers, Peers,
+        execute::execute,
+        finisher::Finisher,
+        shared::{Lease, Shared},
+    },
+};
+use sqlx::PgPool;
+use std::sync::Arc;
+
+/// Runs a claimed job to its recorded end. No task is left behind, but for a handler's own.
+pub(crate) async fn run_claimed(pool: &PgPool, config: &EngineConfig, handlers: &Handlers, job: ClaimedJob) {
+    let shared = Arc::new(Shared::new(pool.clone(), config.clone(), handlers.clone()));
+    shared.take_in(std::slice::from_ref(&job));
+    let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
+    execute(shared, finisher, job, Arc::new(Peers::new(1)), Lease::new()).await;
+    if let Err(error) = recorded.await {
+        tracing::error!(%error, "the finisher did not end in order");
+    }
+}

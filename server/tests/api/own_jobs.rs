@@ -1,0 +1,82 @@
+//! Jobs that a program does itself, as the API sees them: their lane, how far they are, and what came of them.
+
+use crate::support::Server;
+use model::job::JobStatus;
+use queue::{HeldJob, Job, JobError, JobHandler, testing::TestKit};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sqlx::PgPool;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
+
+#[derive(Serialize, Deserialize)]
+struct Export {
+    rows: u64,
+}
+impl Job for Export {
+    const JOB_TYPE: &'static str = "export";
+}
+
+/// Half-way it waits.
+struct Exporter(Arc<Notify>);
+impl JobHandler<Export> for Exporter {
+    type Output = serde_json::Value;
+    async fn run(&self, export: Export, job: &HeldJob) -> Result<serde_json::Value, JobError> {
+        job.progress(export.rows / 2, export.rows, "half of it")?;
+        self.0.notified().await;
+        Ok(json!({"rows": export.rows}))
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_running_job_says_how_far_it_is_and_a_completed_one_what_it_made(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let go_on = Arc::new(Notify::new());
+    let kit = TestKit::open(&pool).await.unwrap().handle(Exporter(Arc::clone(&go_on)));
+    // Another program makes the job, by the API.
+    let lane = kit.client().integration_id();
+    let body = json!({"integration_id": lane, "job_type": "export", "payload": {"rows": 1_000}});
+    let made = client.post("/jobs", body).await.ok(201);
+    let id = made["items"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/jobs/{id}");
+    let before = client.get(&path).await.ok(200);
+    assert!(before["progress"].is_null() && before["result"].is_null(), "{before}");
+
+    let running = tokio::spawn(async move { kit.run(id.parse().unwrap()).await.unwrap() });
+    let progress = async {
+        loop {
+            let job = client.get(&path).await.ok(200);
+            if !job["progress"].is_null() {
+                return job["progress"].clone();
+            }
+        }
+    };
+    let progress = tokio::time::timeout(Duration::from_secs(30), progress).await.expect("progress is shown");
+    assert_eq!(
+        (&progress["done"], &progress["total"], &progress["note"]),
+        (&json!(500), &json!(1_000), &json!("half of it"))
+    );
+    go_on.notify_one();
+    assert_eq!(running.await.unwrap().job.status, JobStatus::Completed);
+    let after = client.get(&path).await.ok(200);
+    assert!(after["progress"].is_null(), "{after}");
+    assert_eq!(after["result"], json!({"rows": 1_000}));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn operators_change_a_programs_lane_and_its_jobs_go_on(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let go_on = Arc::new(Notify::new());
+    let kit = TestKit::open(&pool).await.unwrap().handle(Exporter(Arc::clone(&go_on)));
+    let path = format!("/integrations/{}", kit.client().integration_id());
+    assert_eq!(client.get(&path).await.ok(200)["integration_type"], "external");
+    client.patch(&path, json!({"max_concurrency": 3, "name": "Exports"})).await.ok(200);
+    let id = kit.client().enqueue(&pool, Export { rows: 2 }).await.unwrap().id;
+    client.act(&format!("{path}/pause")).await.ok(200);
+    assert!(kit.run_until_idle().await.unwrap().is_empty());
+    client.act(&format!("{path}/resume")).await.ok(200);
+    go_on.notify_one();
+    assert_eq!(kit.run(id).await.unwrap().job.status, JobStatus::Completed);
+}
