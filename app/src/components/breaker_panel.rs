@@ -114,7 +114,6 @@ fn Steering(
                 label="Hold open until (UTC)"
                 kind="datetime-local"
                 value=in_an_hour
-                hint="at most 30 days ahead".to_owned()
                 required=true
                 grow=true
             />

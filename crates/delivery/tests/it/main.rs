@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests say what went wrong by stopping")]
 
 mod accepting;
+mod breakers;
 mod bundle_turns;
 mod bundle_windows;
 mod bundles;

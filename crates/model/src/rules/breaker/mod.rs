@@ -11,6 +11,10 @@
 //!
 //! What began before the last change says nothing about the state after it and is left out.
 
+mod recent;
+
+pub use recent::Recent;
+
 use crate::breaker::{Breaker, BreakerAction, BreakerState};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -60,21 +64,6 @@ pub struct Rule {
     pub random: f64,
 }
 
-/// Attempts of the last half to whole minute: the half minute that runs, and the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recent {
-    /// When the half minute began.
-    pub since: Option<DateTime<Utc>>,
-    /// Attempts in it.
-    pub attempts: i32,
-    /// Those that failed.
-    pub failures: i32,
-    /// Attempts of the half minute before.
-    pub attempts_before: i32,
-    /// Those that failed.
-    pub failures_before: i32,
-}
-
 /// A change of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flip {
@@ -103,41 +92,6 @@ pub struct Circuit {
     pub failed_at: Option<DateTime<Utc>>,
     /// Closed: what the rate is judged by.
     pub recent: Recent,
-}
-
-impl Recent {
-    const HALF: TimeDelta = TimeDelta::seconds(30);
-
-    fn at(mut self, now: DateTime<Utc>) -> Self {
-        let Some(since) = self.since.filter(|since| now - *since < Self::HALF * 2) else {
-            return Self { since: Some(now), ..Self::default() };
-        };
-        if now - since >= Self::HALF {
-            self = Self {
-                since: Some(since + Self::HALF),
-                attempts: 0,
-                failures: 0,
-                attempts_before: self.attempts,
-                failures_before: self.failures,
-            };
-        }
-        self
-    }
-
-    fn add(&mut self, outcome: &Outcome) {
-        self.attempts = self.attempts.saturating_add(outcome.count);
-        if outcome.is_failure {
-            self.failures = self.failures.saturating_add(outcome.count);
-        }
-    }
-
-    fn attempts(&self) -> i64 {
-        i64::from(self.attempts) + i64::from(self.attempts_before)
-    }
-
-    fn failures(&self) -> i64 {
-        i64::from(self.failures) + i64::from(self.failures_before)
-    }
 }
 
 impl Circuit {
@@ -246,11 +200,11 @@ impl Circuit {
         let (attempts, failures) = (self.recent.attempts(), self.recent.failures());
         let what = if self.breaker.failures_in_a_row >= rule.failures {
             match self.breaker.failures_in_a_row {
-                1 => "an attempt failed".to_owned(),
-                n => format!("{n} attempts in a row failed"),
+                1 => ("an attempt failed".to_owned(), true),
+                n => (format!("{n} attempts in a row failed"), false),
             }
         } else if attempts >= ATTEMPTS_PER_FAILURE * i64::from(rule.failures) && failures * 2 >= attempts {
-            format!("{failures} of {attempts} attempts within a minute failed")
+            (format!("{failures} of {attempts} attempts within a minute failed"), false)
         } else {
             return None;
         };
@@ -267,7 +221,7 @@ impl Circuit {
         if outcome.is_failure {
             self.failed_at = Some(now);
             self.breaker.failures_in_a_row = self.breaker.failures_in_a_row.saturating_add(outcome.count);
-            return Some(self.fails("a probe failed".to_owned(), last_error, rule.random, now));
+            return Some(self.fails(("a probe failed".to_owned(), true), last_error, rule.random, now));
         }
         self.breaker.failures_in_a_row = 0;
         self.successes = self.successes.saturating_add(outcome.count);
@@ -301,7 +255,7 @@ impl Circuit {
             }
             let tried = self.failures.saturating_add(self.successes);
             let what = format!("{} of {tried} attempts failed while it ramped up", self.failures);
-            return Some(self.fails(what, last_error, rule.random, now));
+            return Some(self.fails((what, false), last_error, rule.random, now));
         }
         self.breaker.failures_in_a_row = 0;
         self.successes = self.successes.saturating_add(outcome.count);
@@ -327,8 +281,19 @@ impl Circuit {
         None
     }
 
-    fn fails(&mut self, what: String, last_error: Option<&str>, random: f64, now: DateTime<Utc>) -> Flip {
-        let reason = last_error.map_or_else(|| what.clone(), |error| format!("{what}; the last: {error}"));
+    /// Opens after so long a wait as it deserves. What failed is told with the error, which is its own when it was one attempt.
+    fn fails(
+        &mut self,
+        (what, is_one): (String, bool),
+        last_error: Option<&str>,
+        random: f64,
+        now: DateTime<Utc>,
+    ) -> Flip {
+        let reason = match last_error {
+            Some(error) if is_one => format!("{what}: {error}"),
+            Some(error) => format!("{what}; the last: {error}"),
+            None => what,
+        };
         self.times_opened = self.times_opened.saturating_add(1);
         let wait = wait(self.times_opened, random);
         self.opens(now + wait, None, reason, now)

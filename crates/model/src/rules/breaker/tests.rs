@@ -92,7 +92,7 @@ fn the_wait_doubles_up_to_a_quarter_of_an_hour() {
     assert_eq!(see(&mut circuit, RULE, 31, "x"), ["half_open -> open"]);
     let breaker = &circuit.breaker;
     assert_eq!((breaker.probe_at, breaker.at_once), (Some(at(31 + 60)), Some(0)));
-    assert_eq!(breaker.reason.as_deref(), Some("a probe failed; the last: answered 502"));
+    assert_eq!(breaker.reason.as_deref(), Some("a probe failed: answered 502"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Operators, changed integrations, and the record of it all.
 
-use super::support::{asks, cap, course, five, flips, script, steer};
+use super::support::{asks, cap, course, five, flips, lead, script, steer};
 use crate::support::{World, start, until};
 use chrono::TimeDelta;
 use model::{
@@ -12,7 +12,10 @@ use model::{
     id::{AppId, IntegrationId},
     page::PageRequest,
 };
-use queue::{QueueError, store::breakers};
+use queue::{
+    QueueError,
+    store::{breakers, retention},
+};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -88,4 +91,28 @@ async fn a_changed_integration_is_probed_at_once_unless_it_is_held(pool: PgPool)
     sqlx::query("delete from headgate.integrations").execute(&pool).await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 0);
     assert_eq!(world.number("select count(*) from headgate.breaker_flips").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_record_of_changes_is_kept_thirty_days(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let term = lead(&pool).await;
+    for _ in 0..2 {
+        steer(&pool, lane, Hold, Some(TimeDelta::hours(1))).await.unwrap();
+    }
+    let newest = flips(&pool, lane).await[1].id;
+    sqlx::query("update headgate.breaker_flips set at = at - interval '29 days 23 hours'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    retention::delete_expired(&pool, term).await.unwrap();
+    assert_eq!(flips(&pool, lane).await.len(), 2);
+    sqlx::query("update headgate.breaker_flips set at = at - interval '2 hours' where id <> $1")
+        .bind(newest)
+        .execute(&pool)
+        .await
+        .unwrap();
+    retention::delete_expired(&pool, term).await.unwrap();
+    assert_eq!(flips(&pool, lane).await.iter().map(|flip| flip.id).collect::<Vec<_>>(), [newest]);
 }
