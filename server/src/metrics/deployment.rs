@@ -1,7 +1,11 @@
 //! The deployment as a whole: gauges by the second, measures every few.
 
 use super::text::Text;
-use model::{integration::IntegrationState, stats::Snapshot};
+use model::{
+    breaker::BreakerState,
+    integration::IntegrationState,
+    stats::{IntegrationGauge, Snapshot},
+};
 use queue::store::stats::{Measures, ServiceState};
 
 pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
@@ -37,6 +41,13 @@ pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
         .count();
     let about = "Integrations whose external system asked for quiet (429).";
     text.gauge("headgate_integrations_held", about, &[], held);
+    let not_closed = "Integrations whose circuit breaker is not closed, by its state.";
+    for state in [BreakerState::Open, BreakerState::HalfOpen, BreakerState::Ramping] {
+        let is_so =
+            |gauge: &&IntegrationGauge| gauge.breaker.as_ref().is_some_and(|breaker| breaker.state == state);
+        let n = snapshot.integrations.iter().filter(is_so).count();
+        text.gauge("headgate_breakers", not_closed, &[("state", state.as_str())], n);
+    }
     // Attempts are bounded by the contract: 100 at most.
     for (index, n) in snapshot.retry_pyramid.iter().enumerate().take(100) {
         let attempt = (index + 1).to_string();

@@ -1,14 +1,17 @@
 //! Each integration, as far as there are not too many.
 
 use super::text::Text;
-use model::stats::{IntegrationGauge, Snapshot};
+use model::{
+    breaker::BreakerState,
+    stats::{IntegrationGauge, Snapshot},
+};
 
 /// Integrations with series of their own: the largest backlogs first.
 const MOST_INTEGRATIONS: usize = 500;
 
 type Read = fn(&IntegrationGauge) -> Option<f64>;
 
-const SERIES: [(&str, &str, Read); 10] = [
+const SERIES: [(&str, &str, Read); 11] = [
     ("headgate_integration_backlog", "Pending jobs.", |gauge| Some(gauge.backlog as f64)),
     ("headgate_integration_processing", "Jobs being processed.", |gauge| Some(gauge.processing as f64)),
     ("headgate_integration_to_be_retried", "Jobs that wait for another attempt.", |gauge| {
@@ -39,7 +42,22 @@ const SERIES: [(&str, &str, Read); 10] = [
         "95 of 100 jobs waited at most as long before their first attempt.",
         |gauge| gauge.wait.map(|wait| wait.p95_ms as f64 / 1_000.0),
     ),
+    (
+        "headgate_integration_breaker_state",
+        "Circuit breaker: 0 closed, 1 ramping up, 2 half-open, 3 open.",
+        |gauge| Some(breaker_state(gauge)),
+    ),
 ];
+
+/// The worse, the higher: so that an alert is a comparison.
+fn breaker_state(gauge: &IntegrationGauge) -> f64 {
+    match gauge.breaker.as_ref().map(|breaker| breaker.state) {
+        None | Some(BreakerState::Closed) => 0.0,
+        Some(BreakerState::Ramping) => 1.0,
+        Some(BreakerState::HalfOpen) => 2.0,
+        Some(BreakerState::Open) => 3.0,
+    }
+}
 
 pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
     let mut gauges: Vec<&IntegrationGauge> = snapshot.integrations.iter().collect();
