@@ -4,7 +4,7 @@
 //!   clock ([`crate::store::catalog`]). Urgent changes wait with the others, since whoever set a window asked for few requests; among more
 //!   jobs than a request takes they go first. What nobody waits to see gathered goes at once: re-syncs (they come in bulk), retries,
 //!   requeued jobs. The jobs of a request that failed fall due again together.
-//! - **Claim.** `claim_jobs` hands out the jobs of one request at a time, [`MOST_ITEMS`] at the most, so that `max_concurrency` counts requests.
+//! - **Claim.** The claim hands out the jobs of one request at a time, [`MOST_ITEMS`] at the most, so that `max_concurrency` counts requests.
 //! - **Gathering.** The jobs of one claim meet in a [`Group`](gather::Group). Each reads and decides by itself, as a webhook does: one that
 //!   has nothing to tell completes as `unchanged`, the others hand their item in. Once all have decided, a task ([`carry`]) sends the
 //!   items in the order of acceptance, one request at a time, each with a slot of its own: one, unless they are too large for it. Each job

@@ -1,4 +1,4 @@
-//! Claims: the Rust side of the SQL function `claim_jobs` (migration 0003 says how it decides).
+//! Claims: takes what may run now under a lease. `claim.sql` says how it decides.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -26,12 +26,14 @@ pub struct ClaimedJob {
     pub created_at: DateTime<Utc>,
     /// Not before then.
     pub run_at: DateTime<Utc>,
+    /// Lower goes first (`model::job::rank`).
+    pub rank: i16,
+    /// Whether its integration's circuit breaker was not closed when it was claimed: what comes of it is told at once.
+    pub is_probe: bool,
     /// Whether it was claimed after `expires_at`: it is called off instead of run.
     pub is_expired: bool,
     /// Whether its integration has rate limits.
     pub is_limited: bool,
-    /// Whether its integration's circuit breaker was not closed when it was claimed: what comes of it is told at once.
-    pub is_probe: bool,
     /// Begin of this attempt.
     pub started_at: DateTime<Utc>,
     /// Time one attempt may take, if the job says.
@@ -81,37 +83,65 @@ pub struct Claims {
     pub busy: HashMap<IntegrationId, usize>,
 }
 
-/// Claims jobs: urgent first, then fair over integrations, then by age.
+/// The settings a transaction of [`claim_on`] begins with, and its turn.
+///
+/// Statistics taken while `ready` was empty or huge must not choose the plan: every step of the statement probes an index by its key, and
+/// a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test). The turn is taken by a statement of
+/// its own, so that the claim sees what the last one committed. A process that is stopped in between keeps the others waiting for two
+/// seconds at most.
+const BEGIN: &str = "begin; set local jit = off; set local enable_seqscan = off; set local enable_hashjoin = off; \
+    set local enable_mergejoin = off; set local plan_cache_mode = force_generic_plan; set local lock_timeout = '2s'; \
+    set local idle_in_transaction_session_timeout = '2s'; select pg_advisory_xact_lock(4711, 1)";
+
+/// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how it decides).
+///
+/// # Errors
+/// When the database is away, or other processes kept the claim from its turn for two seconds.
+pub async fn claim(pool: &PgPool, claims: &Claims) -> Result<Vec<ClaimedJob>, QueueError> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    let mut jobs = claim_on(&mut transaction, claims).await?;
+    transaction.commit().await?;
+    // The order in which they are begun.
+    jobs.sort_by(|a, b| (a.rank, a.created_at, a.id).cmp(&(b.rank, b.created_at, b.id)));
+    Ok(jobs)
+}
+
+/// Claims as [`claim`] does and undoes it: what a claim costs can be measured again and again. Answers how many jobs it took.
+///
+/// # Errors
+/// As [`claim`].
+pub async fn claim_and_undo(pool: &PgPool, claims: &Claims) -> Result<usize, QueueError> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    let jobs = claim_on(&mut transaction, claims).await?;
+    transaction.rollback().await?;
+    Ok(jobs.len())
+}
+
+/// Waits until no other claim is under way, and keeps others waiting until the transaction ends.
 ///
 /// # Errors
 /// When the database is away.
-pub async fn claim(pool: &PgPool, claims: &Claims) -> Result<Vec<ClaimedJob>, QueueError> {
-    let mut connection = pool.acquire().await?;
-    claim_on(&mut connection, claims).await
+pub(super) async fn take_turn(connection: &mut PgConnection) -> Result<(), QueueError> {
+    sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(connection).await?;
+    Ok(())
 }
 
-async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> Result<Vec<ClaimedJob>, QueueError> {
+/// The statement alone. It is the caller's turn ([`take_turn`]), since a statement before this one.
+pub(super) async fn claim_on(
+    connection: &mut PgConnection,
+    claims: &Claims,
+) -> Result<Vec<ClaimedJob>, QueueError> {
     let (lanes, counts): (Vec<IntegrationId>, Vec<i32>) =
         claims.busy.iter().map(|(lane, count)| (*lane, clamp(*count))).unzip();
-    let jobs = sqlx::query_as!(
+    let jobs = sqlx::query_file_as!(
         ClaimedJob,
-        r#"
-        select claim_batch_id as "claim_batch_id!: ClaimBatchId", id as "id!: JobId", app_id as "app_id!: AppId",
-            integration_id as "integration_id!: IntegrationId", batch_id as "batch_id: BatchId",
-            assignment_id as "assignment_id!: AssignmentId", created_at as "created_at!", run_at as "run_at!", is_expired as "is_expired!",
-            is_limited as "is_limited!",
-            -- Asked once for all rows. As of the beginning of this statement, which may have waited for its turn: an open circuit that became
-            -- half-open meanwhile is not closed either.
-            integration_id in (select l.integration_id from headgate.lanes l where l.breaker_cap is not null) as "is_probe!", started_at as "started_at!", timeout_ms, attempt as "attempt!",
-            max_attempts as "max_attempts!", may_have_arrived as "may_have_arrived!", is_full as "is_full!", job_type as "job_type!", record_type, record_id,
-            deduplication_id, serialize_key, correlation_id as "correlation_id!", payload
-        from headgate.claim_jobs($1, $2, $3, $4, $5)
-        "#,
+        "src/store/jobs/claim.sql",
         claims.worker_id.0,
         clamp(claims.wanted),
         clamp(claims.lane_cap),
         &lanes as &[IntegrationId],
         &counts,
+        ClaimBatchId::generate().0,
     )
     .fetch_all(connection)
     .await?;

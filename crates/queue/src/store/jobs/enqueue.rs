@@ -67,10 +67,17 @@ struct Row<'a> {
     folded: i32,
 }
 
+impl Row<'_> {
+    /// Whether it can be folded into nothing and stands in no line.
+    fn is_plain(&self) -> bool {
+        self.spec.deduplication_id.is_none() && self.spec.serialize_key.is_none()
+    }
+}
+
 /// Accepts jobs; answers in the order of the input the job that will do the work of each.
 ///
-/// One statement for all, plus one for jobs that became more urgent, one for those that were held, and some for serialize keys, when there are any. Send the
-/// wake-up ([`crate::Waker`]) after the commit.
+/// One statement for all; plus, when there are any, one for jobs that became more urgent, one for those that were held, and some for
+/// serialize keys. Send the wake-up ([`crate::Waker`]) after the commit.
 ///
 /// # Errors
 /// When the database is away, or lost a race (a deadlock): the caller repeats its transaction.
@@ -105,6 +112,11 @@ pub async fn enqueue(
     };
     // The key rows are locked before any job's row.
     let places = keys::take_places(connection, &keyed).await?;
+    // All or none: the order of acceptance is the order of one statement.
+    if rows.iter().all(Row::is_plain) {
+        store_plain(connection, &rows).await?;
+        return Ok(answers(specs, &rows, &row_of, &[]));
+    }
     let stored = store(connection, &rows).await?;
 
     let more_urgent: Vec<JobId> =
@@ -222,18 +234,50 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
         &column!(|row| row.max_attempts),
         &column!(|row| row.is_full),
         &column!(|row| row.folded),
-        &column!(|row| row.urgent.job_type.clone()),
-        &column!(|row| row.spec.record.as_ref().map(|record| record.0.clone())) as &[Option<String>],
-        &column!(|row| row.spec.record.as_ref().map(|record| record.1.clone())) as &[Option<String>],
-        &column!(|row| row.spec.deduplication_id.clone()) as &[Option<String>],
-        &column!(|row| row.spec.serialize_key.clone()) as &[Option<String>],
-        &column!(|row| row.spec.correlation_id.clone()),
-        &column!(|row| row.payload.clone()) as &[Option<Value>],
+        &column!(|row| row.urgent.job_type.as_str()) as &[&str],
+        &column!(|row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
+        &column!(|row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
+        &column!(|row| row.spec.deduplication_id.as_deref()) as &[Option<&str>],
+        &column!(|row| row.spec.serialize_key.as_deref()) as &[Option<&str>],
+        &column!(|row| row.spec.correlation_id.as_str()) as &[&str],
+        &column!(|row| row.payload.as_ref()) as &[Option<&Value>],
         &column!(|row| i32::try_from(row.position).unwrap_or(i32::MAX)),
     )
     .fetch_all(connection)
     .await?;
     Ok(stored)
+}
+
+/// The everyday statement for jobs that fold into nothing: it has nothing to answer.
+async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(), QueueError> {
+    macro_rules! column {
+        ($take:expr) => {
+            rows.iter().map($take).collect::<Vec<_>>()
+        };
+    }
+    sqlx::query_file!(
+        "src/store/jobs/enqueue_plain.sql",
+        &column!(|row| row.id.0),
+        &column!(|row| row.spec.app_id.0),
+        &column!(|row| row.spec.integration_id.0),
+        &column!(|row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column!(|row| row.run_at) as &[Option<DateTime<Utc>>],
+        &column!(|row| row.expires_at) as &[Option<DateTime<Utc>>],
+        &column!(|row| row.timeout_ms) as &[Option<i32>],
+        &column!(|row| row.rank),
+        &column!(|row| row.spec.priority),
+        &column!(|row| row.max_attempts),
+        &column!(|row| row.is_full),
+        &column!(|row| row.spec.job_type.as_str()) as &[&str],
+        &column!(|row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
+        &column!(|row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
+        &column!(|row| row.spec.correlation_id.as_str()) as &[&str],
+        &column!(|row| row.payload.as_ref()) as &[Option<&Value>],
+        &column!(|row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Moves the `ready` entries of jobs that became more urgent. A statement of its own, because it must see what was committed while

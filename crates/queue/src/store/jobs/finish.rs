@@ -146,6 +146,12 @@ impl End {
         }
     }
 
+    /// Whether nothing of it needs more than the everyday statement: it leaves no failed attempt and puts nothing back.
+    #[must_use]
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_doubtful
+    }
+
     fn is_final(&self) -> bool {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
     }
@@ -187,7 +193,11 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
     if !keys.is_empty() {
         keys::lock(connection, &lanes, &keys).await?;
     }
-    let rows = write(connection, &sorted).await?;
+    let rows = if sorted.iter().all(|end| end.is_plain()) {
+        write_plain(connection, &sorted).await?
+    } else {
+        write(connection, &sorted).await?
+    };
 
     let mut applied = vec![Applied::AlreadyDone; ends.len()];
     let mut ended = Vec::new();
@@ -259,6 +269,42 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
     )
     .fetch_all(connection)
     .await?;
+    Ok(rows)
+}
+
+/// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
+async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
+    let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
+    macro_rules! column {
+        ($take:expr) => {
+            lines.iter().map($take).collect::<Vec<_>>()
+        };
+    }
+    let written = sqlx::query_file!(
+        "src/store/jobs/finish_plain.sql",
+        &ends.iter().map(|end| end.job_id.0).collect::<Vec<_>>(),
+        &ends.iter().map(|end| end.assignment_id.0).collect::<Vec<_>>(),
+        &column!(|line| line.action),
+        &column!(|line| line.outcome) as &[Option<&str>],
+        &column!(|line| line.response.map(|response| i16::try_from(response.status).unwrap_or(i16::MAX)))
+            as &[Option<i16>],
+        &column!(|line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+            as &[Option<String>],
+        &column!(|line| line.duration_ms) as &[Option<i32>],
+        &column!(|line| line.result) as &[Option<&Value>],
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let ended = |n: &i64, is_applied| Row { n: *n, is_applied, successor_id: None, successor_key: None };
+    let mut rows: Vec<Row> = written.applied.iter().map(|n| ended(n, true)).collect();
+    rows.extend(written.lost.iter().map(|n| ended(n, false)));
+    let left = written.left;
+    if !left.is_empty() {
+        let at = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
+        let some: Vec<&End> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();
+        let of_some = write(connection, &some).await?;
+        rows.extend(of_some.into_iter().filter_map(|row| Some(Row { n: *left.get(at(row.n))?, ..row })));
+    }
     Ok(rows)
 }
 

@@ -362,10 +362,13 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     };
     let mut connection = pool.acquire().await.unwrap();
     jobs::enqueue(&mut connection, &[spec(Some("d"), None)]).await.unwrap();
-    sqlx::query("select id from headgate.claim_jobs(gen_random_uuid(), 10, 10, '{}', '{}')")
-        .execute(&pool)
-        .await
-        .unwrap();
+    let claims = jobs::Claims {
+        worker_id: model::id::WorkerId::generate(),
+        wanted: 10,
+        lane_cap: 10,
+        busy: std::collections::HashMap::new(),
+    };
+    jobs::claim(&pool, &claims).await.unwrap();
     let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];
     jobs::enqueue(&mut connection, &more).await.unwrap();
     assert_eq!(stats::drift(&pool).await.unwrap(), []);

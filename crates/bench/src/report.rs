@@ -1,0 +1,85 @@
+//! The table and its JSON: name, value, and the target it is held against.
+
+use crate::Options;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Whether a value keeps its target.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    /// Nothing is promised: it is for comparison.
+    None,
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+pub(crate) struct Report {
+    rows: Vec<Value>,
+    missed: usize,
+    settings: Value,
+    /// The floor's rates of this run, that ratios are made of.
+    floor: std::collections::HashMap<&'static str, f64>,
+}
+
+impl Report {
+    pub(crate) fn new(options: &Options) -> Self {
+        println!("{:<72} {:>14} {:<10} {:>12}", "what", "value", "unit", "target");
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        Self {
+            rows: Vec::new(),
+            missed: 0,
+            settings: json!({"cores": cores, "is_quick": options.quick, "seconds": options.seconds}),
+            floor: std::collections::HashMap::new(),
+        }
+    }
+
+    pub(crate) fn begin(&self, scenario: &str) {
+        println!("-- {scenario}");
+    }
+
+    /// A number for comparison.
+    pub(crate) fn note(&mut self, what: &str, value: f64, unit: &str) {
+        self.row(what, value, unit, Target::None);
+    }
+
+    pub(crate) fn row(&mut self, what: &str, value: f64, unit: &str, target: Target) {
+        let (wanted, is_kept) = match target {
+            Target::None => (String::new(), None),
+            Target::AtLeast(least) => (format!(">= {least}"), Some(value >= least)),
+            Target::AtMost(most) => (format!("<= {most}"), Some(value <= most)),
+        };
+        let verdict = match is_kept {
+            None => "",
+            Some(true) => "kept",
+            Some(false) => "MISSED",
+        };
+        self.missed += usize::from(is_kept == Some(false));
+        let shown = if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+        println!("{what:<72} {shown:>14} {unit:<10} {wanted:>12} {verdict}");
+        self.rows
+            .push(json!({"what": what, "value": value, "unit": unit, "target": wanted, "is_kept": is_kept}));
+    }
+
+    pub(crate) fn set_floor(&mut self, name: &'static str, value: f64) {
+        self.floor.insert(name, value);
+    }
+
+    /// A ratio to the floor of this run; nothing when the floor was not measured.
+    pub(crate) fn against_floor(&mut self, what: &str, value: f64, floor: &'static str, least: f64) {
+        if let Some(base) = self.floor.get(floor).copied() {
+            self.row(what, value / base, "x floor", Target::AtLeast(least));
+        }
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+        }
+        let whole = json!({"settings": self.settings, "rows": self.rows, "missed": self.missed});
+        std::fs::write(path, serde_json::to_vec_pretty(&whole)?)
+            .with_context(|| path.display().to_string())?;
+        println!("-- {} rows, {} targets missed; {}", self.rows.len(), self.missed, path.display());
+        Ok(())
+    }
+}

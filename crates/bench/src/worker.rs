@@ -1,0 +1,40 @@
+//! A worker process of the drain: the engine as it is, with a handler that does nothing.
+
+use crate::world::{DATABASE, connect, in_database};
+use anyhow::Result;
+use async_trait::async_trait;
+use queue::{
+    EngineConfig,
+    maintenance::Maintenance,
+    store::jobs::How,
+    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome},
+};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Nothing;
+
+#[async_trait]
+impl AttemptHandler for Nothing {
+    async fn run(&self, _job: &HeldJob) -> Outcome {
+        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    }
+}
+
+pub(crate) fn config(slots: usize) -> EngineConfig {
+    EngineConfig { workers: slots, fetch_limit: 500, ..EngineConfig::default() }
+}
+
+/// Runs until standard input is closed; with maintenance, as every process has it.
+pub(crate) async fn run(server: &str, slots: usize) -> Result<()> {
+    let url = in_database(server, DATABASE)?;
+    let pool = connect(&url, 12).await?;
+    let stop = CancellationToken::new();
+    let engine = Engine::start(pool.clone(), config(slots), Handlers::new(Arc::new(Nothing)), stop.clone());
+    let maintenance = Maintenance::start(pool, config(slots), Vec::new(), stop.clone());
+    tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await??;
+    stop.cancel();
+    engine.shutdown().await;
+    maintenance.stopped().await;
+    Ok(())
+}

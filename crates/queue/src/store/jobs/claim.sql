@@ -1,0 +1,250 @@
+-- Claims up to $2 jobs for worker $1: fair over lanes, urgent first, limits and caps respected, a lease given. $4 and $5 say what the
+-- worker's process holds already: while several lanes have work, none gets more than $3 of it. $6 names the round trip.
+--
+-- Claimers of all processes take turns on one advisory lock (class 4711, object 1), taken by the statement before this one: running
+-- jobs only become more inside it, so a cap read here is never exceeded. A statement of its own on purpose: this one sees
+-- what the lock's last holder committed.
+--
+-- What it costs follows what it takes, not what lies there: lanes that are closed, asleep, held or broken are not read at all, those at
+-- their cap or out of rate slots are passed over before any of their jobs is read, and each lane gives only its share of what is wanted,
+-- a second time only where the first did not fill the claim. Rows are carried through several steps, so the columns that later steps
+-- read come first: reaching the last of 25 costs more than finding the row.
+--
+-- One in eight of a lane's jobs is the one that has waited longest behind more urgent ones (`aged_jobs`): urgent work goes first, and
+-- nothing starves.
+with recursive awake as materialized (
+    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap) as cap,
+        l.breaker_cap is not null as is_probe
+    from headgate.lanes l
+    where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
+        and (l.held_until is null or l.held_until <= clock_timestamp())
+), turns as materialized (
+    -- Of more than 256 lanes one claim looks at those not looked at for longest, and out of turn at 32 that have urgent work.
+    select count(*) > 256 as are_taken from awake
+), urgent (integration_id) as (
+    (
+        select r.integration_id from headgate.ready r
+        where r.rank < 0 and (select are_taken from turns) and r.integration_id >= (
+            select a.integration_id from awake a offset floor(random() * (select count(*) from awake))::int limit 1
+        )
+        order by r.integration_id limit 1
+    )
+    union all
+    select n.integration_id
+    from urgent u
+    cross join lateral (
+        select r.integration_id from headgate.ready r
+        where r.rank < 0 and r.integration_id > u.integration_id
+        order by r.integration_id limit 1
+    ) n
+), visited as materialized (
+    (select a.* from awake a order by a.last_claimed_at nulls first, a.integration_id limit 256)
+    union
+    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap),
+        l.breaker_cap is not null
+    from (select u.integration_id from urgent u limit 32) u
+    cross join lateral (
+        select x.* from headgate.lanes x
+        where x.integration_id = u.integration_id and x.is_open and not x.is_external and x.breaker_cap is distinct from 0
+            and (x.held_until is null or x.held_until <= clock_timestamp())
+        offset 0
+    ) l
+), tallied as materialized (
+    -- What runs of each lane, unfolded deltas included. Grouped instead of joined: neither side has an index.
+    select x.integration_id, max(x.last_claimed_at) as last_claimed_at, max(x.woken_at) as woken_at,
+        max(x.jobs_per_request) as jobs_per_request, max(x.limit_keys) as limit_keys, max(x.cap) as cap, bool_or(x.is_probe) as is_probe,
+        sum(x.running)::int as running, sum(x.busy)::int as busy
+    from (
+        select v.integration_id, v.last_claimed_at, v.woken_at, v.jobs_per_request, v.limit_keys, v.cap, v.is_probe, 0::bigint as running,
+            0 as busy
+        from visited v
+        union all
+        select d.integration_id, null, null, null, null, null, null, d.n, 0 from headgate.job_count_deltas d where d.status = 1
+        union all
+        select v.integration_id, null, null, null, null, null, null, k.n, 0
+        from visited v
+        cross join lateral (
+            select k.n from headgate.job_counts k where k.integration_id = v.integration_id and k.status = 1 offset 0
+        ) k
+        union all
+        select b.lane, null, null, null, null, null, null, 0, b.n from unnest($4::uuid[], $5::int[]) as b (lane, n)
+    ) x
+    group by x.integration_id
+    having max(x.cap) is not null
+), rooms as materialized (
+    -- How many jobs each lane may take: its free concurrency, and what its limits let go within half a second, so that jobs are not
+    -- taken to be given back.
+    -- Where a request tells of several jobs, a claim takes those of one request, and none while as many jobs run as requests
+    -- may: each request in flight holds a job at least, so there are never too many, over all processes.
+    select t.integration_id, t.last_claimed_at, t.woken_at, cardinality(t.limit_keys) > 0 as is_limited, t.is_probe,
+        least(
+            case
+                when t.jobs_per_request = 1 then t.cap - t.running
+                when t.running < t.cap then t.jobs_per_request
+                else 0
+            end,
+            coalesce(least(r.slots, $2::int)::int * t.jobs_per_request, $2::int),
+            $2::int
+        ) as room,
+        greatest($3::int - t.busy, 0) as share
+    from tallied t
+    left join lateral (
+        select min(case
+            when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
+            else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
+        end) as slots
+        from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
+        where x.key = any (t.limit_keys)
+    ) r on t.limit_keys <> '{}'
+), quota as materialized (
+    select greatest(ceil($2::int::numeric / greatest(count(*), 1)), 1)::int as n from rooms where room > 0
+), firsts as materialized (
+    -- The most urgent and oldest of each lane: its share of the claim.
+    select l.integration_id, c.turn, l.quota, l.room, l.share, c.rank, c.created_at, c.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+    from (select r.*, least(r.room, q.n) as quota from rooms r cross join quota q where r.room > 0) l
+    cross join lateral (
+        select f.rank, f.created_at, f.job_id, row_number() over (order by f.rank, f.created_at, f.job_id)::int as turn
+        from (
+            select r.rank, r.created_at, r.job_id from headgate.ready r
+            where r.integration_id = l.integration_id
+            order by r.rank, r.created_at, r.job_id
+            limit l.quota
+        ) f
+    ) c
+), fulls as materialized (
+    -- Lanes that gave all they were asked for, with the last that they gave: they may have more.
+    select f.*, floor(f.quota / 8.0 + random())::int as aged from firsts f where f.turn = f.quota
+), lacking as materialized (
+    -- What the lanes that have more are asked for: their part of what is still wanted; more when more urgent jobs wait there.
+    select g.are_several, greatest(ceil(($2::int - g.given)::numeric / greatest(h.more, 1)), 0)::int as n,
+        ceil($2::int::numeric / greatest(h.urgent, 1))::int as urgent
+    from (
+        select count(*) filter (where turn = 1) > 1 as are_several, count(*) as given from firsts
+    ) g, (
+        select count(*) filter (where room > quota) as more, count(*) filter (where room > quota and rank < 0) as urgent from fulls
+    ) h
+), seconds as materialized (
+    select l.integration_id, l.quota + row_number() over (partition by l.integration_id order by s.rank, s.created_at, s.job_id)::int as turn,
+        l.room, l.share, s.rank, s.created_at, s.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+    from (
+        select f.*, least(f.room - f.quota, case when f.rank < 0 then greatest(k.n, k.urgent) else k.n end) as wants
+        from fulls f cross join lacking k
+    ) l
+    cross join lateral (
+        select r.rank, r.created_at, r.job_id from headgate.ready r
+        where r.integration_id = l.integration_id and (r.rank, r.created_at, r.job_id) > (l.rank, l.created_at, l.job_id)
+        order by r.rank, r.created_at, r.job_id
+        limit greatest(l.wants, 0)
+    ) s
+    where l.wants > 0
+), aged as materialized (
+    select l.integration_id, row_number() over (partition by l.integration_id order by a.created_at, a.job_id)::int as turn, l.room, l.share,
+        a.rank, a.created_at, a.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+    from (
+        select f.* from fulls f
+        where f.aged > 0 and exists (select 1 from headgate.ready r where r.integration_id = f.integration_id and r.rank > f.rank)
+    ) l
+    cross join lateral headgate.aged_jobs(l.integration_id, l.rank, l.aged) a
+), candidates as materialized (
+    -- The merge is fair: every lane's first before any lane's second. What has aged takes its lane's first places.
+    select f.integration_id, f.rank, f.created_at, f.job_id, f.is_limited, f.is_probe
+    from (
+        select c.*, c.rank < 0 as goes_first, c.turn + case
+            when (select count(*) from aged) = 0 then 0
+            else (select count(*) from aged a where a.integration_id = c.integration_id)
+        end as place
+        from (
+            select integration_id, turn, room, share, rank, created_at, job_id, last_claimed_at, is_limited, is_probe from firsts
+            union all
+            select integration_id, turn, room, share, rank, created_at, job_id, last_claimed_at, is_limited, is_probe from seconds
+        ) c
+        union all
+        select a.*, true, a.turn from aged a
+    ) f
+    cross join lacking k
+    where f.place <= f.room and (f.place <= f.share or not k.are_several)
+    order by f.goes_first desc, f.place, f.last_claimed_at nulls first, f.created_at
+    limit $2::int
+), locked as materialized (
+    -- First the entry, then the job, which is the order of a cancel too; and neither is waited for. An entry that a cancel is
+    -- deleting, or a job that someone folds into right now, is passed over: the claim is part of no deadlock.
+    select free.entry, c.integration_id, c.job_id, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held,
+        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
+        (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
+    from candidates c
+    cross join lateral (
+        select r.ctid as entry from headgate.ready r
+        where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
+        for update skip locked offset 0
+    ) free
+    left join lateral (
+        select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+        from headgate.jobs j where j.id = c.job_id
+        for update skip locked offset 0
+    ) j on true
+    where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = c.job_id)
+), taken as materialized (
+    -- Entries are never changed, only made and deleted: one that is locked stays where it lies.
+    delete from headgate.ready r
+    using locked c
+    where r.ctid = c.entry
+    returning r.job_id, c.status, c.is_due, c.is_held, c.due_at, r.integration_id, c.is_limited, c.is_probe
+), claimed as materialized (
+    update headgate.jobs j
+    set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = $1::uuid, started_at = clock_timestamp(),
+        retry_at = null, progress = null
+    from taken t
+    where j.id = t.job_id and t.status <> 1 and t.is_due
+    returning j.integration_id, j.attempt, j.id, j.app_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.started_at,
+        coalesce(j.expires_at <= clock_timestamp(), false) as is_expired, t.is_limited, t.is_probe, j.timeout_ms, j.rank, j.max_attempts,
+        j.may_have_arrived, j.is_full, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, j.correlation_id, j.payload
+), put_back as (
+    -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
+    insert into headgate.waiting (due_at, job_id, integration_id)
+    select t.due_at, t.job_id, t.integration_id from taken t
+    where t.status = 2 and not t.is_due and not t.is_held
+    on conflict (job_id) do nothing
+), counted as (
+    -- An attempt of 0 was pending, any other was to be retried.
+    insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+    select d.integration_id, s.status, s.attempt, s.n
+    from (select integration_id, attempt, count(*)::int as n from claimed group by integration_id, attempt) d
+    cross join lateral (
+        values ((case when d.attempt = 1 then 0 else 2 end)::smallint, (d.attempt - 1)::smallint, -d.n), (1::smallint, d.attempt, d.n)
+    ) s (status, attempt, n)
+), tended as (
+    -- Served lanes go to the end of the line, and where lanes take turns, all that were looked at. Those found empty fall asleep.
+    -- Someone who changes a lane must not hold up all claims.
+    update headgate.lanes l
+    set last_claimed_at = case when s.is_at_end then clock_timestamp() else l.last_claimed_at end, is_asleep = s.is_empty
+    from (
+        select d.integration_id, d.is_at_end, d.is_empty
+        from (
+            select m.integration_id, bool_or(m.is_at_end) as is_at_end, bool_and(m.is_empty) as is_empty
+            from (
+                select c.integration_id, true as is_at_end, false as is_empty from claimed c
+                union all
+                select f.integration_id, false, false from firsts f where f.turn = 1
+                union all
+                select r.integration_id, t.are_taken, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds'
+                from rooms r cross join turns t
+            ) m
+            group by m.integration_id
+        ) d
+        cross join lateral (
+            select 1 from headgate.lanes x where x.integration_id = d.integration_id for update skip locked offset 0
+        ) x
+        where d.is_at_end or d.is_empty
+    ) s
+    where l.integration_id = s.integration_id
+), batch as (
+    insert into headgate.claim_batches (id, worker_id, job_ids)
+    select $6::uuid, $1::uuid, array_agg(id) from claimed having count(*) > 0
+)
+select c.integration_id as "integration_id!: IntegrationId", c.attempt as "attempt!", c.id as "id!: JobId", c.app_id as "app_id!: AppId",
+    c.batch_id as "batch_id: BatchId", c.assignment_id as "assignment_id!: AssignmentId", c.created_at as "created_at!",
+    c.run_at as "run_at!", c.started_at as "started_at!", c.is_expired as "is_expired!", c.is_limited as "is_limited!",
+    c.is_probe as "is_probe!", c.timeout_ms, c.rank as "rank!", c.max_attempts as "max_attempts!",
+    c.may_have_arrived as "may_have_arrived!", c.is_full as "is_full!", c.job_type as "job_type!", c.record_type, c.record_id,
+    c.deduplication_id, c.serialize_key, c.correlation_id as "correlation_id!", c.payload, $6::uuid as "claim_batch_id!: ClaimBatchId"
+from claimed c
