@@ -23,6 +23,7 @@ async fn workers_that_are_killed_lose_nothing_and_do_twice_only_what_they_held()
             children.kill(random.random_range(0..children.alive.len()), &database).await;
             children.start(1);
             plan.accept(&mut random, &world, 300).await;
+            plan.interfere(&mut random, &world).await;
         }
         let left = plan.left();
         plan.accept(&mut random, &world, left).await;

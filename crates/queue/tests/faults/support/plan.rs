@@ -98,6 +98,31 @@ impl Plan {
         }
     }
 
+    /// What people do meanwhile: some jobs are called off, wherever they stand, and some dead letters sent back.
+    pub(crate) async fn interfere(&self, random: &mut StdRng, world: &World) {
+        let ids: Vec<JobId> =
+            sqlx::query_scalar("select distinct on (position) job_id from accepted order by position")
+                .fetch_all(&world.pool)
+                .await
+                .unwrap();
+        for _ in 0..25 {
+            let id = ids[random.random_range(0..ids.len())];
+            // What has come to its end by then, or loses a race, is left as it is.
+            if world.cancel(id).await.is_ok() {
+                let end = sqlx::query("update accepted set fate = null where job_id = $1");
+                end.bind(id).execute(&world.pool).await.unwrap();
+            }
+        }
+        let dead: Vec<JobId> =
+            sqlx::query_scalar("select job_id from headgate.dead_letter_jobs order by job_id limit 100")
+                .fetch_all(&world.pool)
+                .await
+                .unwrap();
+        for id in dead.into_iter().filter(|_| random.random_bool(0.3)) {
+            let _ = world.requeue(id).await;
+        }
+    }
+
     async fn try_accept(
         &self,
         world: &World,
