@@ -37,7 +37,7 @@ impl Service for Rollup {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         // One that fails must not keep the other from being folded.
         let throughput = rollup::throughput(pool, term).await;
-        let latencies = if self.runs.fetch_add(1, Ordering::Relaxed) % HISTOGRAMS_EVERY == 0 {
+        let latencies = if self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(HISTOGRAMS_EVERY) {
             latency::fold(pool, term).await
         } else {
             Ok(0)
