@@ -332,7 +332,7 @@ mod tests {
             measures.warnings().into_iter().map(|warning| warning.code).collect::<Vec<_>>()
         };
         let old = OldTransaction { age_seconds: 420.4, application: "psql".into(), pid: Some(7) };
-        let open = Measures { oldest_transaction: Some(old), ..well.clone() };
+        let open = Measures { oldest_transaction: Some(old), ..well };
         assert_eq!(codes(&open), ["old_transaction"]);
         let message = &open.warnings()[0].message;
         assert!(
