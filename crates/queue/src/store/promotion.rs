@@ -39,3 +39,13 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
     .map(|ms| u64::try_from(ms).unwrap_or(0));
     Ok(Promoted { count, next_in_ms })
 }
+
+/// Wakes lanes that sleep although they have work: an entry of `ready` that was committed seconds after it was made. Answers how many.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn wake_forgotten(pool: &PgPool) -> Result<i32, QueueError> {
+    // Harmless by whomever it is done: no term is tested.
+    let woken = sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
+    Ok(woken)
+}

@@ -2,7 +2,10 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{ClaimedJob, Claims, End, Ending, Known, claim, give_back_unknown},
+    store::{
+        jobs::{ClaimedJob, Claims, End, Ending, Known, claim, give_back_unknown},
+        promotion::wake_forgotten,
+    },
     worker::{
         Peers,
         execute::execute,
@@ -90,6 +93,8 @@ async fn round(
             stuck: shared.unwritable(),
         };
         let given_back = in_time(give_back_unknown(&shared.pool, lease.worker_id, &known)).await?;
+        // The leader's service does so every two seconds; should there be none, a lane sleeps no longer than this.
+        in_time(wake_forgotten(&shared.pool)).await?;
         if !given_back.is_empty() {
             shared.forget_stuck(&given_back);
             tracing::warn!(count = given_back.len(), "gave back jobs whose claim or end was never answered");

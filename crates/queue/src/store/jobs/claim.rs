@@ -102,7 +102,7 @@ pub async fn claim(pool: &PgPool, claims: &Claims) -> Result<Vec<ClaimedJob>, Qu
     let mut jobs = claim_on(&mut transaction, claims).await?;
     transaction.commit().await?;
     // The order in which they are begun.
-    jobs.sort_by(|a, b| (a.rank, a.created_at, a.id).cmp(&(b.rank, b.created_at, b.id)));
+    jobs.sort_by_key(|job| (job.rank, job.created_at, job.id));
     Ok(jobs)
 }
 

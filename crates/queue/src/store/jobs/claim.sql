@@ -19,30 +19,41 @@ with recursive awake as materialized (
     where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
         and (l.held_until is null or l.held_until <= clock_timestamp())
 ), turns as materialized (
-    -- Of more than 256 lanes one claim looks at those not looked at for longest, and out of turn at 32 that have urgent work.
-    select count(*) > 256 as are_taken from awake
-), urgent (integration_id) as (
+    -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
+    -- 32 of all, and 32 from somewhere on.
+    select count(*) > l.most as are_taken, l.most
+    from (select greatest(64, least(2 * $2::int, 256)) as most) l left join awake on true
+    group by l.most
+), urgent (integration_id, n) as (
     (
-        select r.integration_id from headgate.ready r
-        where r.rank < 0 and (select are_taken from turns) and r.integration_id >= (
-            select a.integration_id from awake a offset floor(random() * (select count(*) from awake))::int limit 1
-        )
-        order by r.integration_id limit 1
+        select f.integration_id, 1
+        from (
+            select '00000000-0000-0000-0000-000000000000'::uuid as start
+            union all
+            (select a.integration_id from awake a offset floor(random() * (select count(*) from awake))::int limit 1)
+        ) s
+        cross join lateral (
+            select r.integration_id from headgate.ready r
+            where r.rank < 0 and r.integration_id >= s.start
+            order by r.integration_id limit 1
+        ) f
+        where (select are_taken from turns)
     )
     union all
-    select n.integration_id
+    select f.integration_id, u.n + 1
     from urgent u
     cross join lateral (
         select r.integration_id from headgate.ready r
         where r.rank < 0 and r.integration_id > u.integration_id
         order by r.integration_id limit 1
-    ) n
+    ) f
+    where u.n < 32
 ), visited as materialized (
-    (select a.* from awake a order by a.last_claimed_at nulls first, a.integration_id limit 256)
+    (select a.* from awake a order by a.last_claimed_at nulls first, a.integration_id limit (select most from turns))
     union
     select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap),
         l.breaker_cap is not null
-    from (select u.integration_id from urgent u limit 32) u
+    from urgent u
     cross join lateral (
         select x.* from headgate.lanes x
         where x.integration_id = u.integration_id and x.is_open and not x.is_external and x.breaker_cap is distinct from 0
@@ -213,21 +224,22 @@ with recursive awake as materialized (
         values ((case when d.attempt = 1 then 0 else 2 end)::smallint, (d.attempt - 1)::smallint, -d.n), (1::smallint, d.attempt, d.n)
     ) s (status, attempt, n)
 ), tended as (
-    -- Served lanes go to the end of the line, and where lanes take turns, all that were looked at. Those found empty fall asleep.
-    -- Someone who changes a lane must not hold up all claims.
+    -- Served lanes go to the end of the line; where lanes take turns, those that could give nothing too, while those that were not needed
+    -- keep their place. Those found empty fall asleep. Someone who changes a lane must not hold up all claims.
     update headgate.lanes l
     set last_claimed_at = case when s.is_at_end then clock_timestamp() else l.last_claimed_at end, is_asleep = s.is_empty
     from (
         select d.integration_id, d.is_at_end, d.is_empty
         from (
-            select m.integration_id, bool_or(m.is_at_end) as is_at_end, bool_and(m.is_empty) as is_empty
+            select m.integration_id, bool_or(m.is_served) or (bool_and(m.is_idle) and (select are_taken from turns)) as is_at_end,
+                bool_and(m.is_empty) as is_empty
             from (
-                select c.integration_id, true as is_at_end, false as is_empty from claimed c
+                select c.integration_id, true as is_served, false as is_idle, false as is_empty from claimed c
                 union all
-                select f.integration_id, false, false from firsts f where f.turn = 1
+                select f.integration_id, false, false, false from firsts f where f.turn = 1
                 union all
-                select r.integration_id, t.are_taken, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds'
-                from rooms r cross join turns t
+                select r.integration_id, false, true, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds'
+                from rooms r
             ) m
             group by m.integration_id
         ) d
