@@ -12,7 +12,7 @@ use model::id::{AppId, IntegrationId, JobId};
 use queue::{
     Waker,
     store::jobs::{How, JobSpec, enqueue},
-    worker::{Engine, Handlers, HeldJob, JobHandler, Outcome},
+    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome},
 };
 use std::{
     sync::Arc,
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 struct Clock(mpsc::UnboundedSender<(JobId, Instant)>);
 
 #[async_trait]
-impl JobHandler for Clock {
+impl AttemptHandler for Clock {
     async fn run(&self, job: &HeldJob) -> Outcome {
         // The bench may have ended.
         let _ = self.0.send((job.id, Instant::now()));
