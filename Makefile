@@ -1,6 +1,6 @@
 # Doors to `cargo xtask`, where each step is a file: crates/xtask/src.
 
-.PHONY: help run test check build audit fmt prepare
+.PHONY: help run test check build bench audit fmt prepare
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -16,6 +16,9 @@ check: ## the fast inner loop: format, class names, clippy
 
 build: ## the one release binary, console inside: target/release/headgate
 	@cargo xtask build
+
+bench: ## what the engine costs on this machine, beside the floor: a table, and target/bench.json
+	@cargo xtask bench
 
 audit: ## licences, bans, sources and advisories of the dependencies
 	@cargo xtask audit

@@ -58,7 +58,7 @@ $$;
 -- What has waited longest behind more urgent jobs of its lane: the oldest `most` jobs of one rank behind `after_rank`, that rank whose
 -- oldest is older than any other's. Only what has waited a minute. One probe per rank that occurs.
 create function headgate.aged_jobs(lane uuid, after_rank smallint, most int)
-returns table (rank smallint, created_at timestamptz, job_id uuid)
+returns table (rank smallint, created_at timestamptz, job_id uuid, entry tid)
 language sql volatile
 as $$
     with recursive heads (rank, created_at) as (
@@ -80,10 +80,10 @@ as $$
         where h.created_at < clock_timestamp() - interval '1 minute'
         order by h.created_at limit 1
     )
-    select r.rank, r.created_at, r.job_id
+    select r.rank, r.created_at, r.job_id, r.entry
     from oldest o
     cross join lateral (
-        select r.rank, r.created_at, r.job_id from headgate.ready r
+        select r.rank, r.created_at, r.job_id, r.ctid as entry from headgate.ready r
         where r.integration_id = lane and r.rank = o.rank and r.created_at < clock_timestamp() - interval '1 minute'
         order by r.created_at, r.job_id limit most
     ) r;
@@ -92,6 +92,17 @@ $$;
 -- The claim is a statement of the program's now (crates/queue/src/store/jobs/claim.sql): the rows of a function are copied twice more.
 -- No release ever called this one.
 drop function headgate.claim_jobs(uuid, int, int, uuid[], int[]);
+
+-- Whether a claim that got less than it wanted should be made again at once: there are more lanes awake than one looks at, and some were not
+-- looked at lately.
+create function headgate.lanes_are_left(lately interval) returns boolean
+language sql volatile
+as $$
+    select count(*) > 64 and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - lately)
+    from headgate.lanes l
+    where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
+        and (l.held_until is null or l.held_until <= clock_timestamp())
+$$;
 
 -- When the claimer should look again if nobody wakes it: the next due job, or the next slot or end of quiet of a lane that has
 -- work. Null: nothing is known to come.

@@ -55,7 +55,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     Ok(())
 }
 
-/// Jobs over lanes, of which the first owns 90 % and is at its cap.
+/// Jobs over lanes, of which the first owns 90 % and is at its cap. Lanes without work sleep, as they do after some seconds.
 async fn world(server: &str, lanes: u64, jobs: u64) -> Result<PgPool> {
     let url = fresh(server).await?;
     let pool = connect(&url, 2).await?;
@@ -66,7 +66,9 @@ async fn world(server: &str, lanes: u64, jobs: u64) -> Result<PgPool> {
         &format!(
             "insert into headgate.job_counts (integration_id, status, attempt, n)
              select {LANE_SQL}, 1, 1, 50 from generate_series(0, 0) n
-             on conflict (integration_id, status, attempt) do update set n = 50"
+             on conflict (integration_id, status, attempt) do update set n = 50;
+             update headgate.lanes l set is_asleep = true
+             where not exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)"
         ),
     )
     .await?;

@@ -96,7 +96,7 @@ async fn drain(
     fill(&pool, Fill { jobs, lanes: 40, hot_percent: 0, payload_bytes }).await?;
     let postmaster = postmaster(&pool).await?;
     let before = left(&pool).await?;
-    let mut workers: Vec<Child> = (0..processes).map(|_| start(1000)).collect::<Result<_>>()?;
+    let mut workers: Vec<Child> = (0..processes).map(|_| start(4000)).collect::<Result<_>>()?;
     // Until they run: what is measured is not the start.
     while number(&pool, "select coalesce(sum(completed), 0)::bigint from (
         select completed from headgate.throughput where step_seconds = 10 union all select completed from headgate.throughput_deltas) t").await? == 0

@@ -3,12 +3,11 @@
 use crate::{
     Options,
     report::Report,
-    world::{APP, connect, fresh, lane, make_lanes},
+    world::{APP, connect, fresh, lane, make_lanes, payload},
 };
 use anyhow::Result;
 use model::id::{AppId, IntegrationId};
 use queue::store::jobs::{JobSpec, enqueue};
-use serde_json::json;
 use sqlx::PgPool;
 use std::{
     sync::{
@@ -68,9 +67,7 @@ fn spec(n: u64, producer: u64, has_id: bool) -> JobSpec {
         app_id: AppId(APP),
         integration_id: IntegrationId(lane(n % 40)),
         job_type: "invoice.generate".into(),
-        payload: Some(
-            json!({"i": n, "account": "acct_1", "url": "https://example.test/hook/1", "note": "x".repeat(120)}),
-        ),
+        payload: Some(payload(n)),
         record: None,
         deduplication_id: has_id.then(|| format!("product:{producer}:{n}")),
         serialize_key: None,

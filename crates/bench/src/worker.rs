@@ -22,7 +22,7 @@ impl AttemptHandler for Nothing {
 }
 
 pub(crate) fn config(slots: usize) -> EngineConfig {
-    EngineConfig { workers: slots, fetch_limit: 500, ..EngineConfig::default() }
+    EngineConfig { workers: slots, fetch_limit: 2000, ..EngineConfig::default() }
 }
 
 /// Runs until standard input is closed; with maintenance, as every process has it.

@@ -130,3 +130,8 @@ pub(crate) async fn fill(pool: &PgPool, fill: Fill) -> Result<()> {
 pub(crate) async fn left(pool: &PgPool) -> Result<u64> {
     Ok(u64::try_from(number(pool, "select count(*) from headgate.jobs").await?)?)
 }
+
+/// About 200 bytes.
+pub(crate) fn payload(n: u64) -> serde_json::Value {
+    serde_json::json!({"i": n, "account": "acct_1", "url": "https://example.test/hook/1", "note": "x".repeat(120)})
+}

@@ -36,8 +36,10 @@ impl Waker {
                 }
                 let sent_at = Instant::now();
                 // A wake-up that cannot be sent is no loss: every worker polls.
-                if let Err(error) = sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&pool).await
-                {
+                // And nobody waits for it to reach the disk, which would take longer than all the rest.
+                let told =
+                    sqlx::query("select set_config('synchronous_commit', 'off', true), pg_notify($1, '')");
+                if let Err(error) = told.bind(CHANNEL).execute(&pool).await {
                     tracing::debug!(%error, "no wake-up sent");
                 }
                 tokio::time::sleep_until(sent_at + GAP).await;

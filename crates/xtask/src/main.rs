@@ -4,6 +4,7 @@
 //! and a bare machine with Rust can build, run and test.
 
 mod audit;
+mod bench;
 mod build;
 mod check;
 mod compress;
@@ -29,6 +30,7 @@ cargo xtask <step>
   check                the fast inner loop: format, classes, clippy
   build                the one release binary, console inside: target/release/headgate
   prepare [--check]    write .sqlx (what compile-time checked SQL needs without a database), or fail when stale
+  bench [-- ARGS]      what the engine costs, beside the floor: a table, and target/bench.json (about 20 minutes; -- --quick: one)
   audit                licences, bans, sources and advisories of the dependencies
   setup [run|test]     install what the machine lacks
   css                  target/site/pkg/headgate.css
@@ -60,6 +62,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         ("prepare", []) => prepare::write()?,
         ("prepare", ["--check"]) => prepare::check()?,
         ("audit", []) => audit::run()?,
+        ("bench", arguments) => bench::run(arguments)?,
         ("setup", [] | ["run"]) => setup::run(setup::Purpose::Run)?,
         ("setup", ["test"]) => setup::run(setup::Purpose::Test)?,
         ("css", []) => css::build()?,

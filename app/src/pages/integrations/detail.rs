@@ -7,7 +7,10 @@ use crate::{
         integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
         stats::load_throughput,
     },
-    components::{BreakerPanel, Health, HealthBadge, LiveBadge, Loaded, PageHead, LatencyCard, RetryPyramid, RichText, ThroughputChart},
+    components::{
+        BreakerPanel, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead, RetryPyramid, RichText,
+        ThroughputChart,
+    },
     format,
     state::{live, page_url, refresh, revision},
     ui::{
@@ -64,7 +67,8 @@ pub fn IntegrationDetailPage() -> impl IntoView {
 
 #[component]
 fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl IntoView {
-    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, flips, as_of } = page;
+    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, flips, as_of } =
+        page;
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();

@@ -46,6 +46,7 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
 /// When the database cannot be asked.
 pub async fn wake_forgotten(pool: &PgPool) -> Result<i32, QueueError> {
     // Harmless by whomever it is done: no term is tested.
-    let woken = sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
+    let woken =
+        sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
     Ok(woken)
 }

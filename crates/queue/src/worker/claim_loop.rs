@@ -110,18 +110,20 @@ async fn round(
     let jobs = in_time(claim(&shared.pool, &claims)).await?;
     let claimed = jobs.len();
     shared.meters.claimed(claimed, asked_at.elapsed());
-    begin(shared, finisher, jobs, &lease);
+    shared.take_in(&jobs);
+    // By a task of its own: the next claim goes on meanwhile.
+    tokio::spawn(begin(Arc::clone(shared), finisher.clone(), jobs, lease));
     if claimed >= wanted {
         return Ok(None);
     }
-    let (promoted, wake_in) = in_time(look_ahead(shared)).await?;
-    if promoted > 0 {
+    let ahead = in_time(look_ahead(shared)).await?;
+    if ahead.promoted > 0 || ahead.are_lanes_left {
         return Ok(None);
     }
     let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
     // After a claim that found nothing, "at once" means that something else is in the way.
     let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
-    Ok(Some(wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
+    Ok(Some(ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
 }
 
 /// A connection whose answer was not waited for is refused by the pool.
@@ -130,8 +132,7 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Resul
 }
 
 /// Starts a task per job. Jobs that came while the engine was told to stop go back unstarted.
-fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Lease) {
-    shared.take_in(&jobs);
+async fn begin(shared: Arc<Shared>, finisher: Finisher, jobs: Vec<ClaimedJob>, lease: Lease) {
     let is_stopping = shared.no_more_claims.is_cancelled();
     let peers = peers(&jobs);
     for job in jobs {
@@ -142,7 +143,7 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
             finisher.record(Finished::new(job, end, None, None));
         } else {
             let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
-            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, lease.clone()));
+            tokio::spawn(execute(Arc::clone(&shared), finisher.clone(), job, peers, lease.clone()));
         }
     }
 }
@@ -156,19 +157,30 @@ fn peers(jobs: &[ClaimedJob]) -> HashMap<IntegrationId, Arc<Peers>> {
     counts.into_iter().map(|(lane, count)| (lane, Arc::new(Peers::new(count)))).collect()
 }
 
+/// What a claim that got less than it wanted finds out.
+struct Ahead {
+    /// Jobs that became claimable.
+    promoted: i32,
+    /// There are more lanes than one claim looks at.
+    are_lanes_left: bool,
+    /// When something is due next.
+    wake_in: Option<Duration>,
+}
+
 /// Makes due jobs claimable, and tells when something is due next.
-async fn look_ahead(shared: &Shared) -> Result<(i32, Option<Duration>), QueueError> {
+async fn look_ahead(shared: &Shared) -> Result<Ahead, QueueError> {
     let row = sqlx::query!(
         r#"
-        select headgate.promote_due($1) as "promoted!",
+        select headgate.promote_due($1) as "promoted!", coalesce(headgate.lanes_are_left($2 * interval '1 second'), false) as "are_lanes_left!",
             (extract(epoch from headgate.next_wake_at() - clock_timestamp()) * 1000)::float8 as wake_in_ms
         "#,
-        PROMOTED
+        PROMOTED,
+        shared.config.poll_interval.as_secs_f64(),
     )
     .fetch_one(&shared.pool)
     .await?;
     let wake_in = row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0));
-    Ok((row.promoted, wake_in))
+    Ok(Ahead { promoted: row.promoted, are_lanes_left: row.are_lanes_left, wake_in })
 }
 
 /// Waits for work, at most this long.

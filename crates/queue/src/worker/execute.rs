@@ -16,6 +16,7 @@ use crate::{
 use futures::FutureExt as _;
 use model::{
     attempt::AttemptOutcome,
+    id::IntegrationId,
     rules::verdict::{ErrorKind, Verdict},
 };
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -62,7 +63,10 @@ pub(super) async fn execute(
                 Ending::Completed { response: Some(response), .. } => response.duration,
                 _ => attempt.began_at.elapsed(),
             };
-            hold_if_asked(&shared, &ticket, &ending).await;
+            if let Some(quiet) = quiet_asked_for(&ending) {
+                // On the heap: every attempt would carry the room for it.
+                Box::pin(hold(&shared, ticket.integration_id, quiet)).await;
+            }
             let end = End::of(&ticket, duration, ending);
             let is_echo = attempt.held.is_echo();
             finisher.record(Finished { is_echo, ..Finished::new(ticket, end, done, doubt) });
@@ -193,21 +197,26 @@ pub(super) fn ending_of_failure(
     Ending::Retried { failure, attempt_outcome, wait, wait_reason }
 }
 
-/// A 429 is about the whole integration: nothing more is sent to it until then, by no process.
-async fn hold_if_asked(shared: &Shared, job: &ClaimedJob, ending: &Ending) {
-    let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return };
-    let Verdict::Retry { at_least: Some(quiet), holds_integration: true, .. } = failure.verdict else {
-        return;
-    };
-    shared.limiter.hold(job.integration_id, quiet);
+/// A 429 is about the whole integration: for how long it asks for quiet.
+fn quiet_asked_for(ending: &Ending) -> Option<Duration> {
+    let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return None };
+    match failure.verdict {
+        Verdict::Retry { at_least, holds_integration: true, .. } => at_least,
+        _ => None,
+    }
+}
+
+/// Nothing more is sent to the integration until then, by no process.
+async fn hold(shared: &Shared, integration_id: IntegrationId, quiet: Duration) {
+    shared.limiter.hold(integration_id, quiet);
     let hold = async {
         let mut transaction = shared.pool.begin().await?;
-        lanes::hold_until(&mut transaction, job.integration_id, quiet).await?;
+        lanes::hold_until(&mut transaction, integration_id, quiet).await?;
         transaction.commit().await.map_err(crate::QueueError::from)
     };
     let held = timeout(HOLD_PATIENCE, hold).await.unwrap_or_else(|_| Err(crate::QueueError::no_answer()));
     if let Err(error) = held {
-        tracing::warn!(integration.id = %job.integration_id, %error, "integration {} is held by this process alone", job.integration_id);
+        tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is held by this process alone");
     }
 }
 

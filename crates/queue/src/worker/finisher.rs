@@ -26,7 +26,9 @@ use tokio::{
 };
 
 /// Ends written in one statement at most.
-const MOST: usize = 500;
+const MOST: usize = 1_000;
+/// So many ends handed in at once are the sign of a busy engine.
+const BUSY: usize = 8;
 /// Batches written at once.
 const WRITERS: usize = 4;
 /// How long a busy engine gathers.
@@ -98,7 +100,8 @@ async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finish
     let mut batch = Vec::new();
     let pulse = shared.pulses.watch("finisher");
     while results.recv_many(&mut batch, MOST).await > 0 {
-        if writers.available_permits() < WRITERS {
+        // Several at once, or writers at work: more will come in a moment.
+        if batch.len() >= BUSY || writers.available_permits() < WRITERS {
             tokio::time::sleep(GATHER).await;
         }
         let Ok(permit) = Arc::clone(&writers).acquire_owned().await else { break };

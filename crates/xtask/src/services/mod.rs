@@ -37,6 +37,10 @@ const SETTINGS: [&str; 11] = [
     "jit=off",
 ];
 
+/// Postgres as it comes, durable commits and all: what is measured on it is what a server would show.
+const DURABLE: [&str; 4] =
+    ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=200", "shared_buffers=256MB"];
+
 /// A running throw-away cluster; dropping it stops the server and removes the directory.
 pub(crate) struct Services {
     socket_dir: PathBuf,
@@ -47,10 +51,15 @@ pub(crate) struct Services {
 impl Services {
     /// Makes and starts a cluster: about two seconds.
     pub(crate) fn start() -> Result<Self> {
-        progress::step("throw-away Postgres", Self::start_silently)
+        progress::step("throw-away Postgres", || Self::start_silently(&SETTINGS))
     }
 
-    fn start_silently() -> Result<Self> {
+    /// One that keeps what it was told, for measurements.
+    pub(crate) fn start_durable() -> Result<Self> {
+        progress::step("throw-away Postgres with durable commits", || Self::start_silently(&DURABLE))
+    }
+
+    fn start_silently(settings: &[&str]) -> Result<Self> {
         let binaries = binaries::find().context("no PostgreSQL server: `cargo xtask setup` installs it")?;
         let user = unprivileged::user()?;
         let dir = make_dir(user.as_ref())?;
@@ -63,7 +72,7 @@ impl Services {
         )?;
         let mut start = command(&binaries.join("postgres"), user.as_ref(), &dir);
         start.arg("-D").arg(&data).arg("-k").arg(&dir);
-        for setting in SETTINGS {
+        for setting in settings {
             start.args(["-c", setting]);
         }
         let log = dir.join("postgres.log");
@@ -144,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_cluster_answers_and_leaves_nothing_behind() {
-        let services = Services::start_silently().unwrap();
+        let services = Services::start_silently(&SETTINGS).unwrap();
         let dir = services.socket_dir.clone();
         assert!(dir.join(".s.PGSQL.5432").exists());
         assert!(services.url("x").starts_with("postgres:///x?host=/tmp/headgate-test-"));

@@ -154,6 +154,7 @@ mod tests {
             batch_id: None,
             assignment_id: AssignmentId::generate(),
             created_at: now,
+            rank: 0,
             run_at: now,
             is_expired: false,
             is_limited: false,

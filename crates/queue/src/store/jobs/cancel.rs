@@ -153,8 +153,8 @@ async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), Q
     keys::lock(connection, &lanes, &keys).await
 }
 
-/// The statements in the order that keeps a claim and a cancel from both winning: `waiting`, `ready`, then the row. What a promotion
-/// or a claim did in between is seen, because each is a statement of its own.
+/// The row, `waiting`, `ready`, then the end: the row's lock keeps a claim and a cancel from both winning. What a promotion or a claim did
+/// before we got it is seen, because each is a statement of its own.
 pub(super) async fn call_off(
     connection: &mut PgConnection,
     ids: &[JobId],
@@ -175,8 +175,26 @@ pub(super) async fn call_off(
     Ok(ended)
 }
 
+/// Locks jobs, in the order in which they are locked everywhere. A claim passes over what is locked, and whoever takes an entry out of
+/// `ready` holds the lock of its job.
+pub(super) async fn lock(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        select 1 as "one!" from headgate.jobs
+        where id = any ($1)
+        order by integration_id, deduplication_id collate "C" nulls last, id
+        for update
+        "#,
+        ids as &[JobId]
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(())
+}
+
 /// Takes jobs out of `waiting` and `ready`.
 pub(crate) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+    lock(connection, ids).await?;
     // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
     sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
         .fetch_one(&mut *connection)

@@ -111,12 +111,13 @@ with recursive awake as materialized (
     select greatest(ceil($2::int::numeric / greatest(count(*), 1)), 1)::int as n from rooms where room > 0
 ), firsts as materialized (
     -- The most urgent and oldest of each lane: its share of the claim.
-    select l.integration_id, c.turn, l.quota, l.room, l.share, c.rank, c.created_at, c.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+    select l.integration_id, c.turn, l.quota, l.room, l.share, c.rank, c.created_at, c.job_id, c.entry, l.last_claimed_at, l.is_limited,
+        l.is_probe
     from (select r.*, least(r.room, q.n) as quota from rooms r cross join quota q where r.room > 0) l
     cross join lateral (
-        select f.rank, f.created_at, f.job_id, row_number() over (order by f.rank, f.created_at, f.job_id)::int as turn
+        select f.rank, f.created_at, f.job_id, f.entry, row_number() over (order by f.rank, f.created_at, f.job_id)::int as turn
         from (
-            select r.rank, r.created_at, r.job_id from headgate.ready r
+            select r.rank, r.created_at, r.job_id, r.ctid as entry from headgate.ready r
             where r.integration_id = l.integration_id
             order by r.rank, r.created_at, r.job_id
             limit l.quota
@@ -136,13 +137,13 @@ with recursive awake as materialized (
     ) h
 ), seconds as materialized (
     select l.integration_id, l.quota + row_number() over (partition by l.integration_id order by s.rank, s.created_at, s.job_id)::int as turn,
-        l.room, l.share, s.rank, s.created_at, s.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+        l.room, l.share, s.rank, s.created_at, s.job_id, s.entry, l.last_claimed_at, l.is_limited, l.is_probe
     from (
         select f.*, least(f.room - f.quota, case when f.rank < 0 then greatest(k.n, k.urgent) else k.n end) as wants
         from fulls f cross join lacking k
     ) l
     cross join lateral (
-        select r.rank, r.created_at, r.job_id from headgate.ready r
+        select r.rank, r.created_at, r.job_id, r.ctid as entry from headgate.ready r
         where r.integration_id = l.integration_id and (r.rank, r.created_at, r.job_id) > (l.rank, l.created_at, l.job_id)
         order by r.rank, r.created_at, r.job_id
         limit greatest(l.wants, 0)
@@ -150,7 +151,7 @@ with recursive awake as materialized (
     where l.wants > 0
 ), aged as materialized (
     select l.integration_id, row_number() over (partition by l.integration_id order by a.created_at, a.job_id)::int as turn, l.room, l.share,
-        a.rank, a.created_at, a.job_id, l.last_claimed_at, l.is_limited, l.is_probe
+        a.rank, a.created_at, a.job_id, a.entry, l.last_claimed_at, l.is_limited, l.is_probe
     from (
         select f.* from fulls f
         where f.aged > 0 and exists (select 1 from headgate.ready r where r.integration_id = f.integration_id and r.rank > f.rank)
@@ -158,16 +159,18 @@ with recursive awake as materialized (
     cross join lateral headgate.aged_jobs(l.integration_id, l.rank, l.aged) a
 ), candidates as materialized (
     -- The merge is fair: every lane's first before any lane's second. What has aged takes its lane's first places.
-    select f.integration_id, f.rank, f.created_at, f.job_id, f.is_limited, f.is_probe
+    select f.entry, f.integration_id, f.job_id, f.is_limited, f.is_probe
     from (
         select c.*, c.rank < 0 as goes_first, c.turn + case
             when (select count(*) from aged) = 0 then 0
             else (select count(*) from aged a where a.integration_id = c.integration_id)
         end as place
         from (
-            select integration_id, turn, room, share, rank, created_at, job_id, last_claimed_at, is_limited, is_probe from firsts
+            select integration_id, turn, room, share, rank, created_at, job_id, entry, last_claimed_at, is_limited, is_probe
+            from firsts
             union all
-            select integration_id, turn, room, share, rank, created_at, job_id, last_claimed_at, is_limited, is_probe from seconds
+            select integration_id, turn, room, share, rank, created_at, job_id, entry, last_claimed_at, is_limited, is_probe
+            from seconds
         ) c
         union all
         select a.*, true, a.turn from aged a
@@ -177,17 +180,12 @@ with recursive awake as materialized (
     order by f.goes_first desc, f.place, f.last_claimed_at nulls first, f.created_at
     limit $2::int
 ), locked as materialized (
-    -- First the entry, then the job, which is the order of a cancel too; and neither is waited for. An entry that a cancel is
-    -- deleting, or a job that someone folds into right now, is passed over: the claim is part of no deadlock.
-    select free.entry, c.integration_id, c.job_id, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held,
+    -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that someone folds into or calls off
+    -- right now is passed over, and the claim is part of no deadlock.
+    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held,
         -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
         (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
     from candidates c
-    cross join lateral (
-        select r.ctid as entry from headgate.ready r
-        where r.integration_id = c.integration_id and r.rank = c.rank and r.created_at = c.created_at and r.job_id = c.job_id
-        for update skip locked offset 0
-    ) free
     left join lateral (
         select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
         from headgate.jobs j where j.id = c.job_id
@@ -195,7 +193,8 @@ with recursive awake as materialized (
     ) j on true
     where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = c.job_id)
 ), taken as materialized (
-    -- Entries are never changed, only made and deleted: one that is locked stays where it lies.
+    -- Entries are never changed, only made and deleted, and what this statement sees is not cleaned up before it ends: an entry stays
+    -- where it lies. One that is gone meanwhile is somebody else's.
     delete from headgate.ready r
     using locked c
     where r.ctid = c.entry
@@ -225,13 +224,16 @@ with recursive awake as materialized (
     ) s (status, attempt, n)
 ), tended as (
     -- Served lanes go to the end of the line; where lanes take turns, those that could give nothing too, while those that were not needed
-    -- keep their place. Those found empty fall asleep. Someone who changes a lane must not hold up all claims.
+    -- keep their place: a claim that got less than it wanted needed all. Those found empty fall asleep. Someone who changes a lane must not
+    -- hold up all claims.
     update headgate.lanes l
     set last_claimed_at = case when s.is_at_end then clock_timestamp() else l.last_claimed_at end, is_asleep = s.is_empty
     from (
         select d.integration_id, d.is_at_end, d.is_empty
         from (
-            select m.integration_id, bool_or(m.is_served) or (bool_and(m.is_idle) and (select are_taken from turns)) as is_at_end,
+            select m.integration_id, bool_or(m.is_served) or (
+                    (select are_taken from turns) and (bool_and(m.is_idle) or (select count(*) from claimed) < $2::int)
+                ) as is_at_end,
                 bool_and(m.is_empty) as is_empty
             from (
                 select c.integration_id, true as is_served, false as is_idle, false as is_empty from claimed c

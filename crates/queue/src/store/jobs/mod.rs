@@ -24,7 +24,7 @@ pub(crate) use bring_back::{Which, bring_back};
 pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, sign_off};
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use cancel_many::cancel_many;
-pub use claim::{claim_and_undo, ClaimedJob, Claims, claim};
+pub use claim::{ClaimedJob, Claims, claim, claim_and_undo};
 pub use enqueue::{JobSpec, enqueue};
 pub use explain::explain;
 pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};

@@ -4,6 +4,7 @@ use crate::{
     error::QueueError,
     store::jobs::{
         bring_back::{Which, bring_back, prepare},
+        cancel::lock,
         get::find,
         hold,
     },
@@ -64,7 +65,7 @@ pub(crate) async fn requeue_many(
 
 /// Jobs that wait for their retry run now, as if for the first time; answers which.
 ///
-/// `waiting`, `ready`, then the row, as a cancel: each statement sees what the one before it waited for. Only entries of jobs that
+/// The rows are locked first, as by a cancel: each statement sees what the one before it waited for. Only entries of jobs that
 /// are to be retried are taken out: someone else may have begun one anew and put it back just now.
 async fn begin_anew(
     connection: &mut PgConnection,
@@ -85,6 +86,7 @@ async fn begin_anew(
     if waiting.is_empty() {
         return Ok(Vec::new());
     }
+    lock(connection, &waiting).await?;
     // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
     sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
         .fetch_one(&mut *connection)

@@ -11,13 +11,9 @@ async fn a_claim_passes_over_what_a_cancel_is_deleting(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 3).await;
-    // The first statement of a cancel, not committed yet.
+    // Called off, and not committed yet.
     let mut cancelling = pool.begin().await.unwrap();
-    sqlx::query("delete from headgate.ready where job_id = $1")
-        .bind(ids[0])
-        .execute(&mut *cancelling)
-        .await
-        .unwrap();
+    jobs::cancel(&mut cancelling, model::actor::Scope::App(world.app_id), ids[0]).await.unwrap();
     let claimed = tokio::time::timeout(Duration::from_secs(10), world.claim(worker, 10)).await;
     let claimed = claimed.expect("the claim does not wait for the cancel");
     assert_eq!(claimed.iter().map(|job| job.id).collect::<Vec<_>>(), ids[1..]);

@@ -45,7 +45,7 @@ async fn count_wrongly(pool: &PgPool, lane: IntegrationId, status: i16, attempt:
 }
 
 async fn prove(pool: &PgPool, term: Term, lane: IntegrationId) -> Result<Proof, QueueError> {
-    prove_jobs(&mut *pool.acquire().await.unwrap(), term, lane, PATIENCE).await
+    prove_jobs(&mut pool.acquire().await.unwrap(), term, lane, PATIENCE).await
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
