@@ -3,7 +3,7 @@
 //! Nothing is asked of the database for a scrape. What is of the whole deployment (`deployment`, `integrations`) reads the same in every
 //! process and comes from the snapshot in memory; what is of this process alone (`engine`, `process`) is to be added up. Labels are bounded
 //! by the number of integrations, and that by `MOST_INTEGRATIONS`; the rest is in the totals. No names, which customers choose, only
-//! ids. `docs/metrics.md` lists them all, and a test holds it to that.
+//! ids. `server/METRICS.md` lists them all, and a test holds it to that.
 
 mod deployment;
 mod engine;

@@ -104,7 +104,7 @@ async fn all_is_there_in_prometheus_text_and_explained_in_the_document(pool: PgP
     assert!(!text.contains("Shop"), "customers choose names");
 
     // The document has a row for each, with its kind, and for nothing else. The pyramid is empty here.
-    let document = include_str!("../../../docs/metrics.md");
+    let document = include_str!("../../METRICS.md");
     let told: BTreeMap<&str, &str> = document
         .lines()
         .filter_map(|line| {
