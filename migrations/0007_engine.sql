@@ -8,7 +8,7 @@ alter table headgate.lanes add constraint lanes_breaker_cap_range check (breaker
 alter table headgate.jobs add column progress jsonb;
 
 -- A lane whose `ready` was empty for some seconds sleeps: thousands of idle integrations cost a claim nothing. Whatever enters `ready`
--- wakes its lane (the trigger below).
+-- has it woken (the trigger below).
 alter table headgate.lanes add column is_asleep boolean not null default false;
 alter table headgate.lanes add column woken_at timestamptz not null default clock_timestamp();
 create index lanes_awake on headgate.lanes (integration_id) where is_open and not is_external and not is_asleep;
@@ -17,20 +17,22 @@ create index ready_urgent on headgate.ready (integration_id) where rank < 0;
 -- Ids do not compress: trying cost each claim of 500 a third of a millisecond.
 alter table headgate.claim_batches alter column job_ids set storage external;
 
--- Wakes the lanes of new entries. It waits for nobody: a lane that someone is changing right now is either not asleep, or found by
--- `wake_forgotten`. An entry that is not committed yet keeps its lane awake by `woken_at`: only lanes not woken for 5 seconds fall asleep.
+-- Lanes that got an entry while they slept: taken away by the next claim, which wakes them. Appended, so that no transaction that makes
+-- jobs locks a lane: whoever pauses or edits it, a breaker and the claim itself would wait until it ends.
+create table headgate.lane_wakes (
+    integration_id uuid not null
+);
+
+-- Notes the lanes of new entries that sleep or may fall asleep soon: lanes not woken for 5 seconds do, when a claim finds them empty. The note
+-- is committed with the entry. One that takes longer than a second to be committed may find its lane asleep: see `wake_forgotten`.
 create function headgate.wake_lanes() returns trigger
 language plpgsql
 as $$
 begin
-    update headgate.lanes l set is_asleep = false, woken_at = clock_timestamp()
-    from (
-        select x.integration_id from headgate.lanes x
-        where x.integration_id in (select a.integration_id from added a)
-            and (x.is_asleep or x.woken_at < clock_timestamp() - interval '2 seconds')
-        for update skip locked
-    ) w
-    where l.integration_id = w.integration_id;
+    insert into headgate.lane_wakes (integration_id)
+    select l.integration_id from headgate.lanes l
+    where l.integration_id in (select a.integration_id from added a)
+        and (l.is_asleep or l.woken_at < clock_timestamp() - interval '4 seconds');
     return null;
 end;
 $$;
@@ -121,7 +123,7 @@ as $$
                 )
             ))
             from headgate.lanes l
-            where l.is_open and not l.is_external and not l.is_asleep
+            where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
                 and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
                 and exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)
         )

@@ -37,7 +37,7 @@ pub type AskEngine = Arc<dyn Fn() -> EngineReport + Send + Sync>;
 /// What the answers are made of.
 #[derive(Clone)]
 pub struct Health {
-    /// Asked for a connection, which is tested before it is handed out.
+    /// Asked for a connection, which is tested before it is handed out. No request uses it: that they are many is no reason to be red.
     pub pool: PgPool,
     /// The services of this process.
     pub maintenance: MaintenanceHealth,

@@ -26,6 +26,8 @@ pub struct AppState {
     pub console_pool: PgPool,
     /// Runs jobs; requests leave it alone.
     pub engine_pool: PgPool,
+    /// One connection that requests leave alone: asks whether the database answers.
+    pub health_pool: PgPool,
     /// The newest gauges.
     pub live: LiveHub,
     /// The services of this process.
@@ -64,7 +66,7 @@ impl FromRef<AppState> for Health {
     fn from_ref(state: &AppState) -> Self {
         let engine = state.engine.clone().map(|engine| -> AskEngine { Arc::new(move || engine.report()) });
         Self {
-            pool: state.pool.clone(),
+            pool: state.health_pool.clone(),
             maintenance: state.maintenance.clone(),
             engine,
             live: state.live.clone(),

@@ -67,7 +67,8 @@ impl Runner {
         self
     }
 
-    /// Every setting, [`workers`](Self::workers) and the circuit breaker among them.
+    /// Every setting, [`workers`](Self::workers) and the circuit breaker among them: [`EngineConfig::default`] opens it after 20 failures in
+    /// a row, where [`Runner::new`] leaves it off.
     pub fn config(self, config: EngineConfig) -> Self {
         Self { config, ..self }
     }
@@ -115,7 +116,8 @@ impl Running {
         self.engine.worker_id()
     }
 
-    /// Whether it holds its lease and takes jobs: what a liveness probe asks. False while the database is away.
+    /// Whether it holds its lease and takes jobs: what a readiness probe asks. False while the database is away, when a process must not be
+    /// killed: it holds results that are still to be recorded. (One whose loops have stopped gives its lease up by itself.)
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.engine.is_alive()

@@ -92,6 +92,7 @@ async fn with_database(
         pool: pools.api.clone(),
         console_pool: pools.console.clone(),
         engine_pool: pools.engine.clone(),
+        health_pool: pools.health.clone(),
         live,
         maintenance: engine.health(),
         engine: engine.watch(),

@@ -27,6 +27,8 @@ pub(crate) struct Pools {
     pub(crate) api: PgPool,
     /// Lists and searches; a replica may answer.
     pub(crate) console: PgPool,
+    /// Asks whether the database answers: many requests at once must not look like a database that is away.
+    pub(crate) health: PgPool,
 }
 
 impl Pools {
@@ -41,12 +43,18 @@ impl Pools {
             application_name: "headgate console".to_owned(),
             statement_timeout: Some(CONSOLE_PATIENCE),
         })?;
-        Ok(Self { engine, api, console })
+        let health = queue::pool::connect_lazy(&PoolSettings {
+            url: database.url.expose().to_owned(),
+            max_connections: 1,
+            application_name: "headgate health".to_owned(),
+            statement_timeout: Some(CONSOLE_PATIENCE),
+        })?;
+        Ok(Self { engine, api, console, health })
     }
 
     /// Closes all.
     pub(crate) async fn close(&self) {
-        tokio::join!(close(&self.console), close(&self.api), close(&self.engine));
+        tokio::join!(close(&self.health), close(&self.console), close(&self.api), close(&self.engine));
     }
 }
 

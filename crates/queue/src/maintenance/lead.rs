@@ -23,6 +23,9 @@ use tokio_util::sync::CancellationToken;
 /// Renewals, and tries to become the leader, in the time of one lease: a dead leader is replaced after at most that and a third.
 const RENEWALS: u32 = 3;
 
+/// How long runs under way get to finish when this process leads no more, or ends.
+const LAST_RUNS: Duration = Duration::from_secs(5);
+
 /// The maintenance of one process.
 pub struct Maintenance {
     pool: PgPool,
@@ -140,7 +143,12 @@ impl Maintenance {
         }
         let holds = self.keep(term, asked_at).await;
         services_end.cancel();
-        while running.join_next().await.is_some() {}
+        let ended = async { while running.join_next().await.is_some() {} };
+        if tokio::time::timeout(LAST_RUNS, ended).await.is_err() {
+            // A rebuilt index or a large vacuum: the server stops it when it finds the connection closed.
+            tracing::info!("a long maintenance run is broken off");
+            running.shutdown().await;
+        }
         self.health.leads(false);
         if holds {
             // The next leader would find out by itself, ten seconds later.

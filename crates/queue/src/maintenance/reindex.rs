@@ -57,13 +57,18 @@ impl Service for Reindex {
         let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
         pool::prepare(&mut connection, None).await?;
         sqlx::raw_sql(LOCK_TIMEOUT).execute(&mut connection).await?;
+        // One whose lock is not given must not keep the others from their turn.
+        let mut first_error = None;
         for index in reindex::bloated(&mut connection, self.at_least).await? {
             leader::confirm(&mut connection, term).await?;
             tracing::info!(index = %index.name, bytes = index.bytes, leftover = index.is_leftover, "an index is made anew");
-            reindex::remake(&mut connection, &index).await?;
+            if let Err(error) = reindex::remake(&mut connection, &index).await {
+                tracing::warn!(index = %index.name, %error, "index {} could not be made anew", index.name);
+                first_error.get_or_insert(error);
+            }
         }
         // Nothing is pending on it: a farewell that is not heard loses nothing.
         let _ = connection.close().await;
-        Ok(false)
+        first_error.map_or(Ok(false), Err)
     }
 }

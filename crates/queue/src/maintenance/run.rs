@@ -5,7 +5,7 @@ use crate::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// The wait after the first failure; doubled by each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -31,18 +31,18 @@ pub(super) async fn repeat(
     }
 }
 
-/// One run, in a task of its own so that a panic stays there; answers how long to wait.
+/// One run, in a task of its own so that a panic stays there; it is broken off with us. Answers how long to wait.
 async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &MaintenanceHealth) -> Duration {
     let name = service.name();
     let began_at = Instant::now();
     let running = {
         let (service, pool) = (Arc::clone(service), pool.clone());
-        tokio::spawn(async move {
+        AbortOnDropHandle::new(tokio::spawn(async move {
             let deadline = service.deadline();
             tokio::time::timeout(deadline, service.run_once(&pool, term))
                 .await
                 .unwrap_or_else(|_| Err(QueueError::no_answer()))
-        })
+        }))
     };
     let error = match running.await {
         Ok(Ok(is_more)) => {

@@ -31,7 +31,10 @@ pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index
         select name as "name!", bytes as "bytes!", is_leftover as "is_leftover!"
         from (
             select x.relname::text as name, pg_relation_size(x.oid) as bytes,
-                not i.indisvalid and x.relname ~ '_cc(new|old)[0-9]*$' as is_leftover, coalesce(s.n_live_tup, 0) as live
+                not i.indisvalid and x.relname ~ '_cc(new|old)[0-9]*$' as is_leftover, coalesce(s.n_live_tup, 0) as live,
+                -- The numbers of rows are forgotten in a crash or a failover, and are nought until the table was looked at again.
+                greatest(s.last_vacuum, s.last_autovacuum, s.last_analyze, s.last_autoanalyze) is not null
+                    and s.n_live_tup >= t.reltuples / 2 as is_known
             from pg_index i
             join pg_class x on x.oid = i.indexrelid
             join pg_class t on t.oid = i.indrelid
@@ -39,7 +42,7 @@ pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index
             where t.relnamespace = 'headgate'::regnamespace and t.relname = any ($1) and pg_has_role(current_user, t.relowner, 'usage')
                 and not exists (select 1 from pg_stat_progress_create_index p where p.relid = t.oid)
         ) found
-        where is_leftover or (bytes >= $2 and bytes > live * $3)
+        where is_leftover or (is_known and bytes >= $2 and bytes > live * $3)
         order by is_leftover desc, bytes desc
         "#,
         &tables as &[String],

@@ -38,6 +38,8 @@ const READ_EVERY: Duration = Duration::from_secs(1);
 const STALE_AFTER: Duration = Duration::from_secs(5);
 /// The database has this long to answer: results must not wait for it. What was not told is told the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Integrations told of in one transaction: one for all of a mass outage would take longer than it may, and never succeed.
+const AT_ONCE: usize = 50;
 /// Outcomes of one integration that are kept for the next time.
 const MOST_KEPT: usize = 2_000;
 /// Characters of an error that stand in a reason.
@@ -239,15 +241,19 @@ async fn tell(shared: &Shared, seen: Vec<(IntegrationId, Observed)>) {
         return;
     }
     let failures = i32::try_from(shared.config.breaker_failures).unwrap_or(i32::MAX);
-    let mut answer = in_time(observe(&shared.pool, &seen, failures)).await;
-    if answer.as_ref().is_err_and(QueueError::lost_a_race) {
-        answer = in_time(observe(&shared.pool, &seen, failures)).await;
-    }
-    match answer {
-        Ok(report) => learned(shared, &report).await,
-        Err(error) => {
-            tracing::debug!(%error, "the breakers could not be told what was seen: later");
-            shared.breakers.lock().keep(seen);
+    let mut chunks = seen.chunks(AT_ONCE);
+    while let Some(chunk) = chunks.next() {
+        let mut answer = in_time(observe(&shared.pool, chunk, failures)).await;
+        if answer.as_ref().is_err_and(QueueError::lost_a_race) {
+            answer = in_time(observe(&shared.pool, chunk, failures)).await;
+        }
+        match answer {
+            Ok(report) => learned(shared, &report).await,
+            Err(error) => {
+                tracing::debug!(%error, "the breakers could not be told what was seen: later");
+                let untold = chunk.iter().chain(chunks.flatten()).cloned().collect();
+                return shared.breakers.lock().keep(untold);
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ use tokio::time::Instant;
 const PROMOTED: i32 = 500;
 /// How often claims without an answer are looked for although nothing failed.
 const RECONCILED_EVERY: Duration = Duration::from_secs(30);
+/// Between claims that found nothing while there are lanes left to look at.
+const BETWEEN_TURNS: Duration = Duration::from_millis(5);
 /// The wait when something should be claimable and is not (another process is at it, or a cap is full).
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -117,8 +119,11 @@ async fn round(
         return Ok(None);
     }
     let ahead = in_time(look_ahead(shared)).await?;
-    if ahead.promoted > 0 || ahead.are_lanes_left {
+    if ahead.promoted > 0 {
         return Ok(None);
+    }
+    if ahead.are_lanes_left {
+        return Ok(if claimed > 0 { None } else { Some(BETWEEN_TURNS) });
     }
     let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
     // After a claim that found nothing, "at once" means that something else is in the way.

@@ -71,6 +71,7 @@ impl Server {
             pool: pool.clone(),
             console_pool: pool.clone(),
             engine_pool: pool.clone(),
+            health_pool: pool.clone(),
             live: LiveHub::start(pool, stop.clone()),
             maintenance: maintenance.watch(),
             engine: engine.as_ref().map(EngineHandle::watch),

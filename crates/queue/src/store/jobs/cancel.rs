@@ -274,5 +274,7 @@ pub(super) async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) 
         return Ok(());
     }
     let ids: Vec<JobId> = ended.iter().filter(|one| one.serialize_key.is_some()).map(|one| one.id).collect();
+    // A change that came after the keys were locked may have another one.
+    keys::lock(connection, &lanes, &keys).await?;
     keys::leave(connection, &lanes, &keys, &ids).await
 }

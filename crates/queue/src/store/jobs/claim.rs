@@ -89,7 +89,7 @@ pub struct Claims {
 /// a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test). The turn is taken by a statement of
 /// its own, so that the claim sees what the last one committed. A process that is stopped in between keeps the others waiting for two
 /// seconds at most.
-const BEGIN: &str = "begin; set local jit = off; set local enable_seqscan = off; set local enable_hashjoin = off; \
+const BEGIN: &str = "begin isolation level read committed; set local jit = off; set local enable_seqscan = off; set local enable_hashjoin = off; \
     set local enable_mergejoin = off; set local plan_cache_mode = force_generic_plan; set local lock_timeout = '2s'; \
     set local idle_in_transaction_session_timeout = '2s'; select pg_advisory_xact_lock(4711, 1)";
 

@@ -12,12 +12,25 @@
 --
 -- One in eight of a lane's jobs is the one that has waited longest behind more urgent ones (`aged_jobs`): urgent work goes first, and
 -- nothing starves.
-with recursive awake as materialized (
+with recursive woken as materialized (
+    -- Got work while they slept. One that is paused or held is awake all the same, and looked at when it may run.
+    delete from headgate.lane_wakes returning integration_id
+), awake as materialized (
     select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap) as cap,
         l.breaker_cap is not null as is_probe
     from headgate.lanes l
     where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
         and (l.held_until is null or l.held_until <= clock_timestamp())
+    union all
+    select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap),
+        l.breaker_cap is not null
+    from (select distinct w.integration_id from woken w) w
+    cross join lateral (
+        select x.* from headgate.lanes x
+        where x.integration_id = w.integration_id and x.is_asleep and x.is_open and not x.is_external and x.breaker_cap is distinct from 0
+            and (x.held_until is null or x.held_until <= clock_timestamp())
+        offset 0
+    ) l
 ), turns as materialized (
     -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
     -- 32 of all, and 32 from somewhere on.
@@ -131,9 +144,12 @@ with recursive awake as materialized (
     select g.are_several, greatest(ceil(($2::int - g.given)::numeric / greatest(h.more, 1)), 0)::int as n,
         ceil($2::int::numeric / greatest(h.urgent, 1))::int as urgent
     from (
-        select count(*) filter (where turn = 1) > 1 as are_several, count(*) as given from firsts
+        -- What goes beyond a lane's share is not given while others wait.
+        select count(*) filter (where turn = 1) > 1 as are_several, count(*) filter (where turn <= share) as given from firsts
     ) g, (
-        select count(*) filter (where room > quota) as more, count(*) filter (where room > quota and rank < 0) as urgent from fulls
+        select count(*) filter (where least(room, share) > quota) as more,
+            count(*) filter (where least(room, share) > quota and rank < 0) as urgent
+        from fulls
     ) h
 ), seconds as materialized (
     select l.integration_id, l.quota + row_number() over (partition by l.integration_id order by s.rank, s.created_at, s.job_id)::int as turn,
@@ -223,32 +239,36 @@ with recursive awake as materialized (
         values ((case when d.attempt = 1 then 0 else 2 end)::smallint, (d.attempt - 1)::smallint, -d.n), (1::smallint, d.attempt, d.n)
     ) s (status, attempt, n)
 ), tended as (
-    -- Served lanes go to the end of the line; where lanes take turns, those that could give nothing too, while those that were not needed
-    -- keep their place: a claim that got less than it wanted needed all. Those found empty fall asleep. Someone who changes a lane must not
-    -- hold up all claims.
+    -- Served lanes go to the end of the line, and those whose jobs were all passed over; where lanes take turns, those that could give
+    -- nothing too, while those that were not needed keep their place: a claim that got less than it wanted needed all. Those found empty
+    -- fall asleep, unless someone woke them meanwhile. Someone who changes a lane must not hold up all claims.
     update headgate.lanes l
-    set last_claimed_at = case when s.is_at_end then clock_timestamp() else l.last_claimed_at end, is_asleep = s.is_empty
+    set last_claimed_at = case when s.is_at_end then clock_timestamp() else l.last_claimed_at end,
+        is_asleep = case when s.is_woken then false when s.is_empty then true else l.is_asleep end,
+        woken_at = case when s.is_woken then clock_timestamp() else l.woken_at end
     from (
-        select d.integration_id, d.is_at_end, d.is_empty
+        select d.integration_id, d.is_at_end, d.is_woken, d.is_empty and x.woken_at < clock_timestamp() - interval '5 seconds' as is_empty
         from (
-            select m.integration_id, bool_or(m.is_served) or (
+            select m.integration_id, bool_or(m.is_woken) as is_woken, bool_and(m.is_empty) as is_empty,
+                bool_or(m.is_served) or (
                     (select are_taken from turns) and (bool_and(m.is_idle) or (select count(*) from claimed) < $2::int)
-                ) as is_at_end,
-                bool_and(m.is_empty) as is_empty
+                ) as is_at_end
             from (
-                select c.integration_id, true as is_served, false as is_idle, false as is_empty from claimed c
+                select c.integration_id, true as is_served, false as is_idle, false as is_empty, false as is_woken from candidates c
                 union all
-                select f.integration_id, false, false, false from firsts f where f.turn = 1
+                select f.integration_id, false, false, false, false from firsts f where f.turn = 1
                 union all
-                select r.integration_id, false, true, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds'
+                select r.integration_id, false, true, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds', false
                 from rooms r
+                union all
+                select w.integration_id, false, false, false, true from woken w
             ) m
             group by m.integration_id
         ) d
         cross join lateral (
-            select 1 from headgate.lanes x where x.integration_id = d.integration_id for update skip locked offset 0
+            select x.woken_at from headgate.lanes x where x.integration_id = d.integration_id for update skip locked offset 0
         ) x
-        where d.is_at_end or d.is_empty
+        where d.is_at_end or d.is_empty or d.is_woken
     ) s
     where l.integration_id = s.integration_id
 ), batch as (

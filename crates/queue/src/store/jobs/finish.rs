@@ -16,7 +16,10 @@ use model::{
 };
 use serde_json::Value;
 use sqlx::PgConnection;
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
 /// What was done to complete a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +173,7 @@ pub enum Applied {
 
 /// The settings a transaction of [`finish`] begins with: without them a plan made while `jobs` was almost empty reads the whole
 /// table for every batch once it has grown, until the next `analyze`.
-pub const BEGIN: &str = "begin; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
+pub const BEGIN: &str = "begin isolation level read committed; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
 
 /// Ends a batch of attempts; answers for each, in the order of the input, whether it was recorded.
 ///
@@ -219,6 +222,8 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
         keys::leave(connection, &lanes, &keys, &ended).await?;
     }
     if !successors.1.is_empty() {
+        // Another key than the ended job's: whoever decides its head right now must have committed before we look.
+        keys::lock(connection, &successors.0, &successors.1).await?;
         keys::advance(connection, &successors.0, &successors.1).await?;
     }
     Ok(applied)
@@ -272,7 +277,7 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
+/// The everyday statement first; what it leaves is ended, or judged, by the other one.
 async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
     let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
     macro_rules! column {
@@ -295,10 +300,10 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
     )
     .fetch_one(&mut *connection)
     .await?;
-    let ended = |n: &i64, is_applied| Row { n: *n, is_applied, successor_id: None, successor_key: None };
-    let mut rows: Vec<Row> = written.applied.iter().map(|n| ended(n, true)).collect();
-    rows.extend(written.lost.iter().map(|n| ended(n, false)));
-    let left = written.left;
+    let applied: HashSet<i64> = written.applied.into_iter().collect();
+    let (done, left): (Vec<i64>, Vec<i64>) = (1..).take(ends.len()).partition(|n| applied.contains(n));
+    let ended = |n| Row { n, is_applied: true, successor_id: None, successor_key: None };
+    let mut rows: Vec<Row> = done.into_iter().map(ended).collect();
     if !left.is_empty() {
         let at = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
         let some: Vec<&End> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();

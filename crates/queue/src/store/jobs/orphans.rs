@@ -20,7 +20,7 @@ pub(crate) struct Known {
 }
 
 /// How long all claims of the deployment may be held up by one that asks: three short statements.
-const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'; \
+const BEGIN: &str = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'; \
     set local statement_timeout = '5s'";
 
 /// Gives back what a worker holds without knowing, or cannot end; answers which. No claim of this worker may be under way; one whose

@@ -209,7 +209,8 @@ async fn tables(pool: &PgPool) -> Result<Vec<HotTable>, QueueError> {
     Ok(tables)
 }
 
-/// Of this database: what other databases' transactions see keeps none of our rows. A vacuum's own snapshot keeps none either.
+/// Of this database: what other databases' transactions see keeps none of our rows. A vacuum's own snapshot keeps none either, and an index that is
+/// made anew is our own doing.
 async fn oldest_transaction(pool: &PgPool) -> Result<Option<OldTransaction>, QueueError> {
     let oldest = sqlx::query!(
         r#"
@@ -219,7 +220,7 @@ async fn oldest_transaction(pool: &PgPool) -> Result<Option<OldTransaction>, Que
             from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
                 and xact_start is not null and (backend_xmin is not null or backend_xid is not null)
-                and query !~* '^\s*(vacuum|analyze)'
+                and not (state = 'active' and query ~* '^\s*(vacuum|analyze|reindex index concurrently|drop index concurrently)')
             union all
             select extract(epoch from clock_timestamp() - prepared)::float8, 'prepared transaction ' || gid, null
             from pg_prepared_xacts

@@ -2,7 +2,10 @@
 
 use crate::support::{World, end, sent};
 use model::id::IntegrationId;
-use queue::store::{jobs::JobSpec, promotion};
+use queue::store::{
+    jobs::{Claims, JobSpec},
+    promotion,
+};
 use sqlx::PgPool;
 use std::collections::HashMap;
 
@@ -35,9 +38,9 @@ async fn a_lane_without_work_sleeps_until_its_next_job(pool: PgPool) {
     assert!(is_asleep(&pool, lane).await);
 
     let job = world.accept_plain(lane, 1).await[0];
-    assert!(!is_asleep(&pool, lane).await);
     let held = world.claim(worker, 5).await;
     assert_eq!(held[0].id, job);
+    assert!(!is_asleep(&pool, lane).await);
     world.finish(&[end(&held[0], sent())]).await;
 
     // One that falls due wakes it too.
@@ -58,11 +61,62 @@ async fn a_job_that_is_committed_late_does_not_find_its_lane_asleep(pool: PgPool
     let_rest(&pool, lane).await;
     let mut transaction = pool.begin().await.unwrap();
     queue::store::jobs::enqueue(&mut transaction, &[world.spec(lane)]).await.unwrap();
-    // Nothing to be seen yet.
+    // Nothing to be seen yet: it falls asleep.
     assert_eq!(world.claim(worker, 5).await.len(), 0);
+    assert!(is_asleep(&pool, lane).await);
     transaction.commit().await.unwrap();
-    assert!(!is_asleep(&pool, lane).await);
     assert_eq!(world.claim(worker, 5).await.len(), 1);
+    assert!(!is_asleep(&pool, lane).await);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_makes_jobs_keeps_nobody_from_changing_their_lanes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    sqlx::raw_sql("update headgate.lanes set is_asleep = true, woken_at = woken_at - interval '1 minute'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    queue::store::jobs::enqueue(&mut transaction, &[world.spec(lane)]).await.unwrap();
+    let mut other = pool.acquire().await.unwrap();
+    sqlx::raw_sql("set lock_timeout = '5s'; update headgate.lanes set breaker_cap = 0")
+        .execute(&mut *other)
+        .await
+        .unwrap();
+    transaction.commit().await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_lane_whose_next_job_is_locked_does_not_keep_the_others_waiting(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let worker = world.worker().await;
+    let (locked, free) = (world.lane().await, world.lane().await);
+    let first = world.accept_plain(locked, 1).await[0];
+    world.accept_plain(free, 1).await;
+    let mut transaction = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.jobs where id = $1 for update")
+        .bind(first)
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+    let claimed = [world.claim(worker, 1).await, world.claim(worker, 1).await].concat();
+    assert_eq!(claimed.iter().map(|job| job.integration_id).collect::<Vec<_>>(), [free]);
+    transaction.commit().await.unwrap();
+    assert_eq!(world.claim(worker, 1).await[0].id, first);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_goes_beyond_a_lane_s_share_is_asked_of_the_others(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let worker_id = world.worker().await;
+    let (busy, idle) = (world.lane_with(1_000, None).await, world.lane_with(1_000, None).await);
+    world.accept_plain(busy, 300).await;
+    world.accept_plain(idle, 300).await;
+    let claims = Claims { worker_id, wanted: 101, lane_cap: 100, busy: HashMap::from([(busy, 99)]) };
+    let claimed = queue::store::jobs::claim(&pool, &claims).await.unwrap();
+    assert_eq!(claimed.iter().filter(|job| job.integration_id == busy).count(), 1);
+    assert_eq!(claimed.len(), 101);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
