@@ -23,7 +23,7 @@ pub fn LatencyCard(
                 <Fact name="An attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
                 <Fact name="Waiting for the first">{move || throughput.with(|t| in_words(t.wait))}</Fact>
             </Facts>
-            <TimeChart label="What 95 of 100 attempts took at most, over time, in milliseconds" series=series data=data />
+            <TimeChart label="Time that 95 of 100 attempts took at most, over time, in milliseconds" series=series data=data />
         </Card>
     }
     .into_any()
