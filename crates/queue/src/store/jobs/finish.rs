@@ -16,10 +16,7 @@ use model::{
 };
 use serde_json::Value;
 use sqlx::PgConnection;
-use std::{
-    collections::{BTreeSet, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 /// What was done to complete a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,7 +274,7 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// The everyday statement first; what it leaves is ended, or judged, by the other one.
+/// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
 async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
     let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
     macro_rules! column {
@@ -300,10 +297,10 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
     )
     .fetch_one(&mut *connection)
     .await?;
-    let applied: HashSet<i64> = written.applied.into_iter().collect();
-    let (done, left): (Vec<i64>, Vec<i64>) = (1..).take(ends.len()).partition(|n| applied.contains(n));
-    let ended = |n| Row { n, is_applied: true, successor_id: None, successor_key: None };
-    let mut rows: Vec<Row> = done.into_iter().map(ended).collect();
+    let ended = |n: &i64, is_applied| Row { n: *n, is_applied, successor_id: None, successor_key: None };
+    let mut rows: Vec<Row> = written.applied.iter().map(|n| ended(n, true)).collect();
+    rows.extend(written.lost.iter().map(|n| ended(n, false)));
+    let left = written.left;
     if !left.is_empty() {
         let at = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
         let some: Vec<&End> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();

@@ -1,26 +1,31 @@
 -- The everyday end of a batch of held jobs: completed (3) or called off (4), nothing waits behind them. What `finish.sql` does for all
--- ends, with nothing that these do not need: a third of its cost. Whatever it does not answer is left to that statement: a job with a
--- successor, one whose lease was lost, one that someone changed at this very moment.
+-- ends, with nothing that these do not need: a third of its cost. A job with a successor is left to that statement (`left`).
 --
--- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are found by primary
--- key, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all leases for
--- every batch, 6 times slower), and deleted in that order where they lie, lease and all tested again there. A row that was changed
--- meanwhile lies elsewhere and is left; locking it first, so that it could be followed, would cost every job a second WAL record.
-with found as materialized (
-    select g.n, g.assignment_id, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, j.place
+-- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are locked by
+-- primary key first, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all
+-- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id. Deleting without locking
+-- first is cheaper by a WAL record a job, and wrong: what is left to the other statement would be locked out of order (a test deadlocks).
+with locked as materialized (
+    select g.n, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, j.id,
+        j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor
     from (
         select u.* from unnest(
             $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::smallint[], $6::text[], $7::int[], $8::jsonb[]
         ) with ordinality as u (id, assignment_id, action, outcome, response_status, response_excerpt, duration_ms, result, n)
         order by u.n
     ) g
-    cross join lateral (select j.ctid as place from headgate.jobs j where j.id = g.id offset 0) j
+    cross join lateral (
+        -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
+        select j.id, j.assignment_id, j.successor is not null as has_successor
+        from headgate.jobs j where j.id = g.id
+        for update offset 0
+    ) j
 ), gone as materialized (
-    delete from headgate.jobs j using found f
-    where j.ctid = f.place and j.assignment_id = f.assignment_id and j.successor is null
-    returning j.integration_id, j.attempt, f.action, f.outcome, f.duration_ms, j.batch_id, f.n, j.id, j.app_id, j.worker_id, j.created_at,
-        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type,
-        j.record_id, j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, f.response_status, f.response_excerpt, f.result
+    delete from headgate.jobs j using locked l
+    where j.id = l.id and l.is_ours and not l.has_successor
+    returning j.integration_id, j.attempt, l.action, l.outcome, l.duration_ms, j.batch_id, j.id, j.app_id, j.worker_id, j.created_at,
+        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+        j.serialize_key, j.correlation_id, j.payload, l.response_status, l.response_excerpt, l.result
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
@@ -49,4 +54,7 @@ with found as materialized (
     where batch_id is not null
     group by batch_id
 )
-select coalesce(array_agg(g.n), '{}') as "applied!" from gone g
+select coalesce(array_agg(l.n) filter (where l.is_ours and not l.has_successor), '{}') as "applied!",
+    coalesce(array_agg(l.n) filter (where not l.is_ours), '{}') as "lost!",
+    coalesce(array_agg(l.n order by l.n) filter (where l.is_ours and l.has_successor), '{}') as "left!"
+from locked l
