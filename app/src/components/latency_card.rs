@@ -1,10 +1,10 @@
 //! How long attempts of an integration take, and how long its jobs wait before their first one.
 
 use crate::{
+    components::throughput_chart::over_time,
     format,
-    ui::{Card, ChartBucket, ChartData, ChartSeries, Fact, Facts, TimeChart, Tone},
+    ui::{Card, ChartData, ChartSeries, Fact, Facts, TimeChart, Tone},
 };
-use chrono::TimeDelta;
 use leptos::prelude::*;
 use model::{histogram::Percentiles, stats::Throughput};
 
@@ -44,20 +44,7 @@ fn in_words(percentiles: Option<Percentiles>) -> String {
 }
 
 fn chart(throughput: &Throughput) -> ChartData {
-    let last = throughput.buckets.len().saturating_sub(1);
-    let is_long = TimeDelta::seconds(throughput.step_seconds.into()) * i32::try_from(last).unwrap_or(0)
-        > TimeDelta::hours(36);
-    let buckets = throughput
-        .buckets
-        .iter()
-        .enumerate()
-        .map(|(at, bucket)| ChartBucket {
-            label: bucket.at.format(if is_long { "%a %H:%M" } else { "%H:%M" }).to_string(),
-            values: vec![bucket.latency.map_or(0.0, |latency| latency.p95_ms as f64)],
-            is_partial: at == last,
-        })
-        .collect();
-    ChartData { buckets, marks: Vec::new() }
+    over_time(throughput, |bucket| vec![bucket.latency.map_or(0.0, |latency| latency.p95_ms as f64)])
 }
 
 #[cfg(test)]

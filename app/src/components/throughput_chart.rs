@@ -3,7 +3,7 @@
 use crate::ui::{Card, ChartBucket, ChartData, ChartSeries, TimeChart, Tone};
 use chrono::TimeDelta;
 use leptos::prelude::*;
-use model::stats::{Throughput, Window};
+use model::stats::{Throughput, ThroughputBucket, Window};
 
 /// The chart in its card, with the legend.
 #[component]
@@ -54,6 +54,13 @@ fn step_in_words(window: Window) -> String {
 }
 
 fn chart(throughput: &Throughput) -> ChartData {
+    over_time(throughput, |bucket| {
+        vec![bucket.completed as f64, bucket.unchanged as f64, (bucket.retried + bucket.dead) as f64]
+    })
+}
+
+/// A window's buckets, each with its time and its bars; the last one is not over.
+pub(super) fn over_time(throughput: &Throughput, bars: impl Fn(&ThroughputBucket) -> Vec<f64>) -> ChartData {
     let last = throughput.buckets.len().saturating_sub(1);
     let is_long = TimeDelta::seconds(throughput.step_seconds.into()) * i32::try_from(last).unwrap_or(0)
         > TimeDelta::hours(36);
@@ -63,11 +70,7 @@ fn chart(throughput: &Throughput) -> ChartData {
         .enumerate()
         .map(|(at, bucket)| ChartBucket {
             label: bucket.at.format(if is_long { "%a %H:%M" } else { "%H:%M" }).to_string(),
-            values: vec![
-                bucket.completed as f64,
-                bucket.unchanged as f64,
-                (bucket.retried + bucket.dead) as f64,
-            ],
+            values: bars(bucket),
             is_partial: at == last,
         })
         .collect();
@@ -77,7 +80,6 @@ fn chart(throughput: &Throughput) -> ChartData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::stats::ThroughputBucket;
 
     #[test]
     fn failed_attempts_are_those_tried_again_and_those_given_up() {

@@ -3,10 +3,9 @@
 use crate::{
     Options,
     report::Report,
-    world::{APP, connect, fresh, lane, make_lanes, payload},
+    world::{connect, fresh, job, make_lanes},
 };
 use anyhow::Result;
-use model::id::{AppId, IntegrationId};
 use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgPool;
 use std::{
@@ -16,7 +15,6 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use uuid::Uuid;
 
 /// As many as pgbench has clients for the floor.
 const PRODUCERS: u64 = 4;
@@ -63,21 +61,5 @@ async fn produce(pool: &PgPool, time: Duration, batch: usize, has_ids: bool) -> 
 }
 
 fn spec(n: u64, producer: u64, has_id: bool) -> JobSpec {
-    JobSpec {
-        app_id: AppId(APP),
-        integration_id: IntegrationId(lane(n % 40)),
-        job_type: "invoice.generate".into(),
-        payload: Some(payload(n)),
-        record: None,
-        deduplication_id: has_id.then(|| format!("product:{producer}:{n}")),
-        serialize_key: None,
-        correlation_id: Uuid::now_v7().to_string(),
-        batch_id: None,
-        priority: 0,
-        run_at: None,
-        expires_at: None,
-        max_attempts: 10,
-        timeout_ms: None,
-        is_full: false,
-    }
+    JobSpec { deduplication_id: has_id.then(|| format!("product:{producer}:{n}")), ..job(n) }
 }

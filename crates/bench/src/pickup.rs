@@ -4,11 +4,11 @@ use crate::{
     Options,
     report::{Report, Target},
     worker::config,
-    world::{APP, connect, fresh, lane, make_lanes},
+    world::{connect, fresh, job, make_lanes},
 };
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use model::id::{AppId, IntegrationId, JobId};
+use model::id::JobId;
 use queue::{
     Waker,
     store::jobs::{How, JobSpec, enqueue},
@@ -45,23 +45,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let mut waits = Vec::new();
     let (warm_up, rounds) = if options.quick { (10, 100) } else { (50, 1_000) };
     for round in 0..warm_up + rounds {
-        let spec = JobSpec {
-            app_id: AppId(APP),
-            integration_id: IntegrationId(lane(round % 40)),
-            job_type: "invoice.generate".into(),
-            payload: None,
-            record: None,
-            deduplication_id: None,
-            serialize_key: None,
-            correlation_id: "pick-up".into(),
-            batch_id: None,
-            priority: 0,
-            run_at: None,
-            expires_at: None,
-            max_attempts: 10,
-            timeout_ms: None,
-            is_full: false,
-        };
+        let spec = JobSpec { payload: None, ..job(round) };
         let mut transaction = pool.begin().await?;
         enqueue(&mut transaction, &[spec]).await?;
         transaction.commit().await?;

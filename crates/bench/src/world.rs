@@ -1,7 +1,8 @@
 //! A database of the bench's own, filled by plain SQL: what lies in the tables is made, not waited for.
 
 use anyhow::{Context, Result};
-use queue::pool::PoolSettings;
+use model::id::{AppId, IntegrationId};
+use queue::{pool::PoolSettings, store::jobs::JobSpec};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use std::str::FromStr;
 use uuid::Uuid;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 pub(crate) const DATABASE: &str = "headgate_bench";
 
 /// The one app.
-pub(crate) const APP: Uuid = Uuid::from_u128(0x7000_8000_0000_0000_0001);
+const APP: Uuid = Uuid::from_u128(0x7000_8000_0000_0000_0001);
 
 /// How jobs lie over lanes.
 #[derive(Clone, Copy)]
@@ -134,4 +135,25 @@ pub(crate) async fn left(pool: &PgPool) -> Result<u64> {
 /// About 200 bytes.
 pub(crate) fn payload(n: u64) -> serde_json::Value {
     serde_json::json!({"i": n, "account": "acct_1", "url": "https://example.test/hook/1", "note": "x".repeat(120)})
+}
+
+/// A plain job of one of forty lanes.
+pub(crate) fn job(n: u64) -> JobSpec {
+    JobSpec {
+        app_id: AppId(APP),
+        integration_id: IntegrationId(lane(n % 40)),
+        job_type: "invoice.generate".into(),
+        payload: Some(payload(n)),
+        record: None,
+        deduplication_id: None,
+        serialize_key: None,
+        correlation_id: Uuid::now_v7().to_string(),
+        batch_id: None,
+        priority: 0,
+        run_at: None,
+        expires_at: None,
+        max_attempts: 10,
+        timeout_ms: None,
+        is_full: false,
+    }
 }

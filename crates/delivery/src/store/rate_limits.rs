@@ -5,6 +5,7 @@ use model::{
     id::{AppId, IntegrationId},
     rate_limit::RateLimit,
 };
+use queue::store::lanes;
 use sqlx::{PgConnection, types::Json};
 
 use crate::DeliveryError;
@@ -26,7 +27,7 @@ impl Owner<'_> {
 
     fn key(&self, index: usize) -> String {
         match self {
-            Self::Integration(id) => format!("integration:{id}:{index}"),
+            Self::Integration(id) => lanes::own_limit_key(*id, index),
             Self::Key(app, key) => format!("app:{app}:{key}:{index}"),
         }
     }

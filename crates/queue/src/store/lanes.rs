@@ -28,6 +28,12 @@ pub struct Lane {
     pub limit_keys: Vec<String>,
 }
 
+/// The key of an integration's own limit, by its place among them. (Limits that are shared have keys of another form.)
+#[must_use]
+pub fn own_limit_key(integration_id: IntegrationId, index: usize) -> String {
+    format!("integration:{integration_id}:{index}")
+}
+
 /// Writes a lane, new or changed. How long it is held and when it was last served stay, and so does who takes its jobs: a program that does
 /// the jobs of its own lanes must not lose them because an operator changes their concurrency.
 ///

@@ -110,9 +110,7 @@ pub(crate) async fn ensure(
     };
     lane.max_concurrency = wanted.max_concurrency.unwrap_or(lane.max_concurrency);
     if let Some(limits) = wanted.rate_limits {
-        // The keys an integration's own limits have everywhere.
-        lane.limit_keys =
-            (0..limits.len()).map(|n| format!("integration:{}:{n}", lane.integration_id)).collect();
+        lane.limit_keys = (0..limits.len()).map(|n| lanes::own_limit_key(lane.integration_id, n)).collect();
         lanes::set_limits(connection, &lane.limit_keys, limits).await?;
     }
     sqlx::query!(

@@ -7,18 +7,19 @@
 use crate::{
     error::{QueueError, is_race},
     store::{
-        jobs::{Applied, BEGIN, ClaimedJob, End, Ending, Failure, finish},
+        jobs::{Applied, BEGIN, ClaimedJob, End, Ending, finish},
         partitions,
     },
     worker::{
-        CompletedJob, Doubt, breakers, execute::ending_of_failure, shared::Shared, slots::AT_ONCE, tell,
+        CompletedJob, Doubt, breakers,
+        execute::{ending_of_failure, failure},
+        shared::Shared,
+        slots::AT_ONCE,
+        tell,
         watchdog::Pulse,
     },
 };
-use model::{
-    id::AssignmentId,
-    rules::verdict::{ErrorKind, Verdict},
-};
+use model::{id::AssignmentId, rules::verdict::ErrorKind};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -191,12 +192,7 @@ enum Plainer {
 /// A result that cannot be stored becomes a failure that can.
 fn make_plain(shared: &Shared, finished: &mut Finished) {
     finished.done = None;
-    let failure = Failure {
-        verdict: Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false },
-        message: "The result could not be stored.".to_owned(),
-        response: None,
-        sent_body: None,
-    };
+    let failure = failure(ErrorKind::Retryable, "The result could not be stored.".to_owned());
     let (attempt, max_attempts) = (finished.job.attempt, finished.job.max_attempts);
     finished.end.ending =
         ending_of_failure(&shared.config.backoff, attempt, max_attempts, failure, rand::random());

@@ -182,6 +182,16 @@ impl Circuit {
             || self.recent.at(now).failures() > 0
     }
 
+    /// The run of failures in a row gets longer, or is over.
+    fn extends_or_ends_run(&mut self, outcome: &Outcome, now: DateTime<Utc>) {
+        if outcome.is_failure {
+            self.failed_at = Some(now);
+            self.breaker.failures_in_a_row = self.breaker.failures_in_a_row.saturating_add(outcome.count);
+        } else {
+            self.breaker.failures_in_a_row = 0;
+        }
+    }
+
     fn counts(
         &mut self,
         outcome: &Outcome,
@@ -189,14 +199,12 @@ impl Circuit {
         rule: &Rule,
         now: DateTime<Utc>,
     ) -> Option<Flip> {
+        self.extends_or_ends_run(outcome, now);
         self.recent = self.recent.at(now);
         self.recent.add(outcome);
         if !outcome.is_failure {
-            self.breaker.failures_in_a_row = 0;
             return None;
         }
-        self.failed_at = Some(now);
-        self.breaker.failures_in_a_row = self.breaker.failures_in_a_row.saturating_add(outcome.count);
         let (attempts, failures) = (self.recent.attempts(), self.recent.failures());
         let what = if self.breaker.failures_in_a_row >= rule.failures {
             match self.breaker.failures_in_a_row {
@@ -218,12 +226,10 @@ impl Circuit {
         rule: &Rule,
         now: DateTime<Utc>,
     ) -> Option<Flip> {
+        self.extends_or_ends_run(outcome, now);
         if outcome.is_failure {
-            self.failed_at = Some(now);
-            self.breaker.failures_in_a_row = self.breaker.failures_in_a_row.saturating_add(outcome.count);
             return Some(self.fails(("a probe failed".to_owned(), true), last_error, rule.random, now));
         }
-        self.breaker.failures_in_a_row = 0;
         self.successes = self.successes.saturating_add(outcome.count);
         self.breaker.at_once = Some((PROBES - self.successes).max(0));
         if self.successes < PROBES {
@@ -246,9 +252,8 @@ impl Circuit {
         rule: &Rule,
         now: DateTime<Utc>,
     ) -> Option<Flip> {
+        self.extends_or_ends_run(outcome, now);
         if outcome.is_failure {
-            self.failed_at = Some(now);
-            self.breaker.failures_in_a_row = self.breaker.failures_in_a_row.saturating_add(outcome.count);
             self.failures = self.failures.saturating_add(outcome.count);
             if self.failures < PROBES || self.failures <= self.successes {
                 return None;
@@ -257,7 +262,6 @@ impl Circuit {
             let what = format!("{} of {tried} attempts failed while it ramped up", self.failures);
             return Some(self.fails((what, false), last_error, rule.random, now));
         }
-        self.breaker.failures_in_a_row = 0;
         self.successes = self.successes.saturating_add(outcome.count);
         if self.breaker.at_once.is_some_and(|at_once| self.successes < at_once) {
             return None;

@@ -16,20 +16,14 @@ with recursive woken as materialized (
     -- Got work while they slept. One that is paused or held is awake all the same, and looked at when it may run.
     delete from headgate.lane_wakes returning integration_id
 ), awake as materialized (
-    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap) as cap,
-        l.breaker_cap is not null as is_probe
-    from headgate.lanes l
-    where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
-        and (l.held_until is null or l.held_until <= clock_timestamp())
+    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
+    from headgate.runnable_lanes l
+    where not l.is_asleep
     union all
-    select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap),
-        l.breaker_cap is not null
+    select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from (select distinct w.integration_id from woken w) w
     cross join lateral (
-        select x.* from headgate.lanes x
-        where x.integration_id = w.integration_id and x.is_asleep and x.is_open and not x.is_external and x.breaker_cap is distinct from 0
-            and (x.held_until is null or x.held_until <= clock_timestamp())
-        offset 0
+        select x.* from headgate.runnable_lanes x where x.integration_id = w.integration_id and x.is_asleep offset 0
     ) l
 ), turns as materialized (
     -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
@@ -64,15 +58,9 @@ with recursive woken as materialized (
 ), visited as materialized (
     (select a.* from awake a order by a.last_claimed_at nulls first, a.integration_id limit (select most from turns))
     union
-    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, least(l.max_concurrency, l.breaker_cap),
-        l.breaker_cap is not null
+    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from urgent u
-    cross join lateral (
-        select x.* from headgate.lanes x
-        where x.integration_id = u.integration_id and x.is_open and not x.is_external and x.breaker_cap is distinct from 0
-            and (x.held_until is null or x.held_until <= clock_timestamp())
-        offset 0
-    ) l
+    cross join lateral (select x.* from headgate.runnable_lanes x where x.integration_id = u.integration_id offset 0) l
 ), tallied as materialized (
     -- What runs of each lane, unfolded deltas included. Grouped instead of joined: neither side has an index.
     select x.integration_id, max(x.last_claimed_at) as last_claimed_at, max(x.woken_at) as woken_at,

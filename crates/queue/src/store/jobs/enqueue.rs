@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{hold, keys},
+    store::jobs::{columns::column, hold, keys},
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -214,34 +214,29 @@ struct Stored {
 }
 
 async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Stored>, QueueError> {
-    macro_rules! column {
-        ($take:expr) => {
-            rows.iter().map($take).collect::<Vec<_>>()
-        };
-    }
     let stored = sqlx::query_file_as!(
         Stored,
         "src/store/jobs/enqueue.sql",
-        &column!(|row| row.id.0),
-        &column!(|row| row.spec.app_id.0),
-        &column!(|row| row.spec.integration_id.0),
-        &column!(|row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
-        &column!(|row| row.run_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.expires_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.timeout_ms) as &[Option<i32>],
-        &column!(|row| row.rank),
-        &column!(|row| row.urgent.priority),
-        &column!(|row| row.max_attempts),
-        &column!(|row| row.is_full),
-        &column!(|row| row.folded),
-        &column!(|row| row.urgent.job_type.as_str()) as &[&str],
-        &column!(|row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
-        &column!(|row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
-        &column!(|row| row.spec.deduplication_id.as_deref()) as &[Option<&str>],
-        &column!(|row| row.spec.serialize_key.as_deref()) as &[Option<&str>],
-        &column!(|row| row.spec.correlation_id.as_str()) as &[&str],
-        &column!(|row| row.payload.as_ref()) as &[Option<&Value>],
-        &column!(|row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+        &column(rows, |row| row.id.0),
+        &column(rows, |row| row.spec.app_id.0),
+        &column(rows, |row| row.spec.integration_id.0),
+        &column(rows, |row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column(rows, |row| row.run_at) as &[Option<DateTime<Utc>>],
+        &column(rows, |row| row.expires_at) as &[Option<DateTime<Utc>>],
+        &column(rows, |row| row.timeout_ms) as &[Option<i32>],
+        &column(rows, |row| row.rank),
+        &column(rows, |row| row.urgent.priority),
+        &column(rows, |row| row.max_attempts),
+        &column(rows, |row| row.is_full),
+        &column(rows, |row| row.folded),
+        &column(rows, |row| row.urgent.job_type.as_str()) as &[&str],
+        &column(rows, |row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
+        &column(rows, |row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
+        &column(rows, |row| row.spec.deduplication_id.as_deref()) as &[Option<&str>],
+        &column(rows, |row| row.spec.serialize_key.as_deref()) as &[Option<&str>],
+        &column(rows, |row| row.spec.correlation_id.as_str()) as &[&str],
+        &column(rows, |row| row.payload.as_ref()) as &[Option<&Value>],
+        &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
     )
     .fetch_all(connection)
     .await?;
@@ -250,30 +245,25 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
 
 /// The everyday statement for jobs that fold into nothing: it has nothing to answer.
 async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(), QueueError> {
-    macro_rules! column {
-        ($take:expr) => {
-            rows.iter().map($take).collect::<Vec<_>>()
-        };
-    }
     sqlx::query_file!(
         "src/store/jobs/enqueue_plain.sql",
-        &column!(|row| row.id.0),
-        &column!(|row| row.spec.app_id.0),
-        &column!(|row| row.spec.integration_id.0),
-        &column!(|row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
-        &column!(|row| row.run_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.expires_at) as &[Option<DateTime<Utc>>],
-        &column!(|row| row.timeout_ms) as &[Option<i32>],
-        &column!(|row| row.rank),
-        &column!(|row| row.spec.priority),
-        &column!(|row| row.max_attempts),
-        &column!(|row| row.is_full),
-        &column!(|row| row.spec.job_type.as_str()) as &[&str],
-        &column!(|row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
-        &column!(|row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
-        &column!(|row| row.spec.correlation_id.as_str()) as &[&str],
-        &column!(|row| row.payload.as_ref()) as &[Option<&Value>],
-        &column!(|row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+        &column(rows, |row| row.id.0),
+        &column(rows, |row| row.spec.app_id.0),
+        &column(rows, |row| row.spec.integration_id.0),
+        &column(rows, |row| row.batch_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column(rows, |row| row.run_at) as &[Option<DateTime<Utc>>],
+        &column(rows, |row| row.expires_at) as &[Option<DateTime<Utc>>],
+        &column(rows, |row| row.timeout_ms) as &[Option<i32>],
+        &column(rows, |row| row.rank),
+        &column(rows, |row| row.spec.priority),
+        &column(rows, |row| row.max_attempts),
+        &column(rows, |row| row.is_full),
+        &column(rows, |row| row.spec.job_type.as_str()) as &[&str],
+        &column(rows, |row| row.spec.record.as_ref().map(|record| record.0.as_str())) as &[Option<&str>],
+        &column(rows, |row| row.spec.record.as_ref().map(|record| record.1.as_str())) as &[Option<&str>],
+        &column(rows, |row| row.spec.correlation_id.as_str()) as &[&str],
+        &column(rows, |row| row.payload.as_ref()) as &[Option<&Value>],
+        &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
     )
     .execute(connection)
     .await?;

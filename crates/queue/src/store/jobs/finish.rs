@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{ClaimedJob, keys},
+    store::jobs::{ClaimedJob, columns::column, keys},
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -239,35 +239,31 @@ struct Row {
 
 async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
     let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
-    macro_rules! column {
-        ($take:expr) => {
-            lines.iter().map($take).collect::<Vec<_>>()
-        };
-    }
     let rows = sqlx::query_file_as!(
         Row,
         "src/store/jobs/finish.sql",
-        &ends.iter().map(|end| end.job_id.0).collect::<Vec<_>>(),
-        &ends.iter().map(|end| end.assignment_id.0).collect::<Vec<_>>(),
-        &column!(|line| line.action),
-        &column!(|line| line.outcome) as &[Option<&str>],
-        &column!(|line| line.attempt_outcome) as &[Option<&str>],
-        &column!(|line| line.wait_us) as &[Option<i64>],
-        &column!(|line| line.wait_reason) as &[Option<&str>],
-        &column!(|line| line.until) as &[Option<DateTime<Utc>>],
-        &column!(|line| line.response.map(|response| i16::try_from(response.status).unwrap_or(i16::MAX)))
-            as &[Option<i16>],
-        &column!(|line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+        &column(ends, |end| end.job_id.0),
+        &column(ends, |end| end.assignment_id.0),
+        &column(&lines, |line| line.action),
+        &column(&lines, |line| line.outcome) as &[Option<&str>],
+        &column(&lines, |line| line.attempt_outcome) as &[Option<&str>],
+        &column(&lines, |line| line.wait_us) as &[Option<i64>],
+        &column(&lines, |line| line.wait_reason) as &[Option<&str>],
+        &column(&lines, |line| line.until) as &[Option<DateTime<Utc>>],
+        &column(&lines, |line| line
+            .response
+            .map(|response| i16::try_from(response.status).unwrap_or(i16::MAX))) as &[Option<i16>],
+        &column(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
             as &[Option<String>],
-        &column!(|line| line.duration_ms) as &[Option<i32>],
-        &column!(|line| line.result.cloned()) as &[Option<Value>],
-        &column!(|line| line.kind) as &[Option<&str>],
-        &column!(|line| line.attempt_kind) as &[Option<&str>],
-        &column!(|line| line.message.clone()) as &[Option<String>],
-        &column!(|line| line.fingerprint.clone()) as &[Option<String>],
-        &column!(|line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
-        &column!(|line| line.sent_body.cloned()) as &[Option<Value>],
-        &ends.iter().map(|end| end.is_doubtful).collect::<Vec<_>>(),
+        &column(&lines, |line| line.duration_ms) as &[Option<i32>],
+        &column(&lines, |line| line.result.cloned()) as &[Option<Value>],
+        &column(&lines, |line| line.kind) as &[Option<&str>],
+        &column(&lines, |line| line.attempt_kind) as &[Option<&str>],
+        &column(&lines, |line| line.message.clone()) as &[Option<String>],
+        &column(&lines, |line| line.fingerprint.clone()) as &[Option<String>],
+        &column(&lines, |line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column(&lines, |line| line.sent_body.cloned()) as &[Option<Value>],
+        &column(ends, |end| end.is_doubtful),
     )
     .fetch_all(connection)
     .await?;
@@ -277,23 +273,19 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
 /// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
 async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
     let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
-    macro_rules! column {
-        ($take:expr) => {
-            lines.iter().map($take).collect::<Vec<_>>()
-        };
-    }
     let written = sqlx::query_file!(
         "src/store/jobs/finish_plain.sql",
-        &ends.iter().map(|end| end.job_id.0).collect::<Vec<_>>(),
-        &ends.iter().map(|end| end.assignment_id.0).collect::<Vec<_>>(),
-        &column!(|line| line.action),
-        &column!(|line| line.outcome) as &[Option<&str>],
-        &column!(|line| line.response.map(|response| i16::try_from(response.status).unwrap_or(i16::MAX)))
-            as &[Option<i16>],
-        &column!(|line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+        &column(ends, |end| end.job_id.0),
+        &column(ends, |end| end.assignment_id.0),
+        &column(&lines, |line| line.action),
+        &column(&lines, |line| line.outcome) as &[Option<&str>],
+        &column(&lines, |line| line
+            .response
+            .map(|response| i16::try_from(response.status).unwrap_or(i16::MAX))) as &[Option<i16>],
+        &column(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
             as &[Option<String>],
-        &column!(|line| line.duration_ms) as &[Option<i32>],
-        &column!(|line| line.result) as &[Option<&Value>],
+        &column(&lines, |line| line.duration_ms) as &[Option<i32>],
+        &column(&lines, |line| line.result) as &[Option<&Value>],
     )
     .fetch_one(&mut *connection)
     .await?;

@@ -5,6 +5,7 @@ mod by_hand;
 mod cancel;
 mod cancel_many;
 mod claim;
+mod columns;
 mod enqueue;
 mod explain;
 pub(crate) mod filter;

@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{End, Ending, finish},
+    store::jobs::{End, Ending, claim::take_turn, finish},
 };
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
@@ -39,7 +39,7 @@ pub(crate) async fn give_back_unknown(
     }
     let mut transaction = pool.begin_with(BEGIN).await?;
     // A statement of its own: the next one sees what the lock's last holder committed.
-    sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(&mut *transaction).await?;
+    take_turn(&mut transaction).await?;
     let rows = sqlx::query_as!(
         Row,
         r#"
