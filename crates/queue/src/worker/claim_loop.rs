@@ -52,12 +52,11 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             rest(&shared, shared.config.poll_interval).await;
             continue;
         }
-        // After a failure, because it may have been a claim whose answer was lost, and now and then.
-        let is_unsure = failures > 0 || reconciled_at.elapsed() > RECONCILED_EVERY;
-        match round(&shared, &finisher, wanted, is_unsure).await {
+        let doubt = Doubt::after(failures, reconciled_at);
+        match round(&shared, &finisher, wanted, doubt).await {
             Ok(wait) => {
                 failures = 0;
-                if is_unsure {
+                if doubt != Doubt::None {
                     reconciled_at = Instant::now();
                 }
                 if let Some(wait) = wait {
@@ -80,19 +79,40 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     pulse.ended();
 }
 
+/// Whether there may be claims without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// Nothing failed: looked for now and then.
+    Routine,
+    /// What failed may have been a claim, whose answer was lost.
+    AfterFailure,
+}
+
+impl Doubt {
+    fn after(failures: u32, reconciled_at: Instant) -> Self {
+        match failures {
+            0 if reconciled_at.elapsed() <= RECONCILED_EVERY => Self::None,
+            0 => Self::Routine,
+            _ => Self::AfterFailure,
+        }
+    }
+}
+
 /// One claim. Answers how long to wait before the next; none: there may be more at once.
 async fn round(
     shared: &Arc<Shared>,
     finisher: &Finisher,
     wanted: usize,
-    is_unsure: bool,
+    doubt: Doubt,
 ) -> Result<Option<Duration>, QueueError> {
     let lease = shared.lease();
-    if is_unsure {
+    if doubt != Doubt::None {
         let known = Known {
             batches: shared.known_batches(),
             running: shared.running_assignments(),
             stuck: shared.unwritable(),
+            is_claim_open: doubt == Doubt::AfterFailure,
         };
         let given_back = in_time(give_back_unknown(&shared.pool, lease.worker_id, &known)).await?;
         // The leader's service does so every two seconds; should there be none, a lane sleeps no longer than this.

@@ -170,9 +170,9 @@ impl Shared {
         lock(&self.batches).stuck.insert(assignment_id, claim_batch_id);
     }
 
-    /// Jobs whose end could not be written.
-    pub(super) fn unwritable(&self) -> Vec<AssignmentId> {
-        lock(&self.batches).stuck.keys().copied().collect()
+    /// Jobs whose end could not be written, and their batches.
+    pub(super) fn unwritable(&self) -> HashMap<AssignmentId, ClaimBatchId> {
+        lock(&self.batches).stuck.clone()
     }
 
     /// They were given back after all.

@@ -35,7 +35,7 @@ pub use hasten::{hasten, is_any_later};
 pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
-pub(crate) use orphans::{Known, give_back_unknown};
+pub use orphans::{Known, give_back_unknown};
 pub(crate) use progress::note_progress;
 pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;

@@ -7,25 +7,36 @@ use crate::{
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgPool;
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 /// What a process knows of its own claims.
-pub(crate) struct Known {
+#[derive(Clone, Debug, Default)]
+pub struct Known {
     /// Batches it got an answer for.
     pub batches: Vec<ClaimBatchId>,
     /// Jobs it runs: never given back, whatever their batch.
     pub running: Vec<AssignmentId>,
-    /// Jobs it is done with and could not write the end of: given back although their batch is known.
-    pub stuck: Vec<AssignmentId>,
+    /// Jobs it is done with and could not write the end of, and their batches: given back although their batch is known.
+    pub stuck: HashMap<AssignmentId, ClaimBatchId>,
+    /// Whether a claim may have failed: it may be under way still, on a connection that broke.
+    pub is_claim_open: bool,
 }
 
 /// How long all claims of the deployment may be held up by one that asks: three short statements.
 const BEGIN: &str = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'; \
     set local statement_timeout = '5s'";
 
-/// Gives back what a worker holds without knowing, or cannot end; answers which. No claim of this worker may be under way; one whose
-/// connection broke is waited for by its lock.
-pub(crate) async fn give_back_unknown(
+/// Gives back what a worker holds without knowing, or cannot end; answers which. No claim of this worker may be under way, but for one
+/// whose connection broke: that one is waited for by its turn.
+///
+/// While all is well this reads the worker's own batches and is in no claim's way. Only what looks wrong is looked at during a turn.
+///
+/// # Errors
+/// When the database is away, or other processes kept it from its turn for five seconds.
+pub async fn give_back_unknown(
     pool: &PgPool,
     worker_id: WorkerId,
     known: &Known,
@@ -35,8 +46,20 @@ pub(crate) async fn give_back_unknown(
         job_id: Option<JobId>,
         integration_id: Option<IntegrationId>,
         deduplication_id: Option<String>,
+        serialize_key: Option<String>,
         assignment_id: Option<AssignmentId>,
     }
+    if known.is_claim_open {
+        // Whatever is under way has come to its end when its turn has.
+        let mut transaction = pool.begin_with(BEGIN).await?;
+        take_turn(&mut transaction).await?;
+        transaction.rollback().await?;
+    }
+    let suspects = suspects(pool, worker_id, known).await?;
+    if suspects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stuck: Vec<AssignmentId> = known.stuck.keys().copied().collect();
     let mut transaction = pool.begin_with(BEGIN).await?;
     // A statement of its own: the next one sees what the lock's last holder committed.
     take_turn(&mut transaction).await?;
@@ -44,19 +67,20 @@ pub(crate) async fn give_back_unknown(
         Row,
         r#"
         select b.id as "batch_id: ClaimBatchId", j.id as "job_id?: JobId", j.integration_id as "integration_id?: IntegrationId",
-            j.deduplication_id as "deduplication_id?", j.assignment_id as "assignment_id?: AssignmentId"
+            j.deduplication_id as "deduplication_id?", j.serialize_key as "serialize_key?", j.assignment_id as "assignment_id?: AssignmentId"
         from headgate.claim_batches b
         left join lateral (
-            select j.id, j.integration_id, j.deduplication_id, j.assignment_id
+            select j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.assignment_id
             from headgate.jobs j
             where j.id = any (b.job_ids) and j.status = 1 and j.worker_id = b.worker_id and j.assignment_id <> all ($4)
         ) j on true
-        where b.worker_id = $1 and (b.id <> all ($2) or j.assignment_id = any ($3))
+        where b.id = any ($5) and b.worker_id = $1 and (b.id <> all ($2) or j.assignment_id = any ($3))
         "#,
         worker_id.0,
         &known.batches as &[ClaimBatchId],
-        &known.stuck as &[AssignmentId],
+        &stuck as &[AssignmentId],
         &known.running as &[AssignmentId],
+        &suspects as &[ClaimBatchId],
     )
     .fetch_all(&mut *transaction)
     .await?;
@@ -76,13 +100,13 @@ pub(crate) async fn give_back_unknown(
                 job_id: row.job_id?,
                 integration_id: row.integration_id?,
                 deduplication_id: row.deduplication_id,
-                // Only a final end moves the key on.
-                serialize_key: None,
+                // One that was called off meanwhile ends here and moves its key on.
+                serialize_key: row.serialize_key,
                 assignment_id,
                 duration: Duration::ZERO,
                 ending: Ending::Released { until: DateTime::UNIX_EPOCH },
                 // One whose claim was never answered was never begun.
-                is_doubtful: known.stuck.contains(&assignment_id),
+                is_doubtful: known.stuck.contains_key(&assignment_id),
             })
         })
         .collect();
@@ -93,4 +117,21 @@ pub(crate) async fn give_back_unknown(
         .await?;
     transaction.commit().await?;
     Ok(ends.into_iter().map(|end| end.assignment_id).collect())
+}
+
+/// Batches that something may be wrong with: those nobody here knows, and those of jobs that cannot be ended.
+async fn suspects(
+    pool: &PgPool,
+    worker_id: WorkerId,
+    known: &Known,
+) -> Result<Vec<ClaimBatchId>, QueueError> {
+    let mut suspects = sqlx::query_scalar!(
+        r#"select id as "id: ClaimBatchId" from headgate.claim_batches where worker_id = $1 and id <> all ($2)"#,
+        worker_id.0,
+        &known.batches as &[ClaimBatchId],
+    )
+    .fetch_all(pool)
+    .await?;
+    suspects.extend(known.stuck.values());
+    Ok(suspects)
 }

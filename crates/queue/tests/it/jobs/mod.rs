@@ -15,3 +15,4 @@ mod requeuing;
 mod requeuing_twins;
 mod starving;
 mod steering;
+mod unknown;
