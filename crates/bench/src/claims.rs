@@ -107,8 +107,13 @@ fn finished(rows: u64) -> String {
 }
 
 async fn median(pool: &PgPool) -> Result<f64> {
-    let claims =
-        Claims { worker_id: WorkerId::generate(), wanted: WANTED, lane_cap: WANTED, busy: HashMap::new() };
+    let claims = Claims {
+        worker_id: WorkerId::generate(),
+        wanted: WANTED,
+        lane_cap: WANTED,
+        busy: HashMap::new(),
+        program: None,
+    };
     let mut times = Vec::new();
     for round in 0..60 {
         let began_at = Instant::now();

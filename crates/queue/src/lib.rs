@@ -15,6 +15,9 @@
 //! - A [`Client`] enqueues, on its own or in a transaction of yours. A [`Runner`] starts the workers of a process.
 //! - An *app* is whom jobs belong to: a customer of yours, or your program. A *lane* ([`LaneOptions`]) is one of its lines of jobs, with
 //!   a concurrency and a rate limit of its own. (To API and console a lane is an *integration* of type `external`.)
+//! - A *program* is a set of processes with the same handlers. Each lane is one program's, and a process claims from no other lanes: of two programs
+//!   on one database at least one takes a name ([`Runner::program`], [`Client::open_for`]; without one it is `main`). `headgate`'s deliveries are
+//!   nobody's but `headgate`'s.
 //! - Each try at a job is an *attempt*, made under a *lease*, which ends when its process stops renewing it. A job that will not be
 //!   tried again by itself is a *dead letter*: kept until someone requeues or purges it.
 //!
@@ -32,8 +35,8 @@
 //! - **Deduplication.** At most one job of a type and [`deduplication_id`](Job::deduplication_id) waits in a lane, however many enqueue
 //!   it at once. One that comes while its twin runs follows it, and is never lost.
 //! - **Nothing is lost while the database is away**: ends that cannot be written are kept and written later; new claims wait.
-//! - **Deployments.** Shutdown lets running jobs finish and gives the rest back. A worker that does not know a kind of job leaves it to one
-//!   that does ([`worker::Unhandled`]). Old programs run on a newer schema.
+//! - **Deployments.** Shutdown lets running jobs finish and gives the rest back. A worker of your program that does not know a kind of job, being
+//!   of the version before, leaves it to one that does ([`worker::Unhandled`]). Old programs run on a newer schema.
 //!
 //! # When it fails
 //!

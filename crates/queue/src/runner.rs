@@ -2,6 +2,7 @@
 
 use crate::{
     EngineConfig, QueueError,
+    client::lane::check_program,
     job::{Job, JobHandler},
     maintenance::{Maintenance, MaintenanceHandle, ServiceHealth},
     migrate,
@@ -55,9 +56,18 @@ impl Runner {
     }
 
     /// Registers who does jobs of type `J`; name it where the handler does several: `.handle::<GenerateInvoice>(invoicing)`. Jobs of types
-    /// that were not registered are left to other processes.
+    /// that were not registered are left to other processes of the program, such as one of its next version: they go back for 5 s.
     pub fn handle<J: Job>(mut self, handler: impl JobHandler<J>) -> Self {
         self.handlers = self.handlers.handle(handler);
+        self
+    }
+
+    /// Which program this is, 1 to 100 characters; default `main`. A runner claims from lanes of its program and from no others, be they
+    /// another program's or `headgate`'s deliveries: what it cannot run is never taken. So programs with different handlers on one database
+    /// take different names, and all processes of one program the same; who enqueues for it opens its client with
+    /// [`Client::open_for`](crate::Client::open_for).
+    pub fn program(mut self, name: &str) -> Self {
+        self.handlers = self.handlers.program(name);
         self
     }
 
@@ -81,8 +91,10 @@ impl Runner {
     /// Brings the schema `headgate` up to date and starts to work.
     ///
     /// # Errors
-    /// When a migration fails, or the database is away now. (Later it may be away as long as it likes.)
+    /// [`QueueError::Invalid`] for the name of a program that is none; when a migration fails, or the database is away now. (Later it may be
+    /// away as long as it likes.)
     pub async fn start(self) -> Result<Running, QueueError> {
+        self.handlers.program_name().map_or(Ok(()), check_program)?;
         if !self.is_migrated {
             migrate::run_beside(&self.pool).await?;
         }

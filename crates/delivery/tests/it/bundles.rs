@@ -133,7 +133,13 @@ async fn two_processes_never_send_more_requests_at_once_than_allowed(pool: PgPoo
     let (one, two) = (world.run(), world.run());
     let first = receiver.next().await;
     // One is on its way: nobody gets the jobs of another.
-    let claims = Claims { worker_id: WorkerId::generate(), wanted: 50, lane_cap: 50, busy: HashMap::new() };
+    let claims = Claims {
+        worker_id: WorkerId::generate(),
+        wanted: 50,
+        lane_cap: 50,
+        busy: HashMap::new(),
+        program: None,
+    };
     assert!(claim(&world.pool, &claims).await.unwrap().is_empty());
     go_on.notify_one();
     world.until("select count(*) = 60 from headgate.finished_jobs").await;

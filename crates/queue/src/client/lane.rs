@@ -55,11 +55,24 @@ impl LaneOptions {
         Ok(faults.into_result()?)
     }
 
-    pub(super) fn wanted(&self) -> Wanted<'_> {
+    pub(super) fn wanted<'a>(&'a self, program: &'a str) -> Wanted<'a> {
         Wanted {
+            program,
             name: &self.name,
             max_concurrency: self.max_concurrency,
             rate_limits: self.rate_limits.as_deref(),
         }
     }
+}
+
+/// The name of a program.
+pub(crate) fn check_program(name: &str) -> Result<(), QueueError> {
+    let mut faults = Faults::default();
+    let chars = name.chars().count();
+    faults.require(
+        (1..=100).contains(&chars) && !name.chars().any(char::is_control),
+        "/program",
+        "must be 1 to 100 characters without control characters",
+    );
+    Ok(faults.into_result()?)
 }

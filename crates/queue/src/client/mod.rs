@@ -1,7 +1,7 @@
 //! For those who enqueue.
 
 mod bulk;
-mod lane;
+pub(crate) mod lane;
 mod transaction;
 
 pub use bulk::{Bulk, BulkError};
@@ -24,6 +24,7 @@ use model::{
 };
 use sqlx::{Acquire, Connection as _, PgConnection, PgPool, Postgres};
 
+use std::sync::Arc;
 /// The lane a client begins with.
 const DEFAULT_LANE: &str = "jobs";
 /// Jobs accepted by one statement.
@@ -72,6 +73,7 @@ pub struct Client {
     app_id: AppId,
     integration_id: IntegrationId,
     waker: Waker,
+    program: Arc<str>,
 }
 
 impl Client {
@@ -82,12 +84,23 @@ impl Client {
     /// [`QueueError::Invalid`] for a slug that is none; when the database is away.
     pub async fn open(pool: &PgPool, app: &str) -> Result<Self, QueueError> {
         model::app::NewApp { name: app.to_owned(), slug: Some(app.to_owned()) }.check()?;
+        Self::open_for(pool, app, DEFAULT_PROGRAM).await
+    }
+
+    /// The same for jobs that another program of the database does: its [`Runner`](crate::Runner) was given this name with
+    /// [`Runner::program`](crate::Runner::program) (1 to 100 characters). Its lanes are its own, also where two programs call one alike.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_for(pool: &PgPool, app: &str, program: &str) -> Result<Self, QueueError> {
+        lane::check_program(program)?;
         let options = LaneOptions::new(DEFAULT_LANE);
         let mut transaction = pool.begin().await?;
         let app_id = own_lanes::hold_app(&mut transaction, app).await?;
-        let integration_id = own_lanes::ensure(&mut transaction, app_id, &options.wanted()).await?;
+        let integration_id = own_lanes::ensure(&mut transaction, app_id, &options.wanted(program)).await?;
         transaction.commit().await?;
-        Ok(Self { pool: pool.clone(), app_id, integration_id, waker: Waker::new(pool.clone()) })
+        let waker = Waker::new(pool.clone());
+        Ok(Self { pool: pool.clone(), app_id, integration_id, program: program.into(), waker })
     }
 
     /// A client for another lane of the same app, which is made when there is none.
@@ -102,7 +115,8 @@ impl Client {
         options.check()?;
         let mut transaction = self.pool.begin().await?;
         own_lanes::hold_app_by_id(&mut transaction, self.app_id).await?;
-        let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &options.wanted()).await?;
+        let wanted = options.wanted(&self.program);
+        let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &wanted).await?;
         transaction.commit().await?;
         Ok(Self { integration_id, ..self.clone() })
     }

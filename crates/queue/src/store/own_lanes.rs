@@ -14,6 +14,8 @@ use sqlx::{PgConnection, types::Json};
 
 /// What is asked of a lane. What is not said is left as it is, or made by default.
 pub(crate) struct Wanted<'a> {
+    /// Whose processes do its jobs.
+    pub(crate) program: &'a str,
     pub(crate) name: &'a str,
     pub(crate) max_concurrency: Option<i32>,
     pub(crate) rate_limits: Option<&'a [RateLimit]>,
@@ -52,7 +54,7 @@ pub(crate) async fn hold_app_by_id(connection: &mut PgConnection, id: AppId) -> 
     Ok(())
 }
 
-/// The lane of this name in an app that is held, made when there is none.
+/// The program's lane of this name in an app that is held, made when there is none.
 pub(crate) async fn ensure(
     connection: &mut PgConnection,
     app_id: AppId,
@@ -63,11 +65,12 @@ pub(crate) async fn ensure(
         select i.id as "id: IntegrationId", i.state = 'active' as "is_open!", i.max_concurrency, l.limit_keys
         from headgate.integrations i
         join headgate.lanes l on l.integration_id = i.id
-        where i.app_id = $1 and i.own_lane = $2
+        where i.app_id = $1 and i.own_program = $3 and i.own_lane = $2
         for no key update of i
         "#,
         app_id.0,
         wanted.name,
+        wanted.program,
     )
     .fetch_optional(&mut *connection)
     .await?;
@@ -87,13 +90,14 @@ pub(crate) async fn ensure(
             // No secret: nothing is ever signed for it.
             sqlx::query!(
                 r#"
-                insert into headgate.integrations (id, app_id, name, own_lane, integration_type, max_concurrency, signing_secret_sealed)
-                values ($1, $2, $3, $3, 'external', $4, '')
+                insert into headgate.integrations (id, app_id, name, own_lane, own_program, integration_type, max_concurrency, signing_secret_sealed)
+                values ($1, $2, $3, $3, $5, 'external', $4, '')
                 "#,
                 integration_id.0,
                 app_id.0,
                 wanted.name,
                 DEFAULT_MAX_CONCURRENCY,
+                wanted.program,
             )
             .execute(&mut *connection)
             .await?;

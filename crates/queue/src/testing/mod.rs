@@ -35,7 +35,7 @@ use crate::{
     job::{Job, JobHandler},
     maintenance::Maintenance,
     store::jobs,
-    worker::{Handlers, by_hand},
+    worker::{DEFAULT_PROGRAM, Handlers, by_hand},
 };
 use model::{
     actor::Scope,
@@ -63,11 +63,19 @@ impl TestKit {
     /// # Errors
     /// When the database is away.
     pub async fn open(pool: &PgPool) -> Result<Self, QueueError> {
-        let client = Client::open(pool, "test").await?;
+        Self::open_for(pool, DEFAULT_PROGRAM).await
+    }
+
+    /// The same for the [program](crate::Runner::program) of this name: the kit runs its jobs and no others.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_for(pool: &PgPool, program: &str) -> Result<Self, QueueError> {
+        let client = Client::open_for(pool, "test", program).await?;
         let mut config = EngineConfig { breaker_failures: 0, ..EngineConfig::default() };
         config.backoff.jitter = 0.0;
         crate::store::partitions::make_ahead(pool).await?;
-        Ok(Self { pool: pool.clone(), client, config, handlers: Handlers::none() })
+        Ok(Self { pool: pool.clone(), client, config, handlers: Handlers::none().program(program) })
     }
 
     /// As [`Runner::handle`](crate::Runner::handle).
@@ -77,7 +85,7 @@ impl TestKit {
         self
     }
 
-    /// Runs jobs with these handlers instead of those registered so far.
+    /// Runs jobs with these handlers, of their program, instead of those registered so far.
     #[must_use]
     pub fn handlers(self, handlers: Handlers) -> Self {
         Self { handlers, ..self }
@@ -193,7 +201,8 @@ impl TestKit {
     /// Claims and runs one job, this one or whosever turn it is.
     async fn attempt(&self, id: Option<JobId>) -> Result<Option<JobDetail>, QueueError> {
         let worker_id = WorkerId::generate();
-        let Some(job) = jobs::claim_one(&self.pool, worker_id, id).await? else { return Ok(None) };
+        let program = self.handlers.program_name();
+        let Some(job) = jobs::claim_one(&self.pool, worker_id, program, id).await? else { return Ok(None) };
         let id = job.id;
         by_hand::run_claimed(&self.pool, &self.config, &self.handlers, job).await;
         jobs::sign_off(&self.pool, worker_id).await?;

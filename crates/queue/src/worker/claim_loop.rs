@@ -127,6 +127,7 @@ async fn round(
         wanted,
         lane_cap: shared.config.workers.div_ceil(2),
         busy: shared.busy_by_lane(),
+        program: shared.handlers.program_name().map(str::to_owned),
     };
     let asked_at = Instant::now();
     let jobs = in_time(claim(&shared.pool, &claims)).await?;
@@ -201,6 +202,7 @@ async fn look_ahead(shared: &Shared) -> Result<Ahead, QueueError> {
         "#,
         PROMOTED,
         shared.config.poll_interval.as_secs_f64(),
+        shared.handlers.program_name(),
     )
     .fetch_one(&shared.pool)
     .await?;

@@ -131,24 +131,41 @@ pub trait AttemptHandler: Send + Sync + 'static {
     }
 }
 
-/// Which handler does which kind of job.
+/// The program of those who name none.
+pub const DEFAULT_PROGRAM: &str = "main";
+
+/// Which handler does which kind of job, and of which program's lanes: a process claims from no others.
 #[derive(Clone)]
 pub struct Handlers {
     default: Arc<dyn AttemptHandler>,
     by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
+    program: Option<String>,
 }
 
 impl Handlers {
-    /// One handler for everything.
+    /// One handler for everything in the lanes that are no program's own: `headgate`'s deliveries.
     #[must_use]
     pub fn new(default: Arc<dyn AttemptHandler>) -> Self {
-        Self { default, by_job_type: HashMap::new() }
+        Self { program: None, default, by_job_type: HashMap::new() }
     }
 
-    /// None yet. A job of a kind nobody registered here is left to a process that knows it: see [`Unhandled`].
+    /// None yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). A job of a kind nobody registered here is left to a process that
+    /// knows it: see [`Unhandled`].
     #[must_use]
     pub fn none() -> Self {
-        Self::new(Arc::new(Unhandled::default()))
+        Self::new(Arc::new(Unhandled::default())).program(DEFAULT_PROGRAM)
+    }
+
+    /// For the lanes of this program instead, and no others: [`Runner::program`](crate::Runner::program) says what that is.
+    #[must_use]
+    pub fn program(self, name: &str) -> Self {
+        Self { program: Some(name.to_owned()), ..self }
+    }
+
+    /// The program whose lanes they are for; none: `headgate`'s deliveries.
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        self.program.as_deref()
     }
 
     /// A handler of typed jobs, for its [`Job::JOB_TYPE`]. The last one registered for a type counts.

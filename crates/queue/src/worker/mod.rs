@@ -33,7 +33,9 @@ mod watchdog;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};
-pub use handler::{AttemptHandler, CompletedJob, Doubt, EndedAs, EndedJob, Handlers, Outcome};
+pub use handler::{
+    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, Doubt, EndedAs, EndedJob, Handlers, Outcome,
+};
 pub use held_job::{HeldJob, SendRight};
 pub use lifeline::{OnStuck, Stuck};
 pub use meters::{Rounds, SIZES};

@@ -21,7 +21,8 @@ const MOST_WARNED: usize = 1_000;
 /// Leaves jobs to a process that has the handler for them: they go back as they are, no attempt counted, for 5 s and, should there be many,
 /// up to 10 minutes. One warning a kind is logged.
 ///
-/// During a rolling deployment the new producers run beside the old workers. Whoever ends a job because *it* does not know what to do ends
+/// Other programs' jobs are not claimed at all ([`Runner::program`](crate::Runner::program)); but during a rolling deployment a program's new
+/// producers run beside its old workers. Whoever ends a job because *it* does not know what to do ends
 /// work that another process could do.
 #[derive(Debug, Default)]
 pub struct Unhandled(Mutex<Seen>);

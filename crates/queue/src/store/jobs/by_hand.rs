@@ -33,10 +33,11 @@ pub(crate) async fn in_line(pool: &PgPool, job_type: &str) -> Result<Vec<JobId>,
 }
 
 /// Claims this job, by the claim itself: everything else that could be claimed is out of its sight meanwhile. Or, when none is named, the
-/// one whose turn it is. None when it cannot be claimed now. The worker it is claimed for is registered with it; [`sign_off`] removes it.
+/// one whose turn it is among those of the program. None when it cannot be claimed now. The worker it is claimed for is registered with it; [`sign_off`] removes it.
 pub(crate) async fn claim_one(
     pool: &PgPool,
     worker_id: WorkerId,
+    program: Option<&str>,
     job_id: Option<JobId>,
 ) -> Result<Option<ClaimedJob>, QueueError> {
     let mut transaction = pool.begin().await?;
@@ -60,7 +61,8 @@ pub(crate) async fn claim_one(
         .execute(&mut *transaction)
         .await?;
     }
-    let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new() };
+    let program = program.map(str::to_owned);
+    let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
     take_turn(&mut transaction).await?;
     let claimed = claim_on(&mut transaction, &claims).await?.into_iter().next();
     if job_id.is_some() {

@@ -81,6 +81,8 @@ pub struct Claims {
     pub lane_cap: usize,
     /// What it holds already.
     pub busy: HashMap<IntegrationId, usize>,
+    /// The program whose lanes it serves; none: `headgate`, which delivers.
+    pub program: Option<String>,
 }
 
 /// The settings a transaction of [`claim_on`] begins with, and its turn.
@@ -142,6 +144,7 @@ pub(super) async fn claim_on(
         &lanes as &[IntegrationId],
         &counts,
         ClaimBatchId::generate().0,
+        claims.program.as_deref(),
     )
     .fetch_all(connection)
     .await?;

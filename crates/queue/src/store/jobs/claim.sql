@@ -1,5 +1,6 @@
 -- Claims up to $2 jobs for worker $1: fair over lanes, urgent first, limits and caps respected, a lease given. $4 and $5 say what the
--- worker's process holds already: while several lanes have work, none gets more than $3 of it. $6 names the round trip.
+-- worker's process holds already: while several lanes have work, none gets more than $3 of it. $6 names the round trip, $7 the program
+-- whose lanes the worker serves (null: those of headgate).
 --
 -- Claimers of all processes take turns on one advisory lock (class 4711, object 1), taken by the statement before this one: running
 -- jobs only become more inside it, so a cap read here is never exceeded. A statement of its own on purpose: this one sees
@@ -18,13 +19,14 @@ with recursive woken as materialized (
 ), awake as materialized (
     select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from headgate.runnable_lanes l
-    where not l.is_asleep
+    where not l.is_asleep and l.served_by is not distinct from $7::text
     union all
     select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from (select distinct w.integration_id from woken w) w
     cross join lateral (
         select x.* from headgate.runnable_lanes x where x.integration_id = w.integration_id and x.is_asleep offset 0
     ) l
+    where l.served_by is not distinct from $7::text
 ), turns as materialized (
     -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
     -- 32 of all, and 32 from somewhere on.
@@ -61,6 +63,7 @@ with recursive woken as materialized (
     select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from urgent u
     cross join lateral (select x.* from headgate.runnable_lanes x where x.integration_id = u.integration_id offset 0) l
+    where l.served_by is not distinct from $7::text
 ), tallied as materialized (
     -- What runs of each lane, unfolded deltas included. Grouped instead of joined: neither side has an index.
     select x.integration_id, max(x.last_claimed_at) as last_claimed_at, max(x.woken_at) as woken_at,

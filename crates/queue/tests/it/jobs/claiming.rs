@@ -73,7 +73,7 @@ async fn no_integration_gets_more_than_its_share_while_others_wait(pool: PgPool)
     world.accept_plain(greedy, 40).await;
     let claim = async |wanted, busy: &[(_, _)]| {
         let busy: HashMap<_, _> = busy.iter().copied().collect();
-        jobs::claim(&pool, &Claims { worker_id, wanted, lane_cap: 5, busy }).await.unwrap()
+        jobs::claim(&pool, &Claims { worker_id, wanted, lane_cap: 5, busy, program: None }).await.unwrap()
     };
     assert_eq!(claim(8, &[]).await.len(), 8, "alone it may have all");
     world.accept_plain(modest, 1).await;

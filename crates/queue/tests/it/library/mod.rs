@@ -6,5 +6,6 @@ mod handling;
 mod kit;
 mod lanes;
 mod printing;
+mod programs;
 mod progress;
 mod running;

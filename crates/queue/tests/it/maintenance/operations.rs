@@ -367,6 +367,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
         wanted: 10,
         lane_cap: 10,
         busy: std::collections::HashMap::new(),
+        program: None,
     };
     jobs::claim(&pool, &claims).await.unwrap();
     let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];

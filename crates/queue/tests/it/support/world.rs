@@ -116,7 +116,7 @@ impl World {
     }
 
     pub(crate) async fn claim(&self, worker_id: WorkerId, wanted: usize) -> Vec<ClaimedJob> {
-        let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new() };
+        let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
         jobs::claim(&self.pool, &claims).await.unwrap()
     }
 

@@ -1,0 +1,61 @@
+-- Whose processes do a lane's jobs: a claim never takes what its process cannot run. Older workers run on this schema too: they go on claiming
+-- from every lane and give back what they do not know.
+
+-- The program that does the jobs of `own_lane`; means nothing without one. Two programs have each a lane of one name.
+alter table headgate.integrations add column own_program text not null default 'main';
+create unique index integrations_own_lane_of_program_key on headgate.integrations (app_id, own_program, own_lane) where own_lane is not null;
+drop index headgate.integrations_own_lane_key;
+
+-- The same where the claim reads it. Null: `headgate` itself.
+alter table headgate.lanes add column served_by text;
+update headgate.lanes l set served_by = i.own_program
+from headgate.integrations i where i.id = l.integration_id and i.own_lane is not null;
+
+-- Taken from the integration, so that a lane is right whichever version of the program makes it.
+create function headgate.set_served_by() returns trigger
+language plpgsql
+as $$
+begin
+    new.served_by := (select i.own_program from headgate.integrations i where i.id = new.integration_id and i.own_lane is not null);
+    return new;
+end;
+$$;
+create trigger lanes_are_served before insert on headgate.lanes for each row execute function headgate.set_served_by();
+
+create or replace view headgate.runnable_lanes as
+select integration_id, last_claimed_at, woken_at, jobs_per_request, limit_keys, least(max_concurrency, breaker_cap) as cap,
+    breaker_cap is not null as is_probe, is_asleep, served_by
+from headgate.lanes
+where is_open and not is_external and breaker_cap is distinct from 0 and (held_until is null or held_until <= clock_timestamp());
+
+-- As those without `program`, which older workers call: of the lanes that it serves.
+create function headgate.lanes_are_left(lately interval, program text) returns boolean
+language sql volatile
+as $$
+    select count(*) > 64 and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - lately)
+    from headgate.runnable_lanes l
+    where not l.is_asleep and l.served_by is not distinct from program
+$$;
+
+create function headgate.next_wake_at(program text) returns timestamptz
+language sql volatile
+as $$
+    select least(
+        (select min(due_at) from headgate.waiting),
+        (
+            -- A claim looks half a second ahead of the next slot.
+            select min(greatest(
+                l.held_until,
+                (
+                    select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
+                    from headgate.rate_limits x where x.key = any (l.limit_keys)
+                )
+            ))
+            from headgate.lanes l
+            where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
+                and l.served_by is not distinct from program
+                and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
+                and exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)
+        )
+    );
+$$;
