@@ -197,8 +197,8 @@ struct Ahead {
 async fn look_ahead(shared: &Shared) -> Result<Ahead, QueueError> {
     let row = sqlx::query!(
         r#"
-        select headgate.promote_due($1) as "promoted!", coalesce(headgate.lanes_are_left($2 * interval '1 second'), false) as "are_lanes_left!",
-            (extract(epoch from headgate.next_wake_at() - clock_timestamp()) * 1000)::float8 as wake_in_ms
+        select headgate.promote_due($1) as "promoted!", coalesce(headgate.lanes_are_left($2 * interval '1 second', $3), false) as "are_lanes_left!",
+            (extract(epoch from headgate.next_wake_at($3) - clock_timestamp()) * 1000)::float8 as wake_in_ms
         "#,
         PROMOTED,
         shared.config.poll_interval.as_secs_f64(),
