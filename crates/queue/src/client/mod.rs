@@ -15,6 +15,7 @@ use crate::{
         jobs::{self, BEGIN},
         own_lanes,
     },
+    worker::DEFAULT_PROGRAM,
 };
 use futures::future::BoxFuture;
 use model::{
@@ -23,8 +24,8 @@ use model::{
     job::{EnqueuedJob, JobDetail},
 };
 use sqlx::{Acquire, Connection as _, PgConnection, PgPool, Postgres};
-
 use std::sync::Arc;
+
 /// The lane a client begins with.
 const DEFAULT_LANE: &str = "jobs";
 /// Jobs accepted by one statement.
@@ -72,8 +73,8 @@ pub struct Client {
     pool: PgPool,
     app_id: AppId,
     integration_id: IntegrationId,
-    waker: Waker,
     program: Arc<str>,
+    waker: Waker,
 }
 
 impl Client {
@@ -83,7 +84,6 @@ impl Client {
     /// # Errors
     /// [`QueueError::Invalid`] for a slug that is none; when the database is away.
     pub async fn open(pool: &PgPool, app: &str) -> Result<Self, QueueError> {
-        model::app::NewApp { name: app.to_owned(), slug: Some(app.to_owned()) }.check()?;
         Self::open_for(pool, app, DEFAULT_PROGRAM).await
     }
 
@@ -94,6 +94,7 @@ impl Client {
     /// As [`open`](Self::open).
     pub async fn open_for(pool: &PgPool, app: &str, program: &str) -> Result<Self, QueueError> {
         lane::check_program(program)?;
+        model::app::NewApp { name: app.to_owned(), slug: Some(app.to_owned()) }.check()?;
         let options = LaneOptions::new(DEFAULT_LANE);
         let mut transaction = pool.begin().await?;
         let app_id = own_lanes::hold_app(&mut transaction, app).await?;

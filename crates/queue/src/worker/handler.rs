@@ -137,9 +137,9 @@ pub const DEFAULT_PROGRAM: &str = "main";
 /// Which handler does which kind of job, and of which program's lanes: a process claims from no others.
 #[derive(Clone)]
 pub struct Handlers {
+    program: Option<String>,
     default: Arc<dyn AttemptHandler>,
     by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
-    program: Option<String>,
 }
 
 impl Handlers {
