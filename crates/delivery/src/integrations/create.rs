@@ -12,8 +12,8 @@ use model::{
     page::{Page, PageRequest},
     problem::Faults,
 };
+use queue::store::built_in;
 use sqlx::PgConnection;
-use std::collections::BTreeMap;
 
 use super::{lane, secrets};
 use crate::{
@@ -21,9 +21,6 @@ use crate::{
     http::{signature::SigningSecret, target_guard},
     store::{self, integrations::Sealed},
 };
-
-/// The built-in integration's name.
-const WORKERS: &str = "workers";
 
 impl Delivery {
     /// Makes an integration; its secret is shown this once. It starts empty until records change or a re-sync is asked for. What its name
@@ -117,36 +114,15 @@ impl Delivery {
     }
 }
 
-/// Every app's integration for jobs that name none: external workers take them.
+/// Every app's integration for jobs that name none, with a secret.
 pub(crate) async fn create_built_in(
     delivery: &Delivery,
     conn: &mut PgConnection,
     app_id: AppId,
 ) -> Result<(), DeliveryError> {
-    let mut integration = Integration {
-        id: IntegrationId::generate(),
-        app_id,
-        name: WORKERS.to_owned(),
-        integration_type: IntegrationType::External,
-        is_built_in: true,
-        endpoint_url: None,
-        state: IntegrationState::Active,
-        state_reason: None,
-        breaker: Breaker::default(),
-        rate_limit: None,
-        rate_limit_key: None,
-        max_concurrency: DEFAULT_MAX_CONCURRENCY,
-        timeout_ms: None,
-        max_attempts: None,
-        record_types: None,
-        headers: BTreeMap::new(),
-        bundle_window_seconds: None,
-        has_credentials: false,
-        metadata: serde_json::Map::new(),
-        created_at: DateTime::<Utc>::UNIX_EPOCH,
-        updated_at: DateTime::<Utc>::UNIX_EPOCH,
-    };
-    insert(delivery, conn, &mut integration, None).await.map(|_| ())
+    let id = IntegrationId::generate();
+    let secret = secrets::seal_signing_secret(&delivery.key, id, &SigningSecret::generate())?;
+    Ok(built_in::ensure(conn, app_id, id, &secret).await?)
 }
 
 async fn insert(

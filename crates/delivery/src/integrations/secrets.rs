@@ -95,11 +95,16 @@ impl Delivery {
         store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
         let sealed = store::integrations::secrets(&mut *conn, id).await?;
         // Sealed anew: a value opens in its own column alone.
-        let current = self.key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;
-        let previous = self.key.seal(place(id, PREVIOUS_SECRET), current.expose())?;
+        let previous = if sealed.signing_secret.is_empty() {
+            // Made by a program that has no key: there is none to sign beside it.
+            None
+        } else {
+            let current = self.key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;
+            Some(self.key.seal(place(id, PREVIOUS_SECRET), current.expose())?)
+        };
         let secret = SigningSecret::generate();
         let new = seal_signing_secret(&self.key, id, &secret)?;
-        store::integrations::rotate_secret(conn, id, &new, &previous).await?;
+        store::integrations::rotate_secret(conn, id, &new, previous.as_deref()).await?;
         let integration = store::integrations::get(conn, scope, id).await?;
         Ok(IntegrationWithSecret { integration, signing_secret: secret.shown() })
     }

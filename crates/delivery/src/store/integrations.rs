@@ -318,12 +318,12 @@ pub(crate) async fn rotate_secret(
     conn: &mut PgConnection,
     id: IntegrationId,
     new: &[u8],
-    previous: &[u8],
+    previous: Option<&[u8]>,
 ) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"
         update headgate.integrations
-        set signing_secret_sealed = $2, previous_secret_sealed = $3, previous_secret_until = clock_timestamp() + interval '24 hours',
+        set signing_secret_sealed = $2, previous_secret_sealed = $3, previous_secret_until = case when $3::bytea is null then null else clock_timestamp() + interval '24 hours' end,
             updated_at = clock_timestamp()
         where id = $1
         "#,

@@ -5,6 +5,7 @@
 //! stands beside the job.
 
 pub mod breakers;
+pub mod built_in;
 pub mod dead_letters;
 pub mod jobs;
 pub mod lanes;

@@ -4,7 +4,10 @@
 use crate::{
     error::QueueError,
     job::Place,
-    store::lanes::{self, Lane},
+    store::{
+        built_in,
+        lanes::{self, Lane},
+    },
 };
 use model::{
     id::{AppId, IntegrationId},
@@ -24,7 +27,7 @@ pub(crate) struct Wanted<'a> {
 /// Jobs of a new lane that run at once.
 const DEFAULT_MAX_CONCURRENCY: i32 = 100;
 
-/// The app with this slug, made when there is none. Its row stays locked, so that of several processes that start together one makes
+/// The app with this slug, made when there is none, and with it what every app has. Its row stays locked, so that of several processes that start together one makes
 /// what is missing.
 pub(crate) async fn hold_app(connection: &mut PgConnection, slug: &str) -> Result<AppId, QueueError> {
     // An update that changes nothing, and no key: it locks the row without holding up whoever refers to it.
@@ -37,8 +40,9 @@ pub(crate) async fn hold_app(connection: &mut PgConnection, slug: &str) -> Resul
         AppId::generate().0,
         slug,
     )
-    .fetch_one(connection)
+    .fetch_one(&mut *connection)
     .await?;
+    built_in::ensure(connection, id, IntegrationId::generate(), &[]).await?;
     Ok(id)
 }
 

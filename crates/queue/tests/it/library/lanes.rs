@@ -17,7 +17,7 @@ async fn many_that_start_at_once_share_one_lane(pool: PgPool) {
     .fetch_one(&pool)
     .await
     .unwrap();
-    assert_eq!(counts, (1, 1, 1));
+    assert_eq!(counts, (1, 2, 2), "an app, its lane, and the integration every app has");
     assert!(matches!(Client::open(&pool, "My Shop").await, Err(QueueError::Invalid(_))));
 }
 
