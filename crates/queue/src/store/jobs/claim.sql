@@ -86,7 +86,10 @@ with recursive woken as materialized (
     ) x
     group by x.integration_id
     having max(x.cap) is not null
-), rooms as materialized (
+), sharing as materialized (
+    -- Whether some of them pass one limit together: integrations of one external account.
+    select count(*) > count(distinct k.key) as is_any from tallied t cross join unnest(t.limit_keys) as k (key)
+), single_rooms as materialized (
     -- How many jobs each lane may take: its free concurrency, and what its limits let go within half a second, so that jobs are not
     -- taken to be given back.
     -- Where a request tells of several jobs, a claim takes those of one request, and none while as many jobs run as requests
@@ -101,16 +104,41 @@ with recursive woken as materialized (
             coalesce(least(r.slots, $2::int)::int * t.jobs_per_request, $2::int),
             $2::int
         ) as room,
-        greatest($3::int - t.busy, 0) as share
+        greatest($3::int - t.busy, 0) as share, t.jobs_per_request, r.keys, r.key_slots
     from tallied t
     left join lateral (
-        select min(case
-            when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
-            else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
-        end) as slots
-        from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
-        where x.key = any (t.limit_keys)
+        select min(s.slots) as slots, array_agg(s.key) as keys, array_agg(s.slots) as key_slots
+        from (
+            select x.key, case
+                when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
+                else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
+            end as slots
+            from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
+            where x.key = any (t.limit_keys)
+        ) s
     ) r on t.limit_keys <> '{}'
+), rooms as materialized (
+    select integration_id, last_claimed_at, woken_at, is_limited, is_probe, room, share, false as gives_way
+    from single_rooms s
+    where not (select is_any from sharing) or not s.is_limited or s.room <= 0
+        or not exists (select 1 from headgate.ready r where r.integration_id = s.integration_id)
+    union all
+    -- Lanes that have work and pass one limit together divide its slots, those not served for longest getting one more. One that gets none
+    -- gives way to the others, and is not served for longest the next time.
+    select d.integration_id, max(d.last_claimed_at), max(d.woken_at), true, bool_or(d.is_probe),
+        least(max(d.room), least(min(d.part), $2::int)::int * max(d.jobs_per_request)), max(d.share), coalesce(min(d.part) = 0, false)
+    from (
+        select s.*, k.slots / count(*) over (partition by k.key) + case
+            when row_number() over (partition by k.key order by s.last_claimed_at nulls first, s.integration_id)
+                <= k.slots % count(*) over (partition by k.key) then 1
+            else 0
+        end as part
+        from single_rooms s
+        left join lateral unnest(s.keys, s.key_slots) as k (key, slots) on true
+        where (select is_any from sharing) and s.is_limited and s.room > 0
+            and exists (select 1 from headgate.ready r where r.integration_id = s.integration_id)
+    ) d
+    group by d.integration_id
 ), quota as materialized (
     select greatest(ceil($2::int::numeric / greatest(count(*), 1)), 1)::int as n from rooms where room > 0
 ), firsts as materialized (
@@ -250,7 +278,7 @@ with recursive woken as materialized (
                 select f.integration_id, false, false, false, false from firsts f where f.turn = 1
                 union all
                 select r.integration_id, false, true, r.room > 0 and r.woken_at < clock_timestamp() - interval '5 seconds', false
-                from rooms r
+                from rooms r where not r.gives_way
                 union all
                 select w.integration_id, false, false, false, true from woken w
             ) m

@@ -13,6 +13,7 @@ mod many_lanes;
 mod plans;
 mod requeuing;
 mod requeuing_twins;
+mod sharing;
 mod starving;
 mod steering;
 mod unknown;
