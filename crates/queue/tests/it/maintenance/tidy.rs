@@ -72,3 +72,62 @@ async fn an_old_leader_takes_nothing_away(pool: PgPool) {
     Tidy::default().run_once(&pool, old).await.unwrap();
     assert_eq!(world.number(LEFT).await, 321);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
+    let world = crate::support::World::new(&pool).await;
+    let lane = world.lane().await;
+    let term = lead(&pool).await;
+    let keyed =
+        |key: &str| queue::store::jobs::JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
+    let jobs = world.accept(&[keyed("a"), keyed("a"), keyed("a"), keyed("sound"), keyed("sound")]).await;
+    // By a hand that knows no better: the first two of a line.
+    sqlx::query("with gone as (delete from headgate.jobs where id = any ($1) returning id, integration_id), counted as (
+            insert into headgate.job_count_deltas (integration_id, status, attempt, n) select integration_id, 0, 0, -1 from gone
+         ) delete from headgate.ready where job_id in (select id from gone)")
+        .bind([jobs[0].id, jobs[1].id])
+        .execute(&pool)
+        .await
+        .unwrap();
+    assert_eq!(world.ready().await, [jobs[3].id], "the third of the line waits for nobody");
+
+    // A line that someone is changing is left alone.
+    let mut held = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.serialize_keys for update").execute(&mut *held).await.unwrap();
+    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    held.rollback().await.unwrap();
+
+    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
+    assert_eq!((tidied.lines, tidied.keys), (1, 0));
+    assert_eq!(world.ready().await, [jobs[2].id, jobs[3].id]);
+    assert_eq!(world.number("select n from headgate.tidied where what = 'serialized_jobs'").await, 1);
+    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    world.must_be_sound().await;
+    let claimed = world.claim(world.worker().await, 10).await;
+    let ends: Vec<_> = claimed.iter().map(|job| crate::support::end(job, crate::support::sent())).collect();
+    world.finish(&ends).await;
+    assert_eq!(world.ready().await, [jobs[4].id]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_head_that_follows_a_running_job_is_not_gone(pool: PgPool) {
+    let world = crate::support::World::new(&pool).await;
+    let lane = world.lane().await;
+    let term = lead(&pool).await;
+    let change = |key: Option<&str>| queue::store::jobs::JobSpec {
+        deduplication_id: Some("record 1".into()),
+        serialize_key: key.map(str::to_owned),
+        ..world.spec(lane)
+    };
+    world.accept(&[change(None)]).await;
+    let running = world.claim(world.worker().await, 1).await;
+    world.accept(&[change(Some("a"))]).await;
+    assert_eq!(
+        world.number("select count(*) from headgate.serialize_keys where head_job_id is not null").await,
+        1
+    );
+    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    world.finish(&[crate::support::end(&running[0], crate::support::sent())]).await;
+    assert_eq!(world.ready().await.len(), 1);
+    world.must_be_sound().await;
+}

@@ -3,14 +3,19 @@
 //! An entry without a job is deleted only when it is older than anything that may be under way, and only when there is still no such job
 //! afterwards, seen by a fresh snapshot: one that came back under its old id at this very moment would be left without an entry.
 
+mod serialized;
+
 use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
-use model::id::WorkerId;
+use model::id::{IntegrationId, WorkerId};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 /// Rows looked at by one statement.
 const CHUNK: i64 = 1_000;
+
+/// The line of a serialize key.
+type Line = (IntegrationId, String);
 
 /// How far a look has come; the default is the beginning.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +37,8 @@ pub struct Tidied {
     pub waiting: i64,
     /// Serialize keys with nobody in line.
     pub keys: i64,
+    /// Lines of serialize keys whose first was gone: the next goes on.
+    pub lines: i64,
     /// Whether every table was looked at to its end.
     pub is_through: bool,
 }
@@ -48,14 +55,16 @@ pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
     gone.extend(waiting(&mut transaction, term, &mut next).await?);
     let waiting = gone.len() as i64 - ready;
     let keys = keys(&mut transaction, term, &mut next).await?;
+    let (keys, headless) = (keys.gone, keys.headless);
     if !gone.is_empty() && is_any_there(&mut transaction, &gone).await? {
         transaction.rollback().await?;
         return Ok(Tidied::default());
     }
     transaction.commit().await?;
+    let lines = if headless.is_empty() { 0 } else { serialized::heal(pool, term, headless).await? };
     let is_through = next == Cursors::default();
     *cursors = next;
-    Ok(Tidied { ready, waiting, keys, is_through })
+    Ok(Tidied { ready, waiting, keys, lines, is_through })
 }
 
 async fn is_any_there(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
@@ -160,7 +169,13 @@ async fn waiting(
     Ok(row.gone)
 }
 
-async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<i64, QueueError> {
+/// What a piece of the serialize keys had.
+struct Keys {
+    gone: i64,
+    headless: Vec<Line>,
+}
+
+async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Keys, QueueError> {
     let (lane, key) = cursors.key.clone().unwrap_or_default();
     let row = sqlx::query!(
         r#"
@@ -185,10 +200,21 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
         ), noted as (
             insert into headgate.tidied as t (what, n) select 'serialize_keys', count(*) from gone having count(*) > 0
             on conflict (what) do update set n = t.n + excluded.n
+        ), headless as materialized (
+            -- A head is a job, or will be when the one it follows has ended.
+            select l.integration_id, l.key
+            from looked_at l
+            where exists (select 1 from headgate.serialized_jobs s where s.integration_id = l.integration_id and s.key = l.key)
+                and not exists (select 1 from headgate.jobs j where j.id = l.head_job_id)
+                and not exists (
+                    select 1 from headgate.jobs j where (j.successor ->> 'id')::uuid = l.head_job_id and j.successor is not null
+                )
         ), last as (
             select integration_id, key from looked_at order by integration_id desc, key desc limit 1
         )
-        select (select count(*) from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+        select array(select integration_id from headless order by integration_id, key) as "headless_lanes!: Vec<IntegrationId>",
+            array(select key from headless order by integration_id, key) as "headless_keys!",
+            (select count(*) from gone) as "gone!", (select count(*) from looked_at) as "seen!",
             (select integration_id from last) as lane, (select key from last) as key
         "#,
         term.holder as WorkerId,
@@ -200,5 +226,6 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
     .fetch_one(&mut *connection)
     .await?;
     cursors.key = row.lane.zip(row.key).filter(|_| row.seen == CHUNK);
-    Ok(row.gone)
+    let headless = row.headless_lanes.into_iter().zip(row.headless_keys).collect();
+    Ok(Keys { gone: row.gone, headless })
 }
