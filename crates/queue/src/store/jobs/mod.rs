@@ -14,7 +14,6 @@ mod get;
 mod hasten;
 mod hold;
 pub(crate) mod keys;
-mod let_go;
 mod list;
 mod lose;
 mod orphans;
