@@ -107,8 +107,7 @@ pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
-        steer::cancel_job(&actor, id).await?;
-        Ok(Flash::Cancelled.into())
+        Ok(Flash::of_cancel(steer::cancel_job(&actor, id).await?).into())
     })
     .await
 }

@@ -85,6 +85,7 @@ const fn tone(outcome: AttemptOutcome, is_final: bool) -> Tone {
         AttemptOutcome::Running => Tone::Processing,
         AttemptOutcome::Completed => Tone::Delivered,
         AttemptOutcome::Lost => Tone::Limited,
+        AttemptOutcome::Cancelled => Tone::Paused,
         AttemptOutcome::Failed | AttemptOutcome::TimedOut => {
             if is_final {
                 Tone::Failed
@@ -104,6 +105,7 @@ fn headline(attempt: &Attempt) -> String {
         AttemptOutcome::Completed => "Completed".to_owned(),
         AttemptOutcome::TimedOut => "Timed out".to_owned(),
         AttemptOutcome::Lost => "Lease lost".to_owned(),
+        AttemptOutcome::Cancelled => "Stopped: the job was called off".to_owned(),
         AttemptOutcome::Failed => {
             first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned())
         }

@@ -7,12 +7,15 @@ use crate::{
     ui::{Glyph, Notice, Tone},
 };
 use leptos::prelude::*;
+use model::job::JobStatus;
 
 /// Every outcome a form can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flash {
     Requeued,
     Cancelled,
+    CancelRequested,
+    DoneBefore,
     Purged,
     Started,
     Paused,
@@ -37,9 +40,11 @@ pub enum Flash {
 }
 
 impl Flash {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 25] = [
         Self::Requeued,
         Self::Cancelled,
+        Self::CancelRequested,
+        Self::DoneBefore,
         Self::Purged,
         Self::Started,
         Self::Paused,
@@ -68,6 +73,8 @@ impl Flash {
         match self {
             Self::Requeued => "requeued",
             Self::Cancelled => "cancelled",
+            Self::CancelRequested => "cancel-requested",
+            Self::DoneBefore => "done-before",
             Self::Purged => "purged",
             Self::Started => "started",
             Self::Paused => "paused",
@@ -89,6 +96,15 @@ impl Flash {
             Self::Invalid => "invalid",
             Self::Unavailable => "unavailable",
             Self::Broken => "broken",
+        }
+    }
+
+    /// What is said of a job after it was called off.
+    pub const fn of_cancel(status: JobStatus) -> Self {
+        match status {
+            JobStatus::Processing => Self::CancelRequested,
+            JobStatus::Completed => Self::DoneBefore,
+            _ => Self::Cancelled,
         }
     }
 
@@ -116,6 +132,10 @@ impl Flash {
         match self {
             Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
             Self::Cancelled => format!("{} cancelled.", jobs()),
+            Self::CancelRequested => {
+                "Cancellation requested. Its worker has not let go of it yet; no further attempt follows.".to_owned()
+            }
+            Self::DoneBefore => "It completed before its worker heard of the cancellation.".to_owned(),
             Self::Purged => format!("{} purged.", format::counted(n, "dead letter", "dead letters")),
             Self::Started => format!(
                 "{} being worked on in the background.",

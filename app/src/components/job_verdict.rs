@@ -167,6 +167,10 @@ fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String 
             format!(" at {}, {}", format::clock(at, now), format::relative(at, now))
         })
     };
+    if let Some(at) = job.cancel_requested_at {
+        let when = format::relative(at, now);
+        return format!("Cancellation was requested {when}; its worker has not let go of it yet.");
+    }
     match job.status {
         JobStatus::Processing => format!(
             "Is being processed: attempt {} of {} began{}.",
@@ -227,6 +231,9 @@ fn remark(job: &Job, explanation: &Explanation, is_in_sync: bool) -> String {
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) => {
             format!("Last attempt: **{error}**. Besides: {}", others.join(" "))
         }
+        (JobStatus::Processing, _) if job.cancel_requested_at.is_some() => {
+            "It ends as soon as its worker stops it, or is lost. **No further attempt follows**, and nothing else of its record or serialize key begins before.".to_owned()
+        }
         (JobStatus::Cancelled, _) => {
             job.outcome.as_deref().map_or_else(String::new, |why| foreign(&format!("Why: {why}.")))
         }
@@ -267,6 +274,24 @@ mod tests {
         ] {
             assert_eq!(ordinal(n), want);
         }
+    }
+
+    #[test]
+    fn one_that_was_called_off_and_still_runs_says_since_when() {
+        let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
+        let (at, now) = ("2026-11-20T14:00:00Z", "2026-11-20T14:00:03Z");
+        let job: Job = serde_json::from_value(serde_json::json!({
+            "id": id, "app_id": id, "integration_id": id, "integration_type": "webhook", "job_type": "record.updated",
+            "status": "processing", "priority": 0, "correlation_id": "c", "attempt": 1, "max_attempts": 10,
+            "run_at": at, "created_at": at, "started_at": at, "cancel_requested_at": at, "folded": 0,
+        }))
+        .expect("a job");
+        let explanation = Explanation { state: job.status, reasons: Vec::new(), runs_at: None };
+        assert_eq!(
+            headline(&job, &explanation, now.parse().expect("a time")),
+            "Cancellation was requested 3 s ago; its worker has not let go of it yet."
+        );
+        assert!(remark(&job, &explanation, false).contains("No further attempt follows"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use model::{
     breaker::BreakerOrder,
     id::{IntegrationId, JobId, ResyncId},
     integration::IntegrationChanges,
+    job::JobStatus,
     resync::NewResync,
 };
 use queue::store::jobs;
@@ -131,11 +132,11 @@ pub async fn requeue_job(actor: &Actor, id: JobId) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Calls one job off.
+/// Calls one job off. One that is being processed is waited for a moment: the answer tells how it stands by then.
 ///
 /// # Errors
 /// No such job, or its state does not allow it.
-pub async fn cancel_job(actor: &Actor, id: JobId) -> Result<(), CallError> {
+pub async fn cancel_job(actor: &Actor, id: JobId) -> Result<JobStatus, CallError> {
     let cx = context::current()?;
     let mut tx = cx.delivery.pool.begin().await?;
     let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
@@ -143,5 +144,5 @@ pub async fn cancel_job(actor: &Actor, id: JobId) -> Result<(), CallError> {
     tx.commit().await?;
     // Another of its serialize key may be first now.
     cx.delivery.wake();
-    Ok(())
+    Ok(jobs::until_let_go(&cx.delivery.pool, actor.scope(), job, jobs::LET_GO_PATIENCE).await.status)
 }

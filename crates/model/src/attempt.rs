@@ -19,6 +19,8 @@ pub enum AttemptOutcome {
     TimedOut,
     /// The worker vanished.
     Lost,
+    /// It was stopped because its job was called off. Not written: it is read off the job.
+    Cancelled,
 }
 
 impl AttemptOutcome {
@@ -31,6 +33,7 @@ impl AttemptOutcome {
             Self::Failed => "failed",
             Self::TimedOut => "timed_out",
             Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
         }
     }
 }
@@ -38,7 +41,7 @@ impl AttemptOutcome {
 impl std::str::FromStr for AttemptOutcome {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Running, Self::Completed, Self::Failed, Self::TimedOut, Self::Lost]
+        [Self::Running, Self::Completed, Self::Failed, Self::TimedOut, Self::Lost, Self::Cancelled]
             .into_iter()
             .find(|outcome| outcome.as_str() == text)
             .ok_or(crate::integration::UnknownName)

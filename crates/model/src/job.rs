@@ -151,6 +151,11 @@ pub struct Job {
     pub expires_at: Option<DateTime<Utc>>,
     /// Begin of the last attempt.
     pub started_at: Option<DateTime<Utc>>,
+    /// Of a job that is being processed: when someone asked to call it off. Its worker was told to stop and has not let go of it yet: until
+    /// then it stays `processing`, and no other job of its deduplication id or serialize key begins. It ends as `cancelled`, or as
+    /// `completed` if it was done by then. Null otherwise.
+    #[serde(default)]
+    pub cancel_requested_at: Option<DateTime<Utc>>,
     /// Set when completed.
     pub completed_at: Option<DateTime<Utc>>,
     /// Set when it became a dead letter.

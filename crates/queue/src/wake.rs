@@ -10,6 +10,8 @@ use tokio::{sync::Notify, time::Instant};
 
 /// The channel workers listen on.
 pub const CHANNEL: &str = "headgate_jobs";
+/// The channel workers hear on which of their assignments they are to let go of: their ids, separated by commas.
+pub(crate) const CANCELS: &str = "headgate_cancels";
 /// At most one notification in this time.
 const GAP: Duration = Duration::from_millis(20);
 

@@ -69,7 +69,8 @@ async fn create_jobs(
     Ok((StatusCode::CREATED, Answer(Enqueued { items })))
 }
 
-/// Requeues or cancels many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202).
+/// Requeues or cancels many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202). A job that is being
+/// processed counts as changed when its worker was asked to let go of it: see `POST /jobs/{id}/cancel`.
 #[utoipa::path(post, path = "/jobs/bulk", tag = "Jobs", request_body = NewBulk,
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
 async fn bulk_jobs(
@@ -117,7 +118,13 @@ async fn requeue_job(
     Ok(Answer(job))
 }
 
-/// Calls a live job off; the result of one that is being processed will not be recorded.
+/// Calls a live job off.
+///
+/// One that is being processed is stopped by its worker, which takes milliseconds: the answer comes once it has, after 2 seconds at the
+/// latest. If the worker has not let go of it by then, the answer is the job as it is, `processing` with `cancel_requested_at`: it keeps its
+/// deduplication id and serialize key until it ends, so that no other attempt begins beside it, and no further attempt follows. It ends as
+/// `cancelled`, with what it failed with among its attempts; what had completed by then is `completed`. Asking again changes nothing. A job
+/// that has ended is 409.
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "Jobs", responses((status = 200, body = Job)))]
 async fn cancel_job(
     actor: Can<SteerJobs>,
@@ -131,5 +138,5 @@ async fn cancel_job(
     })
     .await?;
     state.delivery.wake();
-    Ok(Answer(job))
+    Ok(Answer(jobs::until_let_go(&state.pool, actor.scope(), job, jobs::LET_GO_PATIENCE).await))
 }

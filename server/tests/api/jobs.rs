@@ -1,5 +1,6 @@
 use crate::support::{Server, a_job, a_webhook, an_app, an_external};
-use model::actor::Role;
+use model::{actor::Role, id::WorkerId};
+use queue::store::jobs::Claims;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -33,6 +34,58 @@ async fn a_job_is_made_found_explained_and_cancelled(pool: PgPool) {
     let back = client.act(&format!("/jobs/{id}/requeue")).await.ok(200);
     assert_eq!((&back["id"], &back["status"], &back["attempt"]), (&json!(id), &json!("pending"), &json!(0)));
     client.act(&format!("/jobs/{id}/requeue")).await.problem(409);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_is_being_sent_is_cancelled_when_its_worker_has_let_go(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    // It takes the request and never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let integration = a_webhook(&client, &app, &url).await;
+    let id = a_job(&client, &integration).await;
+    let _request = silent.accept().await.unwrap();
+    let job = client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
+    assert_eq!((&job["status"], &job["cancel_requested_at"]), (&json!("cancelled"), &Value::Null));
+    let job = client.get(&format!("/jobs/{id}")).await.ok(200);
+    assert_eq!(job["attempts"][0]["outcome"], "cancelled");
+    client.act(&format!("/jobs/{id}/cancel")).await.problem(409);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_whose_worker_does_not_let_go_says_since_when_it_was_to(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let id = a_job(&client, &integration).await;
+    let worker_id = WorkerId::generate();
+    sqlx::query(
+        "insert into headgate.workers (id, host, pid, version, slots, lease_until)
+         values ($1, 'elsewhere', 1, '0', 1, clock_timestamp() + interval '1 hour')",
+    )
+    .bind(worker_id.0)
+    .execute(&pool)
+    .await
+    .unwrap();
+    let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: Default::default(), program: None };
+    assert_eq!(queue::store::jobs::claim(&pool, &claims).await.unwrap().len(), 1);
+    let asked = client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
+    assert_eq!(asked["status"], "processing");
+    assert!(asked["cancel_requested_at"].is_string(), "{asked}");
+    let again = client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
+    assert_eq!(again["cancel_requested_at"], asked["cancel_requested_at"], "asking again changes nothing");
+    client.act(&format!("/jobs/{id}/requeue")).await.problem(409);
+    let bulk = json!({"action": "cancel", "ids": [id]});
+    assert_eq!(client.post("/jobs/bulk", bulk).await.ok(200)["changed"], 1);
+    let why = client.get(&format!("/jobs/{id}/explain")).await.ok(200);
+    assert_eq!(why["reasons"][0]["code"], "cancel_requested");
+    let list = client.get("/jobs?status=processing").await.ok(200);
+    assert_eq!(list["items"][0]["cancel_requested_at"], asked["cancel_requested_at"]);
+    let log = client.get("/audit-log").await.ok(200);
+    assert!(log["items"].as_array().unwrap().iter().any(|entry| entry["action"] == "job.cancel"), "{log}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -84,6 +84,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     let integration_id = first.integration_id;
     let heading = format!("{} → {integration_name}", subject(&first));
     let status = Memo::new(move |_| the_job.with(|job| job.status));
+    let is_asked_to_end = Memo::new(move |_| the_job.with(|job| job.cancel_requested_at.is_some()));
     let cancel = ServerAction::<CancelJob>::new();
     let requeue = ServerAction::<RequeueJob>::new();
     let back = format!("/jobs/{id}");
@@ -116,7 +117,7 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                 may_steer
                     .then(|| {
                         let status = status.get();
-                        let may_cancel = status.is_live() && status != JobStatus::Processing;
+                        let may_cancel = status.is_live() && !is_asked_to_end.get();
                         let may_requeue = matches!(status, JobStatus::Failed | JobStatus::ToBeRetried | JobStatus::Retrying);
                         view! {
                             {may_cancel
@@ -205,12 +206,17 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
         {move || {
             (may_steer && asks_cancel.get() && status.get().is_live())
                 .then(|| {
+                    let text = if status.get() == JobStatus::Processing {
+                        "It is being processed: its worker is told to stop. What it has sent by then may have arrived. What changed stays in the record and goes out with its next change."
+                    } else {
+                        "A cancelled job is not sent and cannot be requeued. What changed stays in the record and goes out with its next change."
+                    };
                     view! {
                         <Confirm
                             action=cancel
                             hidden=cancel_fields()
                             title="Cancel 1 job?"
-                            text="A cancelled job is not sent and cannot be requeued. What changed stays in the record and goes out with its next change."
+                            text=text
                             deed="Cancel 1 job"
                             close=close.clone()
                         />

@@ -84,7 +84,7 @@ async fn doubts(world: &World) -> Vec<(String, Option<Vec<String>>)> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_answer_that_came_too_late_to_be_recorded_leaves_a_doubt(pool: PgPool) {
+async fn what_was_on_its_way_when_its_job_was_called_off_leaves_a_doubt(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.integration(json!({"endpoint_url": receiver.url})).await;
     let answer = Arc::new(Notify::new());
@@ -92,14 +92,14 @@ async fn an_answer_that_came_too_late_to_be_recorded_leaves_a_doubt(pool: PgPool
     world.set(json!({"a": 1})).await;
     let running = world.run();
     receiver.next().await;
-    // Called off while it is on its way, and accepted nevertheless.
+    // Called off while it is on its way: its worker lets go of it, and nobody hears whether it was accepted.
     let id: JobId = sqlx::query_scalar("select id from headgate.jobs").fetch_one(&world.pool).await.unwrap();
     let mut transaction = world.pool.begin().await.unwrap();
     queue::store::jobs::cancel(&mut transaction, world.scope, id).await.unwrap();
     transaction.commit().await.unwrap();
-    answer.notify_one();
     running.until(1).await;
     running.stop().await;
+    answer.notify_one();
     assert_eq!(doubts(&world).await, [("1".to_owned(), None)]);
 }
 

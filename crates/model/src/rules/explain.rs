@@ -38,6 +38,8 @@ pub enum ReasonCode {
     NoWorker,
     /// Others go first.
     BehindInQueue,
+    /// It is being processed and was called off: its worker has not let go of it yet.
+    CancelRequested,
 }
 
 /// One closed gate.
@@ -70,6 +72,8 @@ pub struct Explanation {
 pub struct Gates {
     /// The job's status.
     pub status: JobStatus,
+    /// When someone asked to call it off, while it is being processed.
+    pub cancel_requested_at: Option<DateTime<Utc>>,
     /// Paused, with the reason if there is one.
     pub paused: Option<Option<String>>,
     /// The paused re-sync that holds it.
@@ -165,6 +169,10 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::BehindInQueue, format!("{} jobs go first.", gates.ahead), None);
         }
     }
+    if gates.cancel_requested_at.is_some() {
+        let detail = "Cancellation was requested; its worker has not let go of it yet.";
+        closed(ReasonCode::CancelRequested, detail.into(), None);
+    }
     let runs_at = if is_waiting && reasons.iter().all(|reason| reason.until.is_some()) {
         Some(reasons.iter().filter_map(|reason| reason.until).max().unwrap_or(now))
     } else {
@@ -204,6 +212,7 @@ mod tests {
     fn open(now: DateTime<Utc>) -> Gates {
         Gates {
             status: JobStatus::Pending,
+            cancel_requested_at: None,
             paused: None,
             paused_resync: None,
             is_disabled: false,
@@ -274,6 +283,15 @@ mod tests {
             assert_eq!(answer.runs_at, is_timed.then_some(later), "{code:?}");
         }
         assert_eq!(explain(&open(now), now).runs_at, Some(now));
+    }
+
+    #[test]
+    fn one_that_was_called_off_while_it_is_processed_says_whom_it_waits_for() {
+        let now = DateTime::UNIX_EPOCH;
+        let gates = Gates { status: JobStatus::Processing, cancel_requested_at: Some(now), ..open(now) };
+        let answer = explain(&gates, now);
+        assert_eq!((answer.reasons.len(), answer.runs_at), (1, None));
+        assert_eq!(answer.reasons[0].code, ReasonCode::CancelRequested);
     }
 
     #[test]

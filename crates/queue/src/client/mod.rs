@@ -177,10 +177,12 @@ impl Client {
         jobs::get(&self.pool, Scope::App(self.app_id), id).await
     }
 
-    /// Calls a job of this app off that has not begun.
+    /// Calls a job of this app off. One that runs is stopped by its worker, a moment later (its handler's future is dropped), and stays
+    /// `processing` with `cancel_requested_at` until then, so that no other job of its deduplication id or serialize key begins beside it; if
+    /// it completes before, it did complete. A handler that blocks its thread learns of it by [`HeldJob::progress`](crate::worker::HeldJob::progress).
     ///
     /// # Errors
-    /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when it runs or has ended.
+    /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when it has ended.
     pub async fn cancel(&self, id: JobId) -> Result<(), QueueError> {
         let mut transaction = self.pool.begin().await?;
         jobs::cancel(&mut transaction, Scope::App(self.app_id), id).await?;

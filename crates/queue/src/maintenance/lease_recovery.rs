@@ -60,6 +60,7 @@ impl Service for LeaseRecovery {
         tracing::warn!(
             given_back = lost.given_back,
             dead = lost.dead,
+            cancelled = lost.cancelled,
             "took jobs back from workers that vanished"
         );
         sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;

@@ -4,21 +4,24 @@
 //! keeps that task from noticing that the time is over. So somebody else looks, from the heartbeats' thread: a time-out is recorded when it
 //! is due whatever the handler does. What such a handler answers later is dropped; until it comes back its thread is lost to the
 //! process, and so is a slot.
+//!
+//! An attempt whose job was called off is told so (`call_off`): by a notification, or by the heartbeat that finds what a lost one would have
+//! said. Its own task stops the handler and records the end; one that blocks its thread goes on until it yields.
 
 use crate::{
     store::jobs::ClaimedJob,
     worker::{Doubt, HeldJob, Slots, shared::Lease},
 };
-use model::id::AssignmentId;
+use model::id::{AssignmentId, JobId};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 /// What a handler gets beyond the job's time, so that its own time-out, which can say more, comes first.
 const TIMEOUT_MARGIN: Duration = Duration::from_millis(250);
@@ -36,18 +39,31 @@ pub(super) struct Attempt {
     /// The job without its payload, until whoever ends the attempt takes it.
     ticket: Mutex<Option<ClaimedJob>>,
     looks: AtomicU8,
+    called_off: Notify,
 }
 
 impl Attempt {
     pub(super) fn new(held: HeldJob, ticket: ClaimedJob, slots: Slots, lease: Lease) -> Self {
         let ticket = Mutex::new(Some(ticket));
-        Self { held, lease, began_at: Instant::now(), slots, ticket, looks: AtomicU8::new(0) }
+        let (looks, called_off) = (AtomicU8::new(0), Notify::new());
+        Self { held, lease, began_at: Instant::now(), slots, ticket, looks, called_off }
     }
 
     /// When its time is over, as far as is known now: waiting for a slot does not count.
     pub(super) fn deadline(&self) -> Instant {
         let margin = if self.slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
         self.began_at + self.held.timeout + margin + self.slots.waited() + self.held.time_off()
+    }
+
+    /// Until its job is called off and the handler may be stopped. What it tells together with others in one request is not stopped any more
+    /// once that is on its way: then the attempt ends by the answer.
+    pub(super) async fn called_off(&self) {
+        loop {
+            self.called_off.notified().await;
+            if self.held.stop() {
+                return;
+            }
+        }
     }
 
     /// Ends the attempt: the job, and what may have arrived. None: it was ended before, and what is said now is too late.
@@ -57,20 +73,32 @@ impl Attempt {
     }
 }
 
+#[derive(Default)]
+struct UnderWay {
+    attempts: HashMap<AssignmentId, Arc<Attempt>>,
+    /// What was called off and is not under way here: somebody else's, or a job that was claimed a moment ago. Until the next heartbeat.
+    early: HashSet<AssignmentId>,
+}
+
 /// All of them.
 #[derive(Default)]
 pub(super) struct Attempts {
-    under_way: Mutex<HashMap<AssignmentId, Arc<Attempt>>>,
+    under_way: Mutex<UnderWay>,
     blocked: AtomicUsize,
 }
 
 impl Attempts {
     pub(super) fn add(&self, attempt: &Arc<Attempt>) {
-        self.lock().insert(attempt.held.assignment_id, Arc::clone(attempt));
+        let id = attempt.held.assignment_id;
+        let mut under_way = self.lock();
+        if !under_way.early.is_empty() && under_way.early.remove(&id) {
+            attempt.called_off.notify_one();
+        }
+        under_way.attempts.insert(id, Arc::clone(attempt));
     }
 
     pub(super) fn remove(&self, assignment_id: AssignmentId) {
-        let removed = self.lock().remove(&assignment_id);
+        let removed = self.lock().attempts.remove(&assignment_id);
         // What the handler left in it is dropped outside the lock.
         drop(removed);
     }
@@ -82,7 +110,31 @@ impl Attempts {
                 && !attempt.lease.lost.is_cancelled()
                 && attempt.looks.fetch_add(1, Ordering::Relaxed) + 1 >= PATIENT_LOOKS
         };
-        self.lock().values().filter(has_its_turn).cloned().collect()
+        self.lock().attempts.values().filter(has_its_turn).cloned().collect()
+    }
+
+    /// Their jobs were called off: each is told, once it is under way.
+    pub(super) fn call_off(&self, assignments: impl IntoIterator<Item = AssignmentId>) {
+        let mut under_way = self.lock();
+        for id in assignments {
+            match under_way.attempts.get(&id) {
+                Some(attempt) => {
+                    let job = &attempt.held;
+                    tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is stopped", job.id);
+                    attempt.called_off.notify_one();
+                }
+                None => {
+                    under_way.early.insert(id);
+                }
+            }
+        }
+    }
+
+    /// What is under way, for whoever asks the database which of it was called off. What was heard before is forgotten.
+    pub(super) fn held(&self) -> Vec<(JobId, AssignmentId)> {
+        let mut under_way = self.lock();
+        under_way.early = HashSet::new();
+        under_way.attempts.values().map(|attempt| (attempt.held.id, attempt.held.assignment_id)).collect()
     }
 
     /// Handlers whose attempts were ended and that did not come back.
@@ -98,7 +150,7 @@ impl Attempts {
         self.blocked.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<AssignmentId, Arc<Attempt>>> {
+    fn lock(&self) -> MutexGuard<'_, UnderWay> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -133,7 +133,7 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     let showing = tokio::spawn(show_that_tasks_run(Arc::clone(&shared), over.clone()));
     let measuring = tokio::spawn(write_latencies(Arc::clone(&shared), over.clone()));
     let watching = tokio::spawn(breakers::watch(Arc::clone(&shared), over.clone()));
-    let listening = tokio::spawn(listen(Arc::clone(&shared)));
+    let listening = tokio::spawn(listen(Arc::clone(&shared), over.clone()));
     let claiming = tokio::spawn(claim_loop(Arc::clone(&shared), finisher.clone()));
     stop.cancelled().await;
 
@@ -162,8 +162,8 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     if shared.running() + shared.attempts.blocked() + shared.unrecorded() == 0 {
         join("results", recorded).await;
     }
-    join("wake-ups", listening).await;
     over.cancel();
+    join("wake-ups", listening).await;
     join("breakers", watching).await;
     join("latencies", measuring).await;
     join("runtime", showing).await;

@@ -1,4 +1,5 @@
-//! One attempt, read from top to bottom: expired? → run (with its time-out, panics caught) → judge → hand to the finisher.
+//! One attempt, read from top to bottom: expired? → run (with its time-out, until it is called off, panics caught) → judge → hand to the
+//! finisher.
 
 use crate::{
     store::{
@@ -108,6 +109,8 @@ async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
             biased;
             () = attempt.lease.lost.cancelled() => return None,
             result = &mut handled => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
+            // After the handler: what it has done by now is what happened.
+            () = attempt.called_off() => return Some((Ending::Cancelled { why: "cancelled" }, None)),
             () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
             () = tokio::time::sleep_until(attempt.deadline()) => {
                 if attempt.deadline() <= Instant::now() {

@@ -208,9 +208,11 @@ async fn persist(shared: &Shared, pulse: &Pulse<'_>, batch: &mut [Finished]) -> 
             break result?;
         }
     };
-    let recorded = batch.iter().zip(&applied).filter(|(_, applied)| **applied == Applied::Yes);
+    let recorded = batch.iter().zip(&applied).filter(|(_, applied)| applied.is_recorded());
     shared.latencies.note(recorded.map(|(finished, _)| finished));
-    let late: Vec<usize> = (0..batch.len()).filter(|at| applied.get(*at) != Some(&Applied::Yes)).collect();
+    let late: Vec<usize> = (0..batch.len())
+        .filter(|at| !applied.get(*at).is_some_and(|applied| applied.is_recorded()))
+        .collect();
     for at in &late {
         let id = batch[*at].end.job_id;
         tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");

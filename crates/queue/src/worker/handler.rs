@@ -69,9 +69,9 @@ pub enum EndedAs {
     Dead,
     /// It went back, and the attempt is not counted.
     Released,
-    /// It was called off (expired).
+    /// It was called off: expired, or by hand, which stopped it or kept what it failed with from being tried again.
     Cancelled,
-    /// The job was somebody else's by then, or gone: called off by hand, or taken away with the lease.
+    /// The job was somebody else's by then, or gone: taken away with the lease, or deleted with its integration.
     Unrecorded,
 }
 
@@ -102,7 +102,9 @@ pub type Doubt = Box<dyn Any + Send + Sync>;
 /// Makes the attempts at a kind of job.
 #[async_trait]
 pub trait AttemptHandler: Send + Sync + 'static {
-    /// One attempt. It is stopped (dropped) when the job's time is over or its lease is in doubt; a panic is a failed attempt.
+    /// One attempt. It is stopped (dropped) when the job's time is over, when it is called off, or when its lease is in doubt; a panic is a
+    /// failed attempt. Until it has been dropped no other attempt of its deduplication id or serialize key begins: a handler that blocks its
+    /// thread holds those up.
     async fn run(&self, job: &HeldJob) -> Outcome;
 
     /// Inside the finishing transaction, for this handler's jobs that did complete under their lease: what was sent is recorded

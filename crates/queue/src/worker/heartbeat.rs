@@ -1,9 +1,12 @@
 //! The lease of the whole process: one row, renewed by one statement on a connection and a thread (`lifeline`)
 //! nothing else can keep busy.
+//!
+//! With each beat it asks which of its jobs were called off: a notification says so at once (`listen`), and may be lost.
 
 use crate::{
     error::QueueError,
     pool::prepare,
+    store::jobs::called_off,
     worker::shared::{Lease, Shared},
 };
 use model::id::ClaimBatchId;
@@ -38,6 +41,8 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
             () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
             // A connection that broke must not cost a whole beat: with the next one the patience would be over.
             () = tokio::time::sleep(interval / RETRIES), if has_failed => {}
+            // Notifications may have been lost: the question that comes with a beat is asked at once.
+            () = shared.ask_again.notified(), if is_registered && !has_failed => {}
         }
         let asked_at = Instant::now();
         // A beat that hangs must not outlast the patience: beyond it others take our jobs while we still run them.
@@ -51,7 +56,10 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
         let beaten = tokio::time::timeout(patience, beat(shared, &mut connection)).await;
         has_failed = !matches!(beaten, Ok(Ok(_)));
         match beaten {
-            Ok(Ok(true)) => beaten_at = asked_at,
+            Ok(Ok(true)) => {
+                beaten_at = asked_at;
+                ask_what_was_called_off(shared, &mut connection, (interval / 2).max(LEAST_PATIENCE)).await;
+            }
             Ok(Ok(false)) => {
                 // The row was gone or its lease over: swept, or about to be.
                 shared.lose_lease();
@@ -156,6 +164,28 @@ async fn renew(
         shared.set_draining(row.is_draining);
     }
     Ok(row.is_some())
+}
+
+/// Tells the attempts whose jobs were called off. The lease is renewed by then: a question without an answer costs nothing but the time until
+/// the next beat.
+async fn ask_what_was_called_off(shared: &Shared, connection: &mut Option<PgConnection>, patience: Duration) {
+    let held = shared.attempts.held();
+    if held.is_empty() {
+        return;
+    }
+    let Some(mut open) = connection.take() else { return };
+    match tokio::time::timeout(patience, called_off(&mut open, &held)).await {
+        Ok(Ok(found)) => {
+            *connection = Some(open);
+            shared.attempts.call_off(found);
+        }
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "which jobs were called off is asked with the next heartbeat")
+        }
+        Err(_) => tracing::warn!(
+            "which jobs were called off is asked with the next heartbeat: the database does not answer"
+        ),
+    }
 }
 
 /// The last word of a process that stops in order. Batches with unrecorded jobs stay: the sweep reads them at once, because the row

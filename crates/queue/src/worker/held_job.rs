@@ -78,6 +78,8 @@ pub struct SendRight {
 #[derive(Default)]
 struct Doubts {
     told: Option<Doubt>,
+    /// A task sends for it together with others: what is on its way is not the attempt's to stop.
+    is_carried: bool,
     has_ended: bool,
 }
 
@@ -98,9 +100,16 @@ impl SendRight {
         self.slots.next(self.integration_id).await
     }
 
-    /// As [`HeldJob::doubt`]. False: the attempt has ended meanwhile, and nothing may be sent for it any more.
+    /// As [`HeldJob::doubt`]. False: the attempt has ended meanwhile, and nothing may be sent for it any more. True: it goes on until its
+    /// handler has ended, even if the job is called off, so that no other attempt begins while this one is on its way.
     #[must_use]
     pub fn doubt(&self, doubt: Doubt) -> bool {
+        let may_send = self.tell(doubt);
+        self.doubts().is_carried |= may_send;
+        may_send
+    }
+
+    fn tell(&self, doubt: Doubt) -> bool {
         let mut doubts = self.doubts();
         if !doubts.has_ended {
             doubts.told = Some(doubt);
@@ -166,8 +175,8 @@ impl HeldJob {
     /// newest ones after it once a second, by a task of their own, and a database that is away costs the job nothing.
     ///
     /// # Errors
-    /// [`LeaseLost`] once the job is no longer this worker's (called off, or taken away): whatever it does from now on is not recorded,
-    /// so `?` is the right answer. It is known at the latest a second after the first report that could not be written.
+    /// [`LeaseLost`] once the job was called off or is no longer this worker's: whatever it does from now on leads to nothing, so `?` is the
+    /// right answer, and for a handler that blocks its thread the only way to learn of it. It is known at the latest a second after the first report that could not be written.
     pub fn progress(&self, done: u64, total: u64, note: &str) -> Result<(), LeaseLost> {
         self.reports().report(done, total, note)
     }
@@ -233,7 +242,7 @@ impl HeldJob {
     /// panics, the value is shown to [`on_ended`](crate::worker::AttemptHandler::on_ended), unless a recorded completion makes it void.
     pub fn doubt(&self, doubt: Doubt) {
         // The attempt goes on as long as its handler does.
-        let _ = self.right.doubt(doubt);
+        let _ = self.right.tell(doubt);
     }
 
     /// Nothing arrived after all, for certain.
@@ -266,6 +275,13 @@ impl HeldJob {
     pub(super) fn time_off(&self) -> Duration {
         let clock = self.clock();
         clock.before + clock.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Takes the right to send away, unless a task sends for several jobs by now: false, and the handler is to be waited for.
+    pub(super) fn stop(&self) -> bool {
+        let mut doubts = self.right.doubts();
+        doubts.has_ended |= !doubts.is_carried;
+        doubts.has_ended
     }
 
     /// Ends the attempt: what may have arrived is said by now.

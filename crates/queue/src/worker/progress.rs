@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Characters of a note that are kept.
 const NOTE_CHARS: usize = 200;
 
-/// The job is not this worker's any more: it was called off, or taken away with the lease. Nothing its handler does is recorded.
+/// The job was called off, or is not this worker's any more. What its handler does from now on leads to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the job is not held by this worker any more")]
 pub struct LeaseLost;

@@ -68,6 +68,8 @@ pub(super) struct Shared {
     pub left: Notify,
     /// Ends recorded since the start: what tests wait for.
     pub recorded: watch::Sender<u64>,
+    /// What notifications say of called-off jobs may have been missed.
+    pub ask_again: Notify,
     /// No more claims.
     pub no_more_claims: CancellationToken,
     /// The grace time is over: what still runs is stopped and given back.
@@ -112,6 +114,7 @@ impl Shared {
             work: Notify::new(),
             left: Notify::new(),
             recorded: watch::Sender::new(0),
+            ask_again: Notify::new(),
             no_more_claims: CancellationToken::new(),
             give_back: CancellationToken::new(),
         }

@@ -18,16 +18,20 @@ pub(super) async fn handlers(
     batch: &mut [Finished],
     applied: &[Applied],
 ) -> Result<(), QueueError> {
-    let is_applied = |at: &usize| applied.get(*at) == Some(&Applied::Yes);
-    let (completed, ended): (Vec<usize>, Vec<usize>) = (0..batch.len())
-        .filter(is_applied)
-        .filter(|at| !batch[*at].is_bare)
-        .partition(|at| ended_as(&batch[*at].end.ending).is_none());
+    let with = |wanted: Applied| {
+        let is_wanted = |at: &usize| applied.get(*at) == Some(&wanted) && !batch[*at].is_bare;
+        (0..batch.len()).filter(is_wanted).collect::<Vec<_>>()
+    };
+    let called_off = with(Applied::CalledOff);
+    let (completed, ended): (Vec<usize>, Vec<usize>) =
+        with(Applied::Yes).into_iter().partition(|at| ended_as(&batch[*at].end.ending).is_none());
     for (handler, indices) in by_handler(handlers, batch, completed) {
         completed_jobs(&*handler, connection, batch, indices).await?;
     }
-    for (handler, indices) in by_handler(handlers, batch, ended) {
-        ended_jobs(&*handler, connection, batch, &indices, None).await?;
+    for (ended, fixed) in [(ended, None), (called_off, Some(EndedAs::Cancelled))] {
+        for (handler, indices) in by_handler(handlers, batch, ended) {
+            ended_jobs(&*handler, connection, batch, &indices, fixed).await?;
+        }
     }
     Ok(())
 }

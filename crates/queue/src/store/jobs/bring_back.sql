@@ -128,8 +128,11 @@ with given as materialized (
                     else coalesce((j.successor ->> 'timeout_ms')::int, excluded.timeout_ms)
                 end
             )
-            -- An older payload must not go out after the newer one that is on its way. (Of a record what it is by then is sent.)
-            when j.status = 1 and (excluded.id > j.id or excluded.record_id is not null) then jsonb_build_object(
+            -- An older payload must not go out after the newer one that is on its way. (Of a record what it is by then is sent, and one
+            -- that is being called off takes nothing over.)
+            when j.status = 1 and (
+                excluded.id > j.id or excluded.record_id is not null or j.cancel_requested_of = j.assignment_id
+            ) then jsonb_build_object(
                 'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
                 'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
                 'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,

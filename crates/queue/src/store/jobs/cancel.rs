@@ -1,8 +1,13 @@
 //! Calling jobs off.
+//!
+//! A job that waits ends at once. One that is being processed is called off by a request: its row is marked, its worker is told, lets go of
+//! it and records the end. Until then it keeps its lease, its deduplication id and its key, so that two attempts of one record or key never
+//! overlap. Nobody can be asked when its integration goes: then it ends at once, which is safe because no attempt follows.
 
 use crate::{
     error::QueueError,
     store::jobs::{get::find, keys},
+    wake::CANCELS,
 };
 use model::{
     actor::Scope,
@@ -12,7 +17,8 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Calls a live job off, also one that is being processed: its worker's result will not be recorded.
+/// Calls a live job off. One that is being processed is still `processing` in the answer, with `cancel_requested_at`: its worker is told
+/// when the transaction commits, and [`until_let_go`](super::until_let_go) waits for it. Asking again changes nothing.
 ///
 /// Run it in a transaction: it is several statements.
 ///
@@ -26,11 +32,11 @@ pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> R
             return Err(QueueError::WrongState { status: job.status, wanted: "cancelled" });
         }
         lock_ahead(connection, &[id]).await?;
-        let mut ended = call_off(connection, &[id], "cancelled", Reach::Rows).await?;
-        if ended.is_empty() {
+        let CalledOff { mut ended, asked } = call_off(connection, &[id], "cancelled", Reach::Rows).await?;
+        if ended.is_empty() && asked.is_empty() {
             ended = drop_successor(connection, id).await?;
         }
-        if !ended.is_empty() {
+        if !(ended.is_empty() && asked.is_empty()) {
             leave_lines(connection, &ended).await?;
             return find(connection, scope, id).await?.ok_or(QueueError::NotFound);
         }
@@ -40,6 +46,9 @@ pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> R
 
 /// Calls off every live job of an integration, up to `most` of them: before the integration is deleted. Answers how many; call it
 /// again until it answers 0, each time in a transaction of its own.
+///
+/// Those that are being processed end at once, unlike anywhere else: the integration is switched off by then, so that nothing of it is
+/// accepted or claimed that could run beside them. Their workers are told, and what they answer is not recorded.
 ///
 /// # Errors
 /// When the database is away, or lost a race: repeat.
@@ -60,7 +69,8 @@ pub async fn cancel_of_integration(
     .await?;
     // The integration is not held: who deletes it does so, and nothing is remembered of one that goes.
     lock_keys(connection, &ids).await?;
-    let ended = call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
+    let CalledOff { ended, .. } =
+        call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.len() as u64)
 }
@@ -88,9 +98,17 @@ pub async fn cancel_of_batch(
     .fetch_all(&mut *connection)
     .await?;
     lock_ahead(connection, &ids).await?;
-    let ended = call_off(connection, &ids, why, Reach::Waiting).await?;
+    let CalledOff { ended, .. } = call_off(connection, &ids, why, Reach::Waiting).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.into_iter().map(|one| one.id).collect())
+}
+
+/// What became of jobs that were called off.
+pub(super) struct CalledOff {
+    /// They came to their end.
+    pub(super) ended: Vec<Ended>,
+    /// Those that are being processed: their workers were asked to let go of them.
+    pub(super) asked: Vec<JobId>,
 }
 
 pub(super) struct Ended {
@@ -104,11 +122,11 @@ pub(super) struct Ended {
 /// What is called off with a job's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The row; the change that stands behind it takes it over.
+    /// The row, or the request that its worker let go of it; the change that stands behind it takes it over when it has ended.
     Rows,
-    /// The row and what stands behind it.
+    /// The row and what stands behind it, at once.
     WithSuccessors,
-    /// The row, unless it was claimed since we looked.
+    /// The row, unless it is being processed.
     Waiting,
 }
 
@@ -160,19 +178,50 @@ pub(super) async fn call_off(
     ids: &[JobId],
     why: &str,
     reach: Reach,
-) -> Result<Vec<Ended>, QueueError> {
+) -> Result<CalledOff, QueueError> {
     leave_queue(connection, ids).await?;
+    let asked = match reach {
+        Reach::Rows | Reach::WithSuccessors => ask_workers(connection, ids).await?,
+        Reach::Waiting => Vec::new(),
+    };
     let ended = sqlx::query_file_as!(
         Ended,
         "src/store/jobs/cancel.sql",
         ids as &[JobId],
         why,
-        reach == Reach::WithSuccessors,
-        reach == Reach::Waiting
+        reach == Reach::WithSuccessors
     )
     .fetch_all(connection)
     .await?;
-    Ok(ended)
+    Ok(CalledOff { ended, asked })
+}
+
+/// Marks those of the jobs that are being processed and tells their workers; answers which they are. Their rows are locked already.
+///
+/// The notification goes out with the commit, or not at all. Whoever misses it finds the mark with its next heartbeat, and one that is
+/// asked again is told again.
+async fn ask_workers(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>, QueueError> {
+    let asked = sqlx::query_scalar!(
+        r#"
+        with held as materialized (
+            select id, assignment_id from headgate.jobs where id = any ($1) and status = 1
+        ), marked as (
+            update headgate.jobs j set cancel_requested_at = clock_timestamp(), cancel_requested_of = j.assignment_id
+            from held h where j.id = h.id and j.cancel_requested_of is distinct from j.assignment_id
+        ), told as materialized (
+            -- A notification holds 8,000 bytes.
+            select pg_notify($2, string_agg(h.assignment_id::text, ','))
+            from (select assignment_id, (row_number() over () - 1) / 200 as part from held) h
+            group by h.part
+        )
+        select id as "id!: JobId" from held where (select count(*) from told) > 0
+        "#,
+        ids as &[JobId],
+        CANCELS,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(asked)
 }
 
 /// Locks jobs, in the order in which they are locked everywhere. A claim passes over what is locked, and whoever takes an entry out of

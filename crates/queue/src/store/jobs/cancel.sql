@@ -1,5 +1,8 @@
--- Calls live jobs off. Their entries in `waiting` and `ready` are gone already, each by a statement before this one. A job that is being
--- processed loses its lease: its worker's result will find no row. A successor takes the row over, unless it is called off too.
+-- Calls live jobs off. Their entries in `waiting` and `ready` are gone already, each by a statement before this one. A successor takes the
+-- row over, unless it is called off too ($3, with an integration that is being deleted).
+--
+-- A job that is being processed is not ended here but by its worker, which was asked to let go of it: the next attempt of its record or
+-- key must not begin beside this one. With its integration it is ended at once, and its worker's result will find no row.
 with locked as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
@@ -11,7 +14,7 @@ with locked as materialized (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
             j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
             j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
-        from headgate.jobs j where j.id = g.id and not ($4 and j.status = 1)
+        from headgate.jobs j where j.id = g.id and ($3 or j.status <> 1)
         for update offset 0
     ) j
 ), removed as (
@@ -20,8 +23,7 @@ with locked as materialized (
     update headgate.jobs j
     set id = (l.successor ->> 'id')::uuid,
         status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
-        -- What is being processed right now may arrive yet.
-        lost_leases = 0, may_have_arrived = l.may_have_arrived or l.status = 1, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
+        lost_leases = 0, may_have_arrived = l.may_have_arrived, error_kind = null, error_message = null, successor = null, previous_batch_id = null,
         job_type = l.successor ->> 'job_type',
         rank = (l.successor ->> 'rank')::smallint,
         previous_rank = (l.successor ->> 'rank')::smallint,
@@ -75,16 +77,16 @@ with locked as materialized (
     select i.id from headgate.integrations i
     where i.id in (
         select l.integration_id from locked l
-        where not $3 and l.successor is null and l.record_id is not null and (l.status = 1 or l.may_have_arrived)
+        where not $3 and l.successor is null and l.record_id is not null and l.may_have_arrived
     )
     order by i.id for key share
 ), unsure as (
-    -- What is being sent may arrive yet, and the job's row, which would remember that, is gone. Its worker tells what it sent, unless
-    -- it dies first. (A successor's row remembers; an integration that is deleted needs none.)
+    -- The job's row, which remembers what may have arrived, is gone. (A successor's row remembers; an integration that is deleted needs
+    -- none.)
     insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
     select distinct l.integration_id, l.record_type, l.record_id, null::text[]
     from locked l join present p on p.id = l.integration_id
-    where l.successor is null and l.record_id is not null and (l.status = 1 or l.may_have_arrived)
+    where l.successor is null and l.record_id is not null and l.may_have_arrived
     order by l.integration_id, l.record_type, l.record_id
     on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), flowed as (

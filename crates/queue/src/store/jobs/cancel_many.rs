@@ -1,7 +1,7 @@
 //! Calling many jobs off together: what a bulk action does, set by set instead of job by job.
 
 use super::{
-    cancel::{Reach, call_off, drop_successor, leave_lines, lock_ahead},
+    cancel::{CalledOff, Reach, call_off, drop_successor, leave_lines, lock_ahead},
     keys,
 };
 use crate::error::QueueError;
@@ -12,7 +12,8 @@ use model::{
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
-/// Calls off those of the jobs that are live and in scope, as [`super::cancel`] does with one; answers which. Run it in a transaction.
+/// Calls off those of the jobs that are live and in scope, as [`super::cancel`] does with one; answers which, those included that are
+/// being processed and whose workers were asked to let go of them. Run it in a transaction.
 ///
 /// # Errors
 /// When the database is away, or lost a race: nothing is changed, repeat.
@@ -27,11 +28,12 @@ pub(crate) async fn cancel_many(
         let live = sqlx::query_scalar!(
             r#"
             select id as "id: JobId" from headgate.jobs
-            where id = any ($1) and ($2::uuid is null or app_id = $2)
+            where id = any ($1) and id <> all ($3) and ($2::uuid is null or app_id = $2)
             order by integration_id, deduplication_id collate "C" nulls last, id
             "#,
             ids as &[JobId],
             scope.app_id() as Option<AppId>,
+            &cancelled.iter().copied().collect::<Vec<_>>() as &[JobId],
         )
         .fetch_all(&mut *connection)
         .await?;
@@ -39,9 +41,9 @@ pub(crate) async fn cancel_many(
             break;
         }
         lock_ahead(connection, &live).await?;
-        let ended = call_off(connection, &live, "cancelled", Reach::Rows).await?;
+        let CalledOff { ended, asked } = call_off(connection, &live, "cancelled", Reach::Rows).await?;
         leave_lines(connection, &ended).await?;
-        cancelled.extend(ended.iter().map(|one| one.id));
+        cancelled.extend(ended.iter().map(|one| one.id).chain(asked));
     }
     let left: Vec<JobId> = ids.iter().copied().filter(|id| !cancelled.contains(id)).collect();
     if left.is_empty() {

@@ -64,6 +64,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     .await?;
     let gates = Gates {
         status: job.status,
+        cancel_requested_at: job.cancel_requested_at,
         paused: (row.state.as_deref() == Some("paused")).then_some(row.state_reason),
         paused_resync: row.paused_resync,
         is_disabled: row.state.as_deref() == Some("disabled"),

@@ -162,10 +162,20 @@ impl End {
 pub enum Applied {
     /// It was.
     Yes,
-    /// The job came to its end some other way before (it was cancelled): nothing was recorded.
+    /// The job had been called off meanwhile: instead of going on, or becoming a dead letter, it ended as cancelled.
+    CalledOff,
+    /// The job came to its end some other way before (its integration was deleted): nothing was recorded.
     AlreadyDone,
     /// The lease was taken away: nothing was recorded.
     LeaseLost,
+}
+
+impl Applied {
+    /// Whether the attempt's end stands in the database now.
+    #[must_use]
+    pub fn is_recorded(self) -> bool {
+        matches!(self, Self::Yes | Self::CalledOff)
+    }
 }
 
 /// The settings a transaction of [`finish`] begins with: without them a plan made while `jobs` was almost empty reads the whole
@@ -184,11 +194,9 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
     order.sort_by(|a, b| lock_order(&ends[*a]).cmp(&lock_order(&ends[*b])));
     let sorted: Vec<&End> = order.iter().map(|index| &ends[*index]).collect();
 
-    let keys: BTreeSet<(IntegrationId, String)> = sorted
-        .iter()
-        .filter(|end| end.is_final())
-        .filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?)))
-        .collect();
+    // Also of those that go on: one that was called off meanwhile ends here, and keys are locked before jobs.
+    let keys: BTreeSet<(IntegrationId, String)> =
+        sorted.iter().filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?))).collect();
     let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
     if !keys.is_empty() {
         keys::lock(connection, &lanes, &keys).await?;
@@ -201,13 +209,20 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
 
     let mut applied = vec![Applied::AlreadyDone; ends.len()];
     let mut ended = Vec::new();
+    let mut left = (Vec::new(), Vec::new());
     let mut successors = (Vec::new(), Vec::new());
     for row in rows {
         let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < sorted.len()) else { continue };
-        applied[order[at]] = if row.is_applied { Applied::Yes } else { Applied::LeaseLost };
-        if row.is_applied && sorted[at].is_final() {
-            if sorted[at].serialize_key.is_some() {
+        applied[order[at]] = match (row.is_applied, row.is_called_off) {
+            (true, false) => Applied::Yes,
+            (true, true) => Applied::CalledOff,
+            (false, _) => Applied::LeaseLost,
+        };
+        if row.is_applied && (row.is_called_off || sorted[at].is_final()) {
+            if let Some(key) = &sorted[at].serialize_key {
                 ended.push(sorted[at].job_id);
+                left.0.push(sorted[at].integration_id);
+                left.1.push(key.clone());
             }
             if let (Some(key), Some(_)) = (row.successor_key, row.successor_id) {
                 successors.0.push(sorted[at].integration_id);
@@ -216,7 +231,7 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
         }
     }
     if !ended.is_empty() {
-        keys::leave(connection, &lanes, &keys, &ended).await?;
+        keys::leave(connection, &left.0, &left.1, &ended).await?;
     }
     if !successors.1.is_empty() {
         // Another key than the ended job's: whoever decides its head right now must have committed before we look.
@@ -233,6 +248,8 @@ fn lock_order(end: &End) -> (IntegrationId, bool, Option<&str>, JobId) {
 struct Row {
     n: i64,
     is_applied: bool,
+    /// It ended as cancelled instead.
+    is_called_off: bool,
     successor_id: Option<JobId>,
     successor_key: Option<String>,
 }
@@ -289,7 +306,13 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
     )
     .fetch_one(&mut *connection)
     .await?;
-    let ended = |n: &i64, is_applied| Row { n: *n, is_applied, successor_id: None, successor_key: None };
+    let ended = |n: &i64, is_applied| Row {
+        n: *n,
+        is_applied,
+        is_called_off: false,
+        successor_id: None,
+        successor_key: None,
+    };
     let mut rows: Vec<Row> = written.applied.iter().map(|n| ended(n, true)).collect();
     rows.extend(written.lost.iter().map(|n| ended(n, false)));
     let left = written.left;
@@ -335,7 +358,9 @@ impl<'a> Line<'a> {
                 result: result.as_ref().filter(|result| model::json::check(result).is_ok()),
                 ..Self::default()
             },
-            Ending::Cancelled { why } => Self { action: 4, outcome: Some(why), ..Self::default() },
+            Ending::Cancelled { why } => {
+                Self { action: 4, outcome: Some(why), duration_ms, ..Self::default() }
+            }
             Ending::Released { until } => Self { action: 0, until: Some(*until), ..Self::default() },
             Ending::Retried { failure, attempt_outcome, wait, wait_reason } => Self {
                 action: 2,

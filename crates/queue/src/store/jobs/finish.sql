@@ -5,6 +5,9 @@
 -- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id.
 --
 -- action: 3 completed, 4 cancelled, 2 to be retried, 5 dead letter, 0 given back (the attempt is not counted)
+--
+-- A job whose cancellation was requested meanwhile (`cancel_requested_of` names this lease) has no further attempt: what would go on, or
+-- become a dead letter, ends as cancelled. What completed did complete.
 with given as materialized (
     select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_us, g.wait_reason, g.until, g.response_status,
         g.response_excerpt, g.duration_ms, g.result, g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id,
@@ -18,7 +21,9 @@ with given as materialized (
     )
 ), locked as materialized (
     -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
-    select g.n, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
+    select g.n, g.action as given_action, case when j.is_called_off and g.action <> 3 then 4::smallint else g.action end as action,
+        case when j.is_called_off and g.action <> 3 then 'cancelled' else g.outcome end as outcome,
+        g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
         g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.wait_us,
         clock_timestamp() as now,
         case g.action
@@ -38,12 +43,13 @@ with given as materialized (
     cross join lateral (
         select j.assignment_id, j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.job_type, j.record_type, j.record_id,
-        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
+        j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor,
+        coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
         from headgate.jobs j where j.id = g.id
         for update offset 0
     ) j
 ), applied as materialized (
-    select l.n, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
+    select l.n, l.given_action, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
         l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
         l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
@@ -125,8 +131,10 @@ with given as materialized (
         error_message, response_excerpt, next_wait_ms, next_wait_reason
     )
     select a.id, a.integration_id, a.worker_id, a.started_at, a.now, a.duration_ms, a.attempt, a.response_status, a.attempt_outcome,
-        a.attempt_error_kind, a.error_message, a.response_excerpt, case when a.action = 2 then a.wait_us / 1000 end, a.wait_reason
-    from applied a where a.action in (2, 5)
+        a.attempt_error_kind, a.error_message, a.response_excerpt, case when a.action = 2 then a.wait_us / 1000 end,
+        case when a.action = 2 then a.wait_reason end
+    -- Also of a job that was called off meanwhile.
+    from applied a where a.given_action in (2, 5)
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
@@ -144,6 +152,21 @@ with given as materialized (
             'response_excerpt', a.response_excerpt, 'duration_ms', a.duration_ms
         ))
     from applied a where a.action = 5
+), present as materialized (
+    select i.id from headgate.integrations i
+    where i.id in (
+        select a.integration_id from applied a
+        where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_doubtful)
+    )
+    order by i.id for key share
+), unsure as (
+    -- The row that remembers what may have arrived is gone; a later job of the record must know it. (A successor's row remembers.)
+    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    select distinct a.integration_id, a.record_type, a.record_id, null::text[]
+    from applied a join present p on p.id = a.integration_id
+    where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_doubtful)
+    order by a.integration_id, a.record_type, a.record_id
+    on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select d.integration_id, d.status, d.attempt, sum(d.n)
@@ -186,7 +209,7 @@ with given as materialized (
     on conflict (integration_id) do update set error_job_id = excluded.error_job_id, error_at = excluded.error_at,
         error_kind = excluded.error_kind, error_message = excluded.error_message, error_status = excluded.error_status
 )
-select l.n as "n!", coalesce(l.is_ours, false) as "is_applied!",
+select l.n as "n!", coalesce(l.is_ours, false) as "is_applied!", coalesce(l.is_ours and l.action <> l.given_action, false) as "is_called_off!",
     case when l.action in (3, 4, 5) then (l.successor ->> 'id')::uuid end as "successor_id: JobId",
     case when l.action in (3, 4, 5) then l.successor ->> 'serialize_key' end as successor_key
 from locked l

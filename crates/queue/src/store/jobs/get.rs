@@ -51,14 +51,14 @@ async fn look(connection: &mut PgConnection, id: JobId) -> Result<Option<JobRow>
     Ok(query.build_query_as::<JobRow>().fetch_optional(connection).await?)
 }
 
-/// What only the attempt that runs, or that ended well, has.
+/// What only the attempt that runs, that ended well, or that was stopped, has.
 #[derive(Default)]
 struct Last {
     progress: Option<Progress>,
     result: Option<Value>,
 }
 
-/// The failed attempts, and the one that ended well or still runs.
+/// The failed attempts, and the one that ended well, was stopped because the job was called off, or still runs.
 async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attempt>, Last), QueueError> {
     let ended = sqlx::query_scalar!(
         r#"
@@ -79,7 +79,9 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
     let last = sqlx::query!(
         r#"
         select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt, null::jsonb as progress, result
-        from headgate.finished_jobs where id = $1 and status = 3
+        from headgate.finished_jobs
+        -- One that was called off while it waited has no worker.
+        where id = $1 and (status = 3 or (status = 4 and outcome = 'cancelled' and worker_id is not null))
         union all
         select worker_id, null, null, null, progress, null from headgate.jobs where id = $1 and status = 1
         "#,
@@ -90,6 +92,9 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
     let outcome = match job.status {
         JobStatus::Completed => Some(AttemptOutcome::Completed),
         JobStatus::Processing => Some(AttemptOutcome::Running),
+        // Unless it failed before it was stopped, or was lost: then it is among them.
+        JobStatus::Cancelled => (attempts.last().is_none_or(|last| last.started_at != job.started_at))
+            .then_some(AttemptOutcome::Cancelled),
         _ => None,
     };
     if let (Some(outcome), Some(last)) = (outcome, last) {
@@ -97,7 +102,7 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
             attempt: job.attempt,
             worker_id: last.worker_id,
             started_at: job.started_at,
-            finished_at: job.completed_at,
+            finished_at: job.completed_at.or(job.cancelled_at),
             outcome,
             error_kind: None,
             error_message: None,

@@ -1,5 +1,6 @@
 -- Takes jobs away from workers that vanished: their process's lease in `workers` has run out, or is no more. The attempt is not counted
--- against the job; the third lease lost in a row makes it a dead letter, because a job that kills its worker would kill the next one.
+-- against the job; the third lease lost in a row makes it a dead letter, because a job that kills its worker would kill the next one. One
+-- that was called off meanwhile (`cancel_requested_of` names this lease) has no further attempt: it ends as cancelled.
 --
 -- What a worker claimed stands in `claim_batches`; only what it still holds (worker id and status tested under the row's lock) is taken.
 with dead_batches as materialized (
@@ -23,14 +24,16 @@ with dead_batches as materialized (
         -- As `finish` does.
         j.follows_batch and j.successor is null
             and exists (select 1 from headgate.batches b where b.id = j.batch_id and b.is_paused) as is_to_be_held,
-        j.lost_leases + 1 >= $2 as is_dead
+        -- As in `jobs`: 0 goes back, 4 cancelled, 5 dead letter.
+        (case when j.is_called_off then 4 when j.lost_leases + 1 >= $2 then 5 else 0 end)::smallint as action
     from (
         select id, worker_id from found order by integration_id, deduplication_id collate "C" nulls last, id
     ) f
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
             j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
-            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch
+            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch,
+            coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
         from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
         for update offset 0
     ) j
@@ -44,9 +47,9 @@ with dead_batches as materialized (
         assignment_id = null, worker_id = null, lease_until = null, is_held = l.is_to_be_held,
         lost_leases = l.lost_leases + 1, may_have_arrived = true,
         error_kind = 'worker_lost', error_message = 'The worker vanished.'
-    from lost l where j.id = l.id and not l.is_dead
+    from lost l where j.id = l.id and l.action = 0
 ), removed as (
-    delete from headgate.jobs j using lost l where j.id = l.id and l.is_dead and l.successor is null
+    delete from headgate.jobs j using lost l where j.id = l.id and l.action <> 0 and l.successor is null
 ), succeeded as materialized (
     update headgate.jobs j
     set id = (l.successor ->> 'id')::uuid,
@@ -69,7 +72,7 @@ with dead_batches as materialized (
         max_attempts = (l.successor ->> 'max_attempts')::smallint,
         timeout_ms = (l.successor ->> 'timeout_ms')::int
     from lost l
-    where j.id = l.id and l.is_dead and l.successor is not null
+    where j.id = l.id and l.action <> 0 and l.successor is not null
     returning j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.serialize_key, j.run_at <= clock_timestamp() as is_due
 ), for_later as (
     insert into headgate.waiting (due_at, job_id, integration_id)
@@ -77,7 +80,7 @@ with dead_batches as materialized (
     on conflict (job_id) do nothing
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select integration_id, rank, created_at, id from lost where not is_dead and not is_to_be_held
+    select integration_id, rank, created_at, id from lost where action = 0 and not is_to_be_held
     union all
     select integration_id, rank, created_at, id from succeeded where is_due and serialize_key is null
     on conflict do nothing
@@ -86,8 +89,18 @@ with dead_batches as materialized (
         job_id, integration_id, worker_id, started_at, finished_at, attempt, outcome, error_kind, error_message, next_wait_ms, next_wait_reason
     )
     select id, integration_id, worker_id, started_at, now, attempt, 'lost', 'worker_lost', 'The worker vanished.',
-        case when not is_dead then 0 end, case when not is_dead then 'the lease was lost' end
+        case when action = 0 then 0 end, case when action = 0 then 'the lease was lost' end
     from lost
+), cancelled as (
+    insert into headgate.finished_jobs (
+        id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, timeout_ms, status, priority,
+        attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome,
+        payload
+    )
+    select l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.now,
+        l.timeout_ms, 4, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
+        l.deduplication_id, l.serialize_key, l.correlation_id, 'cancelled', l.payload
+    from lost l where l.action = 4
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
@@ -104,17 +117,17 @@ with dead_batches as materialized (
             'attempt', l.attempt, 'worker_id', l.worker_id, 'started_at', l.started_at, 'finished_at', l.now, 'outcome', 'lost',
             'error_kind', 'worker_lost', 'error_message', 'The worker vanished.'
         ))
-    from lost l where l.is_dead
+    from lost l where l.action = 5
 ), present as materialized (
     select i.id from headgate.integrations i
-    where i.id in (select l.integration_id from lost l where l.is_dead and l.successor is null and l.record_id is not null)
+    where i.id in (select l.integration_id from lost l where l.action <> 0 and l.successor is null and l.record_id is not null)
     order by i.id for key share
 ), unsure as (
     -- A later job of the record must know what may have arrived too. (A successor's row remembers.)
     insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
     select distinct l.integration_id, l.record_type, l.record_id, null::text[]
     from lost l join present p on p.id = l.integration_id
-    where l.is_dead and l.successor is null and l.record_id is not null
+    where l.action <> 0 and l.successor is null and l.record_id is not null
     order by l.integration_id, l.record_type, l.record_id
     on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), counted as (
@@ -126,19 +139,22 @@ with dead_batches as materialized (
             (l.integration_id, 1::smallint, l.attempt, -1),
             (
                 l.integration_id,
-                (case when l.is_dead then 5 when l.attempt > 1 then 2 else 0 end)::smallint,
-                (case when l.is_dead then l.attempt else l.attempt - 1 end)::smallint,
-                1
+                (case when l.action = 5 then 5 when l.attempt > 1 then 2 else 0 end)::smallint,
+                (case when l.action = 5 then l.attempt else l.attempt - 1 end)::smallint,
+                case when l.action = 4 then 0 else 1 end
             )
     ) d (integration_id, status, attempt, n)
+    where d.n <> 0
     group by d.integration_id, d.status, d.attempt
 ), flowed as (
-    insert into headgate.throughput_deltas (integration_id, dead)
-    select integration_id, count(*) from lost where is_dead group by integration_id
+    insert into headgate.throughput_deltas (integration_id, dead, cancelled)
+    select integration_id, count(*) filter (where action = 5), count(*) filter (where action = 4)
+    from lost where action <> 0 group by integration_id
 ), batched as (
-    insert into headgate.batch_deltas (batch_id, failed)
-    select batch_id, count(*) from lost where is_dead and batch_id is not null group by batch_id
+    insert into headgate.batch_deltas (batch_id, failed, cancelled)
+    select batch_id, count(*) filter (where action = 5), count(*) filter (where action = 4)
+    from lost where action <> 0 and batch_id is not null group by batch_id
 )
-select l.id as "id!: JobId", l.integration_id as "integration_id!: IntegrationId", l.serialize_key, l.is_dead as "is_dead!",
-    case when l.is_dead then l.successor ->> 'serialize_key' end as successor_key
+select l.id as "id!: JobId", l.integration_id as "integration_id!: IntegrationId", l.serialize_key, l.action as "action!",
+    case when l.action <> 0 then l.successor ->> 'serialize_key' end as successor_key
 from lost l

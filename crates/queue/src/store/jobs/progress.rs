@@ -4,7 +4,7 @@ use crate::error::QueueError;
 use model::id::{AssignmentId, JobId};
 use sqlx::PgPool;
 
-/// Notes how far the attempt under this lease is; false when the lease holds no more, and nothing is noted.
+/// Notes how far the attempt under this lease is; false when the lease holds no more or is to be let go of, and nothing is noted.
 ///
 /// # Errors
 /// When the database is away.
@@ -22,7 +22,8 @@ pub(crate) async fn note_progress(
         update headgate.jobs j
         set progress = jsonb_build_object('done', $3::bigint, 'total', $4::bigint, 'note', nullif($5::text, ''), 'at', clock_timestamp())
         from relaxed
-        where j.id = $1 and j.assignment_id = $2 and j.status = 1 and relaxed.setting is not null
+        where j.id = $1 and j.assignment_id = $2 and j.status = 1 and j.cancel_requested_of is distinct from j.assignment_id
+            and relaxed.setting is not null
         "#,
         job_id.0,
         assignment_id.0,

@@ -33,6 +33,7 @@ pub(crate) struct JobRow {
     pub retry_at: Option<DateTime<Utc>>,
     pub expires_at: Option<DateTime<Utc>>,
     pub started_at: Option<DateTime<Utc>>,
+    pub cancel_requested_at: Option<DateTime<Utc>>,
     /// When a finished or dead job came to its end.
     pub ended_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
@@ -48,6 +49,7 @@ pub(crate) struct JobRow {
 const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
+     case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
      clock_timestamp() as now \
      from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where true";
@@ -60,7 +62,7 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
      j.successor ->> 'correlation_id' as correlation_id, (j.successor ->> 'batch_id')::uuid as batch_id, 0::smallint as attempt, \
      (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, \
      null::timestamptz as retry_at, (j.successor ->> 'expires_at')::timestamptz as expires_at, null::timestamptz as started_at, \
-     null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
+     null::timestamptz as cancel_requested_at, null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
      null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now \
      from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where j.successor is not null";
 
@@ -69,7 +71,7 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
 const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
-     j.started_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
+     j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now \
      from headgate.finished_jobs j join headgate.apps a on a.id = j.app_id \
      left join headgate.integrations i on i.id = j.integration_id where true";
@@ -78,7 +80,7 @@ const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.inte
 const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
      j.serialize_key, j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
-     j.expires_at, j.started_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
+     j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
      j.folded, clock_timestamp() as now \
      from headgate.dead_letter_jobs j left join headgate.integrations i on i.id = j.integration_id where true";
 
@@ -124,6 +126,7 @@ impl From<JobRow> for Job {
             retry_at: row.retry_at,
             expires_at: row.expires_at,
             started_at: row.started_at,
+            cancel_requested_at: row.cancel_requested_at,
             completed_at: ended(JobStatus::Completed),
             failed_at: ended(JobStatus::Failed),
             cancelled_at: ended(JobStatus::Cancelled),

@@ -17,7 +17,7 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     assert_eq!(world.sweep().await, Lost::default(), "both leases hold");
     world.finish(&[end(&of_dead[1], sent())]).await;
     world.kill(dead).await;
-    assert_eq!(world.sweep().await, Lost { given_back: 1, dead: 0 });
+    assert_eq!(world.sweep().await, Lost { given_back: 1, ..Lost::default() });
     assert_eq!(world.sweep().await, Lost::default());
 
     assert_eq!(
@@ -52,7 +52,7 @@ async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgP
     }
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);
     world.kill(worker).await;
-    assert_eq!(world.sweep().await, Lost { given_back: 1, dead: 0 });
+    assert_eq!(world.sweep().await, Lost { given_back: 1, ..Lost::default() });
     assert_eq!(world.number("select count(*) from headgate.job_attempts where outcome = 'lost'").await, 1);
     world.must_be_sound().await;
 }
@@ -101,17 +101,17 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
         world.sweep().await
     };
     for _ in 0..2 {
-        assert_eq!(lose().await, Lost { given_back: 1, dead: 0 });
+        assert_eq!(lose().await, Lost { given_back: 1, ..Lost::default() });
     }
     // An attempt that fails by itself ends the row of losses.
     let worker = world.worker().await;
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
     for _ in 0..2 {
-        assert_eq!(lose().await, Lost { given_back: 1, dead: 0 });
+        assert_eq!(lose().await, Lost { given_back: 1, ..Lost::default() });
     }
     assert_eq!(world.get(id).await.job.status, JobStatus::Retrying);
-    assert_eq!(lose().await, Lost { given_back: 0, dead: 1 });
+    assert_eq!(lose().await, Lost { dead: 1, ..Lost::default() });
     let job = world.get(id).await;
     assert_eq!((job.job.status, job.job.error_kind), (JobStatus::Failed, Some(ErrorKind::WorkerLost)));
     assert_eq!(job.attempts.len(), 6);

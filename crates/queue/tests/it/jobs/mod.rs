@@ -1,6 +1,7 @@
 //! The statements of jobs.
 
 mod accepting;
+mod calling_off;
 mod cancelling;
 mod claiming;
 mod counting;

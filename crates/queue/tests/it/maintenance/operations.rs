@@ -20,6 +20,7 @@ use queue::{
     },
 };
 use sqlx::PgPool;
+use std::time::Duration;
 use uuid::Uuid;
 
 fn cancel(world: &World) -> NewBulk {
@@ -69,6 +70,43 @@ async fn up_to_a_hundred_are_done_at_once_and_what_cannot_be_is_skipped(pool: Pg
     assert_eq!(start(&pool, &an_operator(), again).await, outcome(99, 0, 99));
     // By filter only live ones are meant.
     assert_eq!(start(&pool, &an_operator(), cancel(&world)).await, outcome(0, 0, 0));
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_being_processed_is_asked_for_and_counts_as_changed(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 30, 0).await;
+    // More than one notification names.
+    world.processing(world.lane, 210).await;
+    let mut heard = sqlx::postgres::PgListener::connect_with(&pool).await.unwrap();
+    heard.listen("headgate_cancels").await.unwrap();
+    let term = lead(&pool).await;
+    let id = started(&pool, cancel(&world)).await;
+    while run(&pool, term).await {}
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 240, 0));
+    let marked: Vec<Uuid> = sqlx::query_scalar(
+        "select assignment_id from headgate.jobs where status = 1 and cancel_requested_of = assignment_id order by 1",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(marked.len(), 210, "each keeps its lease");
+    let mut told = Vec::new();
+    while told.len() < marked.len() {
+        let payload = heard.recv().await.unwrap().payload().to_owned();
+        assert!(payload.len() < 8_000);
+        told.extend(payload.split(',').map(|id| id.parse::<Uuid>().unwrap()));
+    }
+    told.sort_unstable();
+    assert_eq!(told, marked);
+    let by_ids = NewBulk {
+        ids: Some(sqlx::query_scalar("select id from headgate.jobs limit 5").fetch_all(&pool).await.unwrap()),
+        filter: None,
+        ..cancel(&world)
+    };
+    let outcome = BulkStart::Outcome(BulkOutcome::Done { matched: 5, changed: 5, skipped: 0 });
+    assert_eq!(start(&pool, &an_operator(), by_ids).await, outcome, "asking again is harmless");
     assert_eq!(stats::drift(&pool).await.unwrap(), []);
 }
 
@@ -369,13 +407,16 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
         busy: std::collections::HashMap::new(),
         program: None,
     };
-    jobs::claim(&pool, &claims).await.unwrap();
+    let held = jobs::claim(&pool, &claims).await.unwrap().remove(0);
     let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];
     jobs::enqueue(&mut connection, &more).await.unwrap();
     assert_eq!(stats::drift(&pool).await.unwrap(), []);
 
     let done = start(&pool, &an_operator(), cancel(&world)).await;
     assert_eq!(done, BulkStart::Outcome(BulkOutcome::Done { matched: 5, changed: 5, skipped: 0 }));
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 1, "the one that is processed");
+    let stopped = jobs::End::of(&held, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
+    assert_eq!(jobs::finish(&mut connection, &[stopped]).await.unwrap(), [jobs::Applied::Yes]);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
     assert_eq!(world.number("select count(*) from headgate.serialized_jobs").await, 0);

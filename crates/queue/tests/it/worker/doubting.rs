@@ -97,10 +97,9 @@ async fn what_a_job_called_off_meanwhile_sent_is_noted(pool: PgPool) {
     let engine = start(&pool, config(), doubter.clone());
     doubter.begun.notified().await;
     world.cancel(id).await.unwrap();
-    doubter.go_on.notify_one();
     until_recorded(&engine, 1).await;
     engine.shutdown().await;
-    let expected = ("called off".to_owned(), EndedAs::Unrecorded, Some("called off".to_owned()));
+    let expected = ("called off".to_owned(), EndedAs::Cancelled, Some("called off".to_owned()));
     assert_eq!(*doubter.shown.lock().unwrap(), [expected]);
 }
 

@@ -1,0 +1,301 @@
+//! Handlers of jobs that are called off are stopped, and nothing of their record or key runs beside them.
+
+use crate::support::{World, config, failed, ok, start, until, until_recorded};
+use async_trait::async_trait;
+use model::{
+    actor::Scope,
+    attempt::AttemptOutcome,
+    id::{IntegrationId, JobId},
+    job::JobStatus,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use queue::{
+    EngineConfig,
+    store::jobs::{self, JobSpec},
+    worker::{AttemptHandler, EndedAs, EndedJob, HeldJob, Outcome},
+};
+use sqlx::{PgConnection, PgPool};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::sync::{Notify, Semaphore};
+
+/// Heartbeats so seldom that none finds anything.
+fn deaf() -> EngineConfig {
+    EngineConfig { heartbeat_interval: Duration::from_secs(600), ..config() }
+}
+
+/// Called off, and the notification is lost.
+async fn call_off_silently(pool: &PgPool) {
+    let mark = "update headgate.jobs set cancel_requested_at = clock_timestamp(), cancel_requested_of = assignment_id
+        where status = 1";
+    sqlx::query(mark).execute(pool).await.unwrap();
+}
+
+/// Runs each job until it is stopped or told to go on, and knows what runs at once.
+struct Watched {
+    begun: Semaphore,
+    go_on: Notify,
+    state: Mutex<State>,
+    ended: Mutex<Vec<EndedAs>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By record and by key.
+    running: HashMap<String, usize>,
+    most: usize,
+    order: Vec<JobId>,
+}
+
+/// One attempt, until it is dropped.
+struct Running<'a>(&'a Watched, [String; 2]);
+
+impl<'a> Running<'a> {
+    fn begin(watched: &'a Watched, job: &HeldJob) -> Self {
+        let names = [format!("record {:?}", job.deduplication_id), format!("key {:?}", job.serialize_key)];
+        let mut state = watched.state.lock().unwrap();
+        state.order.push(job.id);
+        for name in &names {
+            let running = state.running.entry(name.clone()).or_default();
+            *running += 1;
+            state.most = state.most.max(state.running[name]);
+        }
+        Self(watched, names)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock().unwrap();
+        for name in &self.1 {
+            *state.running.get_mut(name).unwrap() -= 1;
+        }
+    }
+}
+
+impl Watched {
+    fn new() -> Arc<Self> {
+        let (begun, go_on) = (Semaphore::new(0), Notify::new());
+        Arc::new(Self { begun, go_on, state: Mutex::default(), ended: Mutex::default() })
+    }
+
+    async fn until_begun(&self, count: u32) {
+        let begun = tokio::time::timeout(Duration::from_secs(30), self.begun.acquire_many(count)).await;
+        begun.expect("so many begin").unwrap().forget();
+    }
+
+    fn most(&self) -> usize {
+        self.state.lock().unwrap().most
+    }
+
+    fn order(&self) -> Vec<JobId> {
+        self.state.lock().unwrap().order.clone()
+    }
+}
+
+#[async_trait]
+impl AttemptHandler for Watched {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        let _running = Running::begin(self, job);
+        let right = job.send_right();
+        if job.job_type == "carried" {
+            assert!(right.doubt(Box::new(())), "on its way, with others");
+        }
+        self.begun.add_permits(1);
+        if job.job_type != "quick" {
+            self.go_on.notified().await;
+        }
+        if job.job_type == "fails" {
+            let verdict =
+                Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+            return failed(verdict);
+        }
+        ok()
+    }
+
+    async fn on_ended(&self, _: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
+        self.ended.lock().unwrap().extend(ended.iter().map(|one| one.ended_as));
+        Ok(())
+    }
+}
+
+fn of(world: &World, lane: IntegrationId, job_type: &str, dedup: &str) -> JobSpec {
+    JobSpec {
+        job_type: job_type.into(),
+        deduplication_id: Some(dedup.into()),
+        serialize_key: Some("k".into()),
+        ..world.spec(lane)
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_called_off_handler_is_stopped_at_once_and_the_next_begins_after_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let first = world.accept(&[of(&world, lane, "slow", "a")]).await[0].id;
+    let engine = start(&pool, deaf(), watched.clone());
+    watched.until_begun(1).await;
+    let behind = world.accept(&[of(&world, lane, "quick", "b")]).await[0].id;
+    let asked = world.cancel(first).await.unwrap();
+    let successor = world.accept(&[of(&world, lane, "quick", "a")]).await[0].id;
+    assert_ne!(successor, first, "what comes meanwhile is another job");
+    let job = jobs::until_let_go(&pool, Scope::AllApps, asked, Duration::from_secs(30)).await;
+    assert_eq!((job.status, job.cancel_requested_at), (JobStatus::Cancelled, None));
+    watched.until_begun(2).await;
+    until_recorded(&engine, 3).await;
+    engine.shutdown().await;
+    assert_eq!(watched.order(), [first, behind, successor], "in the order of acceptance");
+    assert_eq!(watched.most(), 1, "one at a time of a record and of a key");
+    let attempts = world.get(first).await.attempts;
+    assert_eq!(attempts.iter().map(|one| one.outcome).collect::<Vec<_>>(), [AttemptOutcome::Cancelled]);
+    assert!(attempts[0].duration_ms.is_some() && attempts[0].worker_id.is_some());
+    assert_eq!(*watched.ended.lock().unwrap(), [EndedAs::Cancelled]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_heartbeat_finds_what_a_lost_notification_would_have_said(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let id = world.accept(&[of(&world, lane, "slow", "a")]).await[0].id;
+    let often = EngineConfig { heartbeat_interval: Duration::from_millis(300), ..config() };
+    let engine = start(&pool, often, watched.clone());
+    watched.until_begun(1).await;
+    call_off_silently(&pool).await;
+    until_recorded(&engine, 1).await;
+    assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled);
+    engine.shutdown().await;
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_listener_that_broke_asks_at_once_what_it_missed(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    world.accept(&[of(&world, lane, "slow", "a")]).await;
+    let engine = start(&pool, deaf(), watched.clone());
+    watched.until_begun(1).await;
+    until(
+        &pool,
+        "select exists (select 1 from pg_stat_activity where datname = current_database() and query like 'LISTEN%')",
+    )
+    .await;
+    call_off_silently(&pool).await;
+    sqlx::query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'LISTEN%'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    until_recorded(&engine, 1).await;
+    engine.shutdown().await;
+    assert_eq!(*watched.ended.lock().unwrap(), [EndedAs::Cancelled]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_that_ends_before_it_hears_of_it_ends_as_it_did(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    for (job_type, status, ended) in
+        [("slow", JobStatus::Completed, None), ("fails", JobStatus::Cancelled, Some(EndedAs::Cancelled))]
+    {
+        let id = world.accept(&[of(&world, lane, job_type, "a")]).await[0].id;
+        let engine = start(&pool, deaf(), watched.clone());
+        watched.until_begun(1).await;
+        call_off_silently(&pool).await;
+        watched.go_on.notify_one();
+        until_recorded(&engine, 1).await;
+        engine.shutdown().await;
+        let found = world.get(id).await;
+        assert_eq!(found.job.status, status, "{job_type}");
+        assert_eq!(watched.ended.lock().unwrap().pop(), ended);
+        let is_failed = found.attempts[0].outcome == AttemptOutcome::Failed;
+        assert_eq!((found.attempts.len(), is_failed), (1, job_type == "fails"));
+        world.must_be_sound().await;
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_told_together_with_others_is_waited_for(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let plain = |job_type: &str| JobSpec { job_type: job_type.into(), ..world.spec(lane) };
+    let ids = world.accept(&[of(&world, lane, "carried", "a"), plain("slow")]).await;
+    let engine = start(&pool, deaf(), watched.clone());
+    watched.until_begun(2).await;
+    let successor = world.accept(&[of(&world, lane, "quick", "a")]).await[0].id;
+    for job in &ids {
+        world.cancel(job.id).await.unwrap();
+    }
+    // Both were told when the second one was stopped.
+    until_recorded(&engine, 1).await;
+    assert_eq!(world.get(ids[1].id).await.job.status, JobStatus::Cancelled);
+    assert_eq!(world.get(ids[0].id).await.job.status, JobStatus::Processing, "its request is on its way");
+    watched.go_on.notify_one();
+    watched.until_begun(1).await;
+    until_recorded(&engine, 3).await;
+    engine.shutdown().await;
+    assert_eq!(world.get(ids[0].id).await.job.status, JobStatus::Completed);
+    assert_eq!(watched.order().last(), Some(&successor));
+    assert_eq!(watched.most(), 1);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_that_stops_gives_no_called_off_job_back(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let id = world.accept(&[of(&world, lane, "slow", "a")]).await[0].id;
+    let grace = EngineConfig { shutdown_grace: Duration::from_millis(50), ..deaf() };
+    let engine = start(&pool, grace, watched.clone());
+    watched.until_begun(1).await;
+    call_off_silently(&pool).await;
+    let behind = world.accept(&[of(&world, lane, "quick", "b")]).await[0].id;
+    engine.shutdown().await;
+    assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled);
+    assert_eq!(world.ready().await, [behind], "its key goes on");
+    assert_eq!(*watched.ended.lock().unwrap(), [EndedAs::Cancelled]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_that_runs_out_its_grace_time_can_be_called_off(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let id = world.accept(&[of(&world, lane, "slow", "a")]).await[0].id;
+    let engine =
+        start(&pool, EngineConfig { shutdown_grace: Duration::from_secs(300), ..deaf() }, watched.clone());
+    watched.until_begun(1).await;
+    let stopping = tokio::spawn(engine.shutdown());
+    world.cancel(id).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), stopping).await.expect("nothing runs any more").unwrap();
+    assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn handlers_of_a_deleted_integration_are_stopped(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let watched = Watched::new();
+    let id = world.accept(&[of(&world, lane, "slow", "a")]).await[0].id;
+    let engine = start(&pool, deaf(), watched.clone());
+    watched.until_begun(1).await;
+    let mut transaction = pool.begin().await.unwrap();
+    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 1);
+    transaction.commit().await.unwrap();
+    assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled, "at once");
+    // Handed in, and nothing of it recorded.
+    until_recorded(&engine, 1).await;
+    assert_eq!(engine.running(), 0);
+    engine.shutdown().await;
+    assert_eq!(*watched.ended.lock().unwrap(), []);
+    world.must_be_sound().await;
+}
