@@ -31,6 +31,10 @@ pub struct EngineConfig {
     pub leader_lease: Duration,
     /// How often lost leases are looked for.
     pub recovery_interval: Duration,
+    /// How long results wait for a row that another transaction holds (a producer that folds into a running job, or has a place in its
+    /// serialize key's line, and has not committed): then the others of their batch are recorded without them. Those that are left
+    /// wait as long as it takes, five times as long at a stretch.
+    pub lock_wait: Duration,
     /// Time running jobs get to finish at shutdown.
     pub shutdown_grace: Duration,
     /// How long finished jobs and attempts stay.
@@ -51,6 +55,7 @@ impl Default for EngineConfig {
             watchdog_patience: Duration::from_secs(30),
             leader_lease: Duration::from_secs(10),
             recovery_interval: Duration::from_secs(10),
+            lock_wait: Duration::from_millis(200),
             shutdown_grace: Duration::from_secs(20),
             retention: Duration::from_secs(7 * 24 * 60 * 60),
         }

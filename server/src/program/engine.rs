@@ -124,6 +124,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         watchdog_patience: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
         leader_lease: EngineConfig::default().leader_lease,
         recovery_interval: workers.recovery_interval,
+        lock_wait: EngineConfig::default().lock_wait,
         shutdown_grace: workers.shutdown_grace,
         retention: workers.retention,
     }

@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long unrecorded results are tried at shutdown when the database is away.
+/// How long unrecorded results are tried at shutdown at least, when the database is away or their rows are held.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Claims and runs jobs.
@@ -150,11 +150,14 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
         // worker's once this process has signed off.
         nothing_runs(&shared, Duration::from_secs(5)).await;
     }
-    // Not until the finisher ends: a handler that blocks its thread keeps it open.
-    if !everything_is_recorded(&shared, FLUSH_PATIENCE).await {
+    // Not until the finisher ends: a handler that blocks its thread keeps it open. What other transactions hold is waited for as long as
+    // a running job is: the one thing that can still be done for it.
+    let flush_patience = FLUSH_PATIENCE.max(shared.config.shutdown_grace.saturating_sub(began_at.elapsed()));
+    if !everything_is_recorded(&shared, flush_patience).await {
         tracing::error!(
             unrecorded = shared.unrecorded(),
-            "results could not be recorded: their jobs will run again"
+            held = shared.held(),
+            "results could not be recorded: their jobs will run again, and may send again what they sent"
         );
     }
     lifeline.end().await;

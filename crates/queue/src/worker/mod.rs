@@ -1,7 +1,7 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
 //! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
-//! in batches (`finisher`), a limiter that reserves send times (`limiter`). A thread of its own (`lifeline`) carries the heartbeat, the
+//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`). A thread of its own (`lifeline`) carries the heartbeat, the
 //! `watchdog`, and whoever ends attempts whose handlers do not yield (`overdue`). What they share is in `shared`.
 
 mod attempts;
@@ -15,6 +15,7 @@ mod finisher;
 mod handler;
 mod heartbeat;
 mod held_job;
+mod held_results;
 mod latency;
 mod lifeline;
 mod limiter;
@@ -24,12 +25,14 @@ mod overdue;
 mod peers;
 mod progress;
 mod recent_sends;
+mod recording;
 mod report;
 mod shared;
 mod slots;
 mod tell;
 mod unhandled;
 mod watchdog;
+mod writing;
 
 pub use crate::store::jobs::{Failure, How, Response};
 pub use engine::{Engine, EngineHandle};

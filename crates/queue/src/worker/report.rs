@@ -23,7 +23,9 @@ pub struct EngineReport {
     pub running: usize,
     /// Results that wait to be recorded.
     pub unrecorded: usize,
-    /// How long none of them was; nought when none waits.
+    /// Of these, the ones whose rows other transactions hold: they wait until those end.
+    pub held: usize,
+    /// How long none of them was; nought when none waits, or only those that are held.
     pub unrecorded_for: Duration,
     /// Handlers that did not stop when their time was over.
     pub blocked: usize,
@@ -61,7 +63,7 @@ impl EngineWatch {
     pub fn report(&self) -> EngineReport {
         let shared = &*self.0;
         let meters = &shared.meters;
-        let unrecorded = shared.unrecorded();
+        let (unrecorded, held) = (shared.unrecorded(), shared.held());
         let is_registered = *shared.is_registered.borrow();
         EngineReport {
             slots: shared.config.workers,
@@ -69,7 +71,8 @@ impl EngineWatch {
             unrecorded,
             blocked: shared.attempts.blocked(),
             stuck: shared.stuck(),
-            unrecorded_for: if unrecorded > 0 { meters.results_wait_for() } else { Duration::ZERO },
+            held,
+            unrecorded_for: if unrecorded > held { meters.results_wait_for() } else { Duration::ZERO },
             recorded: *shared.recorded.borrow(),
             is_registered,
             // The claimer waits for nothing else while there is no lease, and moves on once there is one.

@@ -58,6 +58,8 @@ pub(super) struct Shared {
     batches: Mutex<Batches>,
     /// Results that are not recorded yet.
     unrecorded: AtomicUsize,
+    /// Of these, the ones whose rows another transaction holds.
+    held: AtomicUsize,
     /// The finisher could not reach the database: claims stop meanwhile.
     is_away: AtomicBool,
     /// An operator asked this process to claim nothing more.
@@ -109,6 +111,7 @@ impl Shared {
             running: Mutex::default(),
             batches: Mutex::default(),
             unrecorded: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             work: Notify::new(),
@@ -233,9 +236,18 @@ impl Shared {
     }
 
     pub(super) fn add_unrecorded(&self) {
-        if self.unrecorded.fetch_add(1, Ordering::Relaxed) == 0 {
+        // What is held elsewhere does not move, however well we do.
+        if self.unrecorded.fetch_add(1, Ordering::Relaxed) <= self.held() {
             self.meters.results_move();
         }
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_held(&self, count: usize) {
+        self.held.store(count, Ordering::Relaxed);
     }
 
     pub(super) fn note_recorded(&self, count: usize) {

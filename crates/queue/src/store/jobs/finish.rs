@@ -152,8 +152,13 @@ impl End {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_doubtful
     }
 
-    fn is_final(&self) -> bool {
+    pub(super) fn is_final(&self) -> bool {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
+    }
+
+    pub(super) fn lock_order(&self) -> (IntegrationId, bool, Option<&str>, JobId) {
+        let deduplication_id = self.deduplication_id.as_deref();
+        (self.integration_id, deduplication_id.is_none(), deduplication_id, self.job_id)
     }
 }
 
@@ -185,13 +190,14 @@ pub const BEGIN: &str = "begin isolation level read committed; set local enable_
 /// Ends a batch of attempts; answers for each, in the order of the input, whether it was recorded.
 ///
 /// # Errors
-/// When the database is away, or the batch lost a race (a deadlock, a unique row): repeat it job by job.
+/// When the database is away, or the batch lost a race (a deadlock, a unique row, a lock that was not given within the transaction's
+/// `lock_timeout`): repeat it in parts.
 pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<Applied>, QueueError> {
     if ends.is_empty() {
         return Ok(Vec::new());
     }
     let mut order: Vec<usize> = (0..ends.len()).collect();
-    order.sort_by(|a, b| lock_order(&ends[*a]).cmp(&lock_order(&ends[*b])));
+    order.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
     let sorted: Vec<&End> = order.iter().map(|index| &ends[*index]).collect();
 
     // Also of those that go on: one that was called off meanwhile ends here, and keys are locked before jobs.
@@ -239,10 +245,6 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
         keys::advance(connection, &successors.0, &successors.1).await?;
     }
     Ok(applied)
-}
-
-fn lock_order(end: &End) -> (IntegrationId, bool, Option<&str>, JobId) {
-    (end.integration_id, end.deduplication_id.is_none(), end.deduplication_id.as_deref(), end.job_id)
 }
 
 struct Row {

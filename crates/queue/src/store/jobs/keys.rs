@@ -122,6 +122,30 @@ pub(crate) async fn lock(
     Ok(())
 }
 
+/// Locks those keys that nobody holds, waits for none, and answers the others by their place in the input.
+pub(crate) async fn lock_free(
+    connection: &mut PgConnection,
+    lanes: &[IntegrationId],
+    keys: &[String],
+) -> Result<Vec<i64>, QueueError> {
+    let held = sqlx::query_scalar!(
+        r#"
+        select g.n as "n!"
+        from unnest($1::uuid[], $2::text[]) with ordinality as g (lane, key, n)
+        left join lateral (
+            select k.key from headgate.serialize_keys k where k.integration_id = g.lane and k.key = g.key
+            for update skip locked offset 0
+        ) k on true
+        where k.key is null and exists (select 1 from headgate.serialize_keys x where x.integration_id = g.lane and x.key = g.key)
+        "#,
+        lanes as &[IntegrationId],
+        keys,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(held)
+}
+
 /// Takes jobs that came to their end out of their lines; the next of each line becomes claimable. The keys are locked.
 pub(crate) async fn leave(
     connection: &mut PgConnection,

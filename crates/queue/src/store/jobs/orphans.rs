@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{End, Ending, claim::take_turn, finish},
+    store::jobs::{End, Ending, claim::take_turn, finish, held_elsewhere},
 };
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
@@ -110,11 +110,20 @@ pub async fn give_back_unknown(
             })
         })
         .collect();
-    let mut transaction = pool.begin().await?;
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    // What a producer holds right now is given back the next time: the claimer waits for us.
+    let held = held_elsewhere(&mut transaction, &ends).await?;
+    let (kept, ends): (Vec<_>, Vec<_>) = ends.into_iter().enumerate().partition(|(at, _)| held.contains(at));
+    let ends: Vec<End> = ends.into_iter().map(|(_, end)| end).collect();
     finish(&mut transaction, &ends).await?;
-    sqlx::query!("delete from headgate.claim_batches where id = any ($1)", &batches as &[ClaimBatchId])
-        .execute(&mut *transaction)
-        .await?;
+    let kept: Vec<JobId> = kept.into_iter().map(|(_, end)| end.job_id).collect();
+    sqlx::query!(
+        "delete from headgate.claim_batches where id = any ($1) and not job_ids && $2",
+        &batches as &[ClaimBatchId],
+        &kept as &[JobId],
+    )
+    .execute(&mut *transaction)
+    .await?;
     transaction.commit().await?;
     Ok(ends.into_iter().map(|end| end.assignment_id).collect())
 }

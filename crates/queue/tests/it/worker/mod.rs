@@ -6,3 +6,4 @@ mod limits;
 mod losing;
 mod running;
 mod stopping;
+mod waiting;

@@ -1,0 +1,155 @@
+//! A result whose row, or serialize key, somebody else's transaction holds: it waits, and nothing else does.
+
+use crate::support::{Script, World, config, ok, start, until};
+use model::{id::JobId, job::JobStatus};
+use queue::{
+    EngineConfig,
+    store::jobs::{self, JobSpec},
+    worker::{EngineHandle, EngineReport, HeldJob},
+};
+use sqlx::{PgPool, Postgres, Transaction};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+const OTHERS: usize = 50;
+
+/// An engine that runs one special job and fifty others, and ends none of them before it is told.
+struct Running {
+    engine: EngineHandle,
+    go_on: Arc<Semaphore>,
+    special: JobId,
+}
+
+impl Running {
+    async fn start(world: &World, special: JobSpec, config: EngineConfig) -> Self {
+        let others =
+            vec![
+                JobSpec { integration_id: special.integration_id, ..world.spec(special.integration_id) };
+                OTHERS
+            ];
+        let special = world.accept(&[special]).await[0].id;
+        world.accept(&others).await;
+        let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (tell, gate) = (Arc::clone(&begun), Arc::clone(&go_on));
+        let handler = Script::new(move |_: &HeldJob| {
+            let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
+            Box::pin(async move {
+                tell.add_permits(1);
+                let _gate = gate.acquire().await.unwrap();
+                ok()
+            })
+        });
+        let engine = start(&world.pool, EngineConfig { workers: OTHERS + 1, ..config }, handler);
+        let _all = begun.acquire_many(OTHERS as u32 + 1).await.unwrap();
+        Self { engine, go_on, special }
+    }
+
+    /// Their attempts are over, all at once.
+    fn go_on(&self) {
+        self.go_on.add_permits(10_000);
+    }
+
+    async fn until_it_says(&self, what: &str, is_so: impl Fn(&EngineReport) -> bool) {
+        let watch = self.engine.watch();
+        let asked = async {
+            while !is_so(&watch.report()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), asked).await;
+        assert!(waited.is_ok(), "never {what}: {:?}", watch.report());
+    }
+}
+
+/// A producer that takes its time.
+async fn enqueue_for_long(world: &World, spec: JobSpec) -> Transaction<'static, Postgres> {
+    let mut transaction = world.pool.begin().await.unwrap();
+    jobs::enqueue(&mut transaction, &[spec]).await.unwrap();
+    transaction
+}
+
+const ALL_OTHERS: &str = "select count(*) = 50 from headgate.finished_jobs where status = 3";
+
+async fn must_be_completed_at_the_first_attempt(world: &World, id: JobId) {
+    let found = world.get(id).await;
+    assert_eq!((found.job.status, found.job.attempt, found.attempts.len()), (JobStatus::Completed, 1, 1));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_producer_that_folds_into_a_running_job_and_does_not_commit_holds_up_that_result_alone(
+    pool: PgPool,
+) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(100, None).await;
+    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    let running = Running::start(&world, spec.clone(), config()).await;
+    let producer = enqueue_for_long(&world, spec).await;
+    running.go_on();
+    until(&pool, ALL_OTHERS).await;
+    running.until_it_says("held", |report| report.held == 1 && report.unrecorded == 1).await;
+    assert_eq!(running.engine.running(), 0, "its slot is free");
+    producer.commit().await.unwrap();
+    // The change that was folded in is a job of its own.
+    until(&pool, "select count(*) = 52 from headgate.finished_jobs where status = 3").await;
+    running.until_it_says("recorded", |report| report.held == 0 && report.unrecorded == 0).await;
+    must_be_completed_at_the_first_attempt(&world, running.special).await;
+    running.engine.shutdown().await;
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_producer_that_holds_a_serialize_key_holds_up_the_result_of_that_key_alone(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(100, None).await;
+    let spec = JobSpec { serialize_key: Some("k".into()), ..world.spec(lane) };
+    let running = Running::start(&world, spec.clone(), config()).await;
+    let producer = enqueue_for_long(&world, spec).await;
+    running.go_on();
+    until(&pool, ALL_OTHERS).await;
+    running.until_it_says("held", |report| report.held == 1).await;
+    producer.commit().await.unwrap();
+    until(&pool, "select count(*) = 52 from headgate.finished_jobs where status = 3").await;
+    must_be_completed_at_the_first_attempt(&world, running.special).await;
+    running.engine.shutdown().await;
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn however_often_a_lock_is_not_given_the_delivery_stays_completed(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(100, None).await;
+    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    let hasty = EngineConfig { lock_wait: Duration::from_millis(1), ..config() };
+    let running = Running::start(&world, spec.clone(), hasty).await;
+    let producer = enqueue_for_long(&world, spec).await;
+    running.go_on();
+    // Each lock that is not given undoes a transaction; those of a test's own world are none.
+    until(&pool, "select xact_rollback > 150 from pg_stat_database where datname = current_database()").await;
+    producer.rollback().await.unwrap();
+    until(&pool, "select count(*) = 51 from headgate.finished_jobs where status = 3").await;
+    must_be_completed_at_the_first_attempt(&world, running.special).await;
+    running.engine.shutdown().await;
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_that_stops_waits_for_the_results_that_are_held(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(100, None).await;
+    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    let running = Running::start(&world, spec.clone(), config()).await;
+    let producer = enqueue_for_long(&world, spec).await;
+    running.go_on();
+    running.until_it_says("held", |report| report.held == 1).await;
+    let watch = running.engine.watch();
+    let stopping = tokio::spawn(running.engine.shutdown());
+    while !watch.report().is_stopping {
+        tokio::task::yield_now().await;
+    }
+    producer.commit().await.unwrap();
+    stopping.await.unwrap();
+    must_be_completed_at_the_first_attempt(&world, running.special).await;
+    assert_eq!(world.number("select count(*) from headgate.workers").await, 0);
+    assert_eq!(world.ready().await.len(), 1, "the change that was folded in");
+    world.must_be_sound().await;
+}
