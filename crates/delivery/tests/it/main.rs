@@ -6,6 +6,7 @@ mod breakers;
 mod bundle_turns;
 mod bundle_windows;
 mod bundles;
+mod cancelling;
 mod endless_answers;
 mod integrations;
 mod jobs;
