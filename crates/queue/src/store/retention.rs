@@ -31,14 +31,14 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
     failed.map_or(Ok(is_more), Err)
 }
 
-/// Steps of 10 s are kept an hour, of a minute a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is
+/// Steps of 10 s are kept an hour, of a minute and of 15 minutes a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is
 /// never half there.
 async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
         with expired as materialized (
             select t.step_seconds, t.bucket_at, t.integration_id
-            from (values (10, interval '65 minutes'), (60, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
+            from (values (10, interval '65 minutes'), (60, interval '25 hours'), (900, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
             join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < clock_timestamp() - kept.age
             where (select headgate.is_leader($1, $2))
             limit $3

@@ -84,21 +84,27 @@ pub async fn throughput(
     })
 }
 
-/// How long things took, by bucket. Of the whole deployment a sum of all integrations is kept.
+/// How long things took, by bucket. Sums are kept of the whole deployment, and of an app for the window of many steps.
 async fn spans(
     pool: &PgPool,
     scope: Scope,
     integration_id: Option<IntegrationId>,
     window: Window,
 ) -> Result<HashMap<DateTime<Utc>, Spans>, QueueError> {
-    let is_of_all = integration_id.is_none() && scope == Scope::AllApps;
+    let sum = match (integration_id, scope.app_id()) {
+        (None, None) => Some(latency::ALL),
+        (None, Some(app_id)) if window == Window::Day => Some(app_id.0),
+        _ => None,
+    };
+    let step = if sum.is_some() && window == Window::Day { latency::DAY_STEP } else { source_step(window) };
     let rows = sqlx::query!(
         r#"
-        with seen as materialized (
-            select id from headgate.integrations
-            where not $6 and ($1::uuid is null or id = $1) and ($2::uuid is null or app_id = $2)
+        with own as materialized (
+            select id from headgate.integrations where ($1::uuid is null or id = $1) and ($2::uuid is null or app_id = $2)
+        ), seen as materialized (
+            select id from own where $6::uuid is null
             union all
-            select $7 where $6
+            select $6 where $6 is not null
         ), counted as (
             select bucket_at as at, latency, wait
             from headgate.throughput
@@ -108,17 +114,17 @@ async fn spans(
             union all
             select at, latency, wait
             from headgate.latency_deltas
-            where $6 or integration_id in (select id from seen)
+            where $7 or integration_id in (select id from own)
         )
         select to_timestamp(floor(extract(epoch from at) / $3::int) * $3::int) as "at!", latency as "latency!", wait as "wait!" from counted
         "#,
         integration_id as Option<IntegrationId>,
         scope.app_id() as Option<AppId>,
         window.step_seconds(),
-        source_step(window),
+        step,
         window.buckets(),
-        is_of_all,
-        latency::ALL as IntegrationId,
+        sum,
+        sum == Some(latency::ALL),
     )
     .fetch_all(pool)
     .await?;

@@ -116,8 +116,8 @@ async fn an_old_leader_folds_no_times(pool: PgPool) {
     assert_eq!(fold(&pool, old).await.unwrap(), 0);
     assert_eq!(world.number("select count(*) from headgate.throughput").await, 0);
     assert_eq!(fold(&pool, new).await.unwrap(), 1);
-    // Three steps of one integration, and of all together.
-    assert_eq!(world.number("select count(*) from headgate.throughput").await, 6);
+    // Three steps of one integration, and of all together; a day's chart of all, and of the app.
+    assert_eq!(world.number("select count(*) from headgate.throughput").await, 8);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -144,4 +144,34 @@ async fn a_running_engine_measures_attempts_and_waits_and_reports_itself(pool: P
     assert_eq!(measured.latency.total(), 5);
     let wait = measured.wait.percentiles().unwrap();
     assert!(wait.count == 5 && wait.p50_ms > 50_000, "they waited for a minute: {wait:?}");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_day_of_an_app_is_read_from_its_sums(pool: PgPool) {
+    let (world, stranger) = (World::new(&pool).await, World::new(&pool).await);
+    let other = world.another_lane().await;
+    let term = lead(&pool).await;
+    let day = async || read(&pool, Scope::App(world.app), None, Window::Day).await;
+    took(&pool, world.lane, &[10, 20], &[3]).await;
+    took(&pool, other, &[40_000], &[]).await;
+    took(&pool, stranger.lane, &[1], &[1]).await;
+    let unfolded = day().await;
+    fold(&pool, term).await.unwrap();
+    took(&pool, other, &[30], &[]).await;
+    fold(&pool, term).await.unwrap();
+    let rows = "select count(*) from headgate.throughput where step_seconds = 900 and latency <> '{}'";
+    // Two apps and the deployment, in the bucket or two of this test.
+    let sums = world.number(rows).await;
+    assert!((3..=6).contains(&sums), "{sums}");
+    // One not folded yet, and none of what sums are not made of.
+    took(&pool, world.lane, &[50], &[]).await;
+    world.run("delete from headgate.throughput where step_seconds <> 900").await;
+    let read = day().await;
+    assert_eq!(unfolded.latency.map(|latency| latency.count), Some(3));
+    assert_eq!(read.latency.map(|latency| (latency.count, latency.p99_ms > 30_000)), Some((5, true)));
+    assert_eq!(read.wait.map(|wait| wait.count), Some(1));
+    assert_eq!(read.buckets.iter().filter_map(|b| b.latency).map(|latency| latency.count).sum::<i64>(), 5);
+    world.run("update headgate.throughput set bucket_at = bucket_at - interval '26 hours'").await;
+    queue::store::retention::delete_expired(&pool, term).await.unwrap();
+    assert_eq!(world.number(rows).await, 0, "kept as long as the chart is");
 }
