@@ -111,6 +111,11 @@ fn services(text: &mut Text, services: &[ServiceState]) {
         let about = "Failures since the last run that went well.";
         text.gauge("headgate_maintenance_failures_in_a_row", about, &labels, service.failures_in_a_row);
     }
+    for service in services {
+        let labels = [("service", service.name.as_str())];
+        let about = "Jobs it could not move and passed over, each time: the log names them.";
+        text.counter("headgate_maintenance_passed_over_jobs_total", about, &labels, service.passed_over);
+    }
     for (service, age) in services.iter().filter_map(|s| Some((s, s.seconds_since_success?))) {
         let labels = [("service", service.name.as_str())];
         let about = "Since the last run that went well.";

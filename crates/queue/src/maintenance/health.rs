@@ -21,6 +21,8 @@ pub struct ServiceHealth {
     pub failures: u64,
     /// Failures since the last run that went well.
     pub failures_in_a_row: u32,
+    /// Rows it could not move and passed over, each time it did.
+    pub passed_over: u64,
     /// End of the last run, on this process's clock.
     pub last_run_at: Option<DateTime<Utc>>,
     /// End of the last run that went well.
@@ -40,6 +42,7 @@ impl ServiceHealth {
             runs: 0,
             failures: 0,
             failures_in_a_row: 0,
+            passed_over: 0,
             last_run_at: None,
             last_success_at: None,
             last_took: Duration::ZERO,
@@ -113,6 +116,12 @@ impl MaintenanceHealth {
             in_a_row = service.failures_in_a_row;
         });
         in_a_row
+    }
+
+    pub(super) fn passed_over(&self, name: &'static str) {
+        if let Some(service) = self.board().iter_mut().find(|service| service.name == name) {
+            service.passed_over += 1;
+        }
     }
 
     fn change(&self, name: &'static str, took: Duration, change: impl FnOnce(&mut ServiceHealth)) {

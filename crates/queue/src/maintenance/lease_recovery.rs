@@ -1,69 +1,138 @@
 //! Takes back jobs whose worker is gone.
 
-use super::Service;
+use super::{
+    MaintenanceHealth, Service,
+    passed_over::PassedOver,
+    portions::{Done, in_portions},
+};
 use crate::{
     config::EngineConfig,
     error::QueueError,
     store::{
-        jobs::{self, Lost},
+        jobs::{self, BEGIN, Lost},
         leader::{self, Term},
         workers,
     },
     wake,
 };
 use async_trait::async_trait;
-use model::id::ClaimBatchId;
-use sqlx::PgPool;
-use std::time::Duration;
+use model::id::{ClaimBatchId, JobId, WorkerId};
+use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// Claim batches looked at in one transaction.
+/// As health and metrics know it.
+const NAME: &str = "lease_recovery";
+/// Claim batches looked at in one run.
 const CLAIM_BATCHES: i64 = 50;
+/// Jobs taken back in one transaction.
+const JOBS: usize = 1_000;
 
-/// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row.
+/// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row. One that cannot
+/// be taken back is passed over, and so is one that somebody else holds: all others go back.
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,
+    cursors: Mutex<Cursors>,
+    passed_over: PassedOver,
+}
+
+/// How far it has come.
+#[derive(Debug, Default)]
+struct Cursors {
+    /// Up to where claims of workers that are gone were looked at; none: from the beginning.
+    dead: Option<ClaimBatchId>,
     /// Up to where claims that have ended were looked for.
-    cursor: Mutex<Option<ClaimBatchId>>,
+    ended: Option<ClaimBatchId>,
 }
 
 impl LeaseRecovery {
     /// Looks every `HEADGATE_RECOVERY_INTERVAL`.
     #[must_use]
     pub fn new(config: &EngineConfig) -> Self {
-        Self { interval: config.recovery_interval, cursor: Mutex::default() }
+        Self {
+            interval: config.recovery_interval,
+            cursors: Mutex::default(),
+            passed_over: PassedOver::by(NAME),
+        }
     }
+
+    /// Takes these back, as many as can be.
+    async fn take_back(
+        &self,
+        pool: &PgPool,
+        term: Term,
+        held: &[(JobId, WorkerId)],
+    ) -> Result<Lost, QueueError> {
+        let Done { answers, faulty, error, .. } = in_portions(held, JOBS, |portion| async move {
+            let mut transaction = begin(pool, term).await?;
+            let lost = jobs::lose(&mut transaction, &portion).await;
+            // Heard out: the halves would pass over what is still locked.
+            if lost.is_ok() {
+                transaction.commit().await?
+            } else {
+                transaction.rollback().await?
+            }
+            lost
+        })
+        .await;
+        for ((id, _), error) in &faulty {
+            self.passed_over.note(*id, error);
+        }
+        let lost = answers.into_iter().sum();
+        if lost != Lost::default() {
+            let Lost { given_back, dead, cancelled } = lost;
+            tracing::warn!(given_back, dead, cancelled, "took jobs back from workers that vanished");
+            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+        }
+        error.map_or(Ok(lost), Err)
+    }
+}
+
+/// A transaction of the leader's, that waits for no stranger.
+async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
+    let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
+    let mut transaction = pool.begin_with(AssertSqlSafe(begin)).await?;
+    leader::confirm(&mut transaction, term).await?;
+    Ok(transaction)
 }
 
 #[async_trait]
 impl Service for LeaseRecovery {
     fn name(&self) -> &'static str {
-        "lease_recovery"
+        NAME
     }
 
     fn interval(&self) -> Duration {
         self.interval
     }
 
+    fn watch(&self, health: &MaintenanceHealth) {
+        self.passed_over.watch(health);
+    }
+
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let mut transaction = pool.begin().await?;
-        leader::confirm(&mut transaction, term).await?;
-        let lost = jobs::lose_of_dead_workers(&mut transaction, CLAIM_BATCHES).await?;
+        let mut cursors = self.cursors.lock().await;
+        let mut transaction = begin(pool, term).await?;
+        let found = jobs::dead_claims(&mut transaction, cursors.dead, CLAIM_BATCHES).await?;
         transaction.commit().await?;
-        if lost == Lost::default() {
-            let mut cursor = self.cursor.lock().await;
-            *cursor = workers::forget_claims(pool, term, *cursor).await?;
-            workers::remove_dead(pool, term).await?;
-            return Ok(cursor.is_some());
+        if !found.batches.is_empty() {
+            let now = Instant::now();
+            let is_taken = |(id, _): &(JobId, WorkerId)| !self.passed_over.is_left_alone(*id, now);
+            let held: Vec<_> = found.jobs.into_iter().filter(is_taken).collect();
+            self.take_back(pool, term, &held).await?;
+            let mut transaction = begin(pool, term).await?;
+            jobs::forget_dead_claims(&mut transaction, &found.batches).await?;
+            transaction.commit().await?;
         }
-        tracing::warn!(
-            given_back = lost.given_back,
-            dead = lost.dead,
-            cancelled = lost.cancelled,
-            "took jobs back from workers that vanished"
-        );
-        sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
-        Ok(true)
+        let is_through = (found.batches.len() as i64) < CLAIM_BATCHES;
+        cursors.dead = found.batches.last().copied().filter(|_| !is_through);
+        if !is_through {
+            return Ok(true);
+        }
+        self.passed_over.forget_old(Instant::now());
+        cursors.ended = workers::forget_claims(pool, term, cursors.ended).await?;
+        workers::remove_dead(pool, term).await?;
+        Ok(cursors.ended.is_some())
     }
 }

@@ -11,6 +11,8 @@ mod lead;
 mod lease_recovery;
 mod operations;
 mod partitions;
+mod passed_over;
+mod portions;
 mod promote;
 mod recount;
 mod reindex;

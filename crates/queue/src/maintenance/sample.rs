@@ -103,6 +103,7 @@ impl Sample {
                 runs: service.runs,
                 failures: service.failures,
                 failures_in_a_row: service.failures_in_a_row,
+                passed_over: service.passed_over,
                 seconds_since_success: service.last_success_at.map(|at| seconds(Utc::now() - at)),
                 took_seconds: service.last_took.as_secs_f64(),
             })

@@ -1,8 +1,9 @@
 //! Due jobs become claimable.
 
 use crate::{error::QueueError, store::leader::Term};
-use model::id::WorkerId;
+use model::id::{JobId, WorkerId};
 use sqlx::PgPool;
+use std::time::Duration;
 
 /// What a promotion did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,70 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
     .await?
     .map(|ms| u64::try_from(ms).unwrap_or(0));
     Ok(Promoted { count, next_in_ms })
+}
+
+/// Jobs that are due, the longest first.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub(crate) async fn due(pool: &PgPool, most: i32) -> Result<Vec<JobId>, QueueError> {
+    let due = sqlx::query_scalar!(
+        r#"
+        select job_id as "job_id: JobId" from headgate.waiting where due_at <= clock_timestamp() order by due_at, job_id limit $1
+        "#,
+        i64::from(most),
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(due)
+}
+
+/// Moves those of these jobs that are due.
+///
+/// # Errors
+/// When the database cannot be asked, or refuses to move one of them: then none is moved.
+pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> Result<i32, QueueError> {
+    let mut transaction = pool.begin().await?;
+    let count = sqlx::query_file_scalar!(
+        "src/store/promote_these.sql",
+        ids as &[JobId],
+        term.holder as WorkerId,
+        term.number
+    )
+    .fetch_one(&mut *transaction)
+    .await;
+    // Heard out: whoever tries a part of them would pass over what is still locked.
+    if count.is_ok() {
+        transaction.commit().await?
+    } else {
+        transaction.rollback().await?
+    }
+    Ok(count?)
+}
+
+/// Lets jobs wait for so long from now, whenever they were due.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub(crate) async fn postpone(
+    pool: &PgPool,
+    term: Term,
+    ids: &[JobId],
+    wait: Duration,
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        update headgate.waiting set due_at = clock_timestamp() + make_interval(secs => $2)
+        where job_id = any ($1) and (select headgate.is_leader($3, $4))
+        "#,
+        ids as &[JobId],
+        wait.as_secs_f64(),
+        term.holder as WorkerId,
+        term.number,
+    )
+    .execute(pool)
+    .await?;
+    Ok(())
 }
 
 /// Wakes lanes that sleep although they have work: an entry of `ready` that was committed seconds after it was made. Answers how many.

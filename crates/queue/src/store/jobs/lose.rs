@@ -1,8 +1,11 @@
 //! Lost leases: jobs of workers that vanished go back, or become dead letters when it was the third time. Those that were called off
 //! meanwhile end.
 
-use crate::{error::QueueError, store::jobs::keys};
-use model::id::{IntegrationId, JobId};
+use crate::{
+    error::QueueError,
+    store::jobs::{columns::column, keys},
+};
+use model::id::{ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgConnection;
 
 /// Leases lost in a row that make a dead letter.
@@ -19,16 +22,108 @@ pub struct Lost {
     pub cancelled: u64,
 }
 
+impl std::iter::Sum for Lost {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            given_back: a.given_back + b.given_back,
+            dead: a.dead + b.dead,
+            cancelled: a.cancelled + b.cancelled,
+        })
+    }
+}
+
 /// A job that goes back, as the statement calls it.
 const GOES_BACK: i16 = 0;
 /// One that had been called off.
 const CANCELLED: i16 = 4;
+
+/// What workers that are gone have claimed, a portion of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeadClaims {
+    /// Their claims, in order.
+    pub(crate) batches: Vec<ClaimBatchId>,
+    /// The jobs of these that they hold still, and who.
+    pub(crate) jobs: Vec<(JobId, WorkerId)>,
+}
+
+/// The next `most` claims of workers that are gone, after one of them. By a cursor, because those of which a job cannot be taken back yet
+/// would hide all others.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn dead_claims(
+    connection: &mut PgConnection,
+    after: Option<ClaimBatchId>,
+    most: i64,
+) -> Result<DeadClaims, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        select b.id as "batch_id: ClaimBatchId", b.worker_id as "worker_id: WorkerId",
+            array(
+                select j.id from unnest(b.job_ids) u (id)
+                cross join lateral (select j.id from headgate.jobs j where j.id = u.id and j.status = 1 and j.worker_id = b.worker_id offset 0) j
+            ) as "jobs!: Vec<JobId>"
+        from headgate.claim_batches b
+        where ($1::uuid is null or b.id > $1)
+            and not exists (select 1 from headgate.workers w where w.id = b.worker_id and w.lease_until > clock_timestamp())
+        order by b.id
+        limit $2
+        "#,
+        after.map(|id| id.0),
+        most,
+    )
+    .fetch_all(connection)
+    .await?;
+    let mut found = DeadClaims::default();
+    for row in rows {
+        found.batches.push(row.batch_id);
+        found.jobs.extend(row.jobs.into_iter().map(|id| (id, row.worker_id)));
+    }
+    Ok(found)
+}
+
+/// Forgets those of the claims of which nothing is held any more.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn forget_dead_claims(
+    connection: &mut PgConnection,
+    batches: &[ClaimBatchId],
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        delete from headgate.claim_batches b
+        where b.id = any ($1) and not exists (
+            select 1 from unnest(b.job_ids) u (id)
+            cross join lateral (select j.id from headgate.jobs j where j.id = u.id and j.status = 1 and j.worker_id = b.worker_id offset 0) j
+        )
+        "#,
+        batches as &[ClaimBatchId],
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
 
 /// Sweeps up to `most` claim batches of workers whose lease has run out. Call it in a transaction, again while it finds something.
 ///
 /// # Errors
 /// When the database is away, or the statement lost a race: nothing is changed, sweep again.
 pub async fn lose_of_dead_workers(connection: &mut PgConnection, most: i64) -> Result<Lost, QueueError> {
+    let found = dead_claims(connection, None, most).await?;
+    let lost = lose(connection, &found.jobs).await?;
+    forget_dead_claims(connection, &found.batches).await?;
+    Ok(lost)
+}
+
+/// Takes jobs back from workers that are gone; those that somebody else holds right now are passed over. Call it in a transaction.
+///
+/// # Errors
+/// When the database is away, refuses one of them, or the statement lost a race: nothing is changed.
+pub(crate) async fn lose(
+    connection: &mut PgConnection,
+    jobs: &[(JobId, WorkerId)],
+) -> Result<Lost, QueueError> {
     struct Row {
         id: JobId,
         integration_id: IntegrationId,
@@ -36,9 +131,15 @@ pub async fn lose_of_dead_workers(connection: &mut PgConnection, most: i64) -> R
         action: i16,
         successor_key: Option<String>,
     }
-    let rows = sqlx::query_file_as!(Row, "src/store/jobs/lose.sql", most, MOST_LOST_LEASES)
-        .fetch_all(&mut *connection)
-        .await?;
+    let rows = sqlx::query_file_as!(
+        Row,
+        "src/store/jobs/lose.sql",
+        &column(jobs, |(id, _)| id.0),
+        &column(jobs, |(_, worker)| worker.0),
+        MOST_LOST_LEASES
+    )
+    .fetch_all(&mut *connection)
+    .await?;
     let ended: Vec<&Row> = rows.iter().filter(|row| row.action != GOES_BACK).collect();
     let mut lanes = Vec::new();
     let mut keys = Vec::new();

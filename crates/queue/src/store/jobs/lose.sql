@@ -2,21 +2,19 @@
 -- against the job; the third lease lost in a row makes it a dead letter, because a job that kills its worker would kill the next one. One
 -- that was called off meanwhile (`cancel_requested_of` names this lease) has no further attempt: it ends as cancelled.
 --
--- What a worker claimed stands in `claim_batches`; only what it still holds (worker id and status tested under the row's lock) is taken.
-with dead_batches as materialized (
-    select b.id, b.worker_id, b.job_ids from headgate.claim_batches b
-    where not exists (select 1 from headgate.workers w where w.id = b.worker_id and w.lease_until > clock_timestamp())
-    order by b.claimed_at
-    limit $1
-    for update of b skip locked
-), found as materialized (
+-- $1 and $2 name jobs and who held them. What is still held so (tested under the row's lock) is taken; what somebody else has locked is
+-- passed over: a producer that folds into it right now, and for as long as it likes. The next sweep finds it.
+with found as materialized (
     -- Unlocked, for the order of locks. Once each: a job that failed and was claimed again stands in two batches of its worker as long as
     -- the first has not been tidied away.
-    select distinct j.id, j.integration_id, j.deduplication_id, b.worker_id
-    from dead_batches b
-    cross join lateral unnest(b.job_ids) u (id)
-    join headgate.jobs j on j.id = u.id
-    where j.status = 1 and j.worker_id = b.worker_id
+    select j.id, j.integration_id, j.deduplication_id, j.worker_id
+    from (select distinct u.id, u.worker_id from unnest($1::uuid[], $2::uuid[]) as u (id, worker_id)) g
+    cross join lateral (
+        -- `offset 0`: one probe each, whatever the planner believes about the table.
+        select j.id, j.integration_id, j.deduplication_id, j.worker_id from headgate.jobs j
+        where j.id = g.id and j.status = 1 and j.worker_id = g.worker_id offset 0
+    ) j
+    where not exists (select 1 from headgate.workers w where w.id = j.worker_id and w.lease_until > clock_timestamp())
 ), lost as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.job_type, j.record_type, j.record_id,
@@ -25,7 +23,7 @@ with dead_batches as materialized (
         j.follows_batch and j.successor is null
             and exists (select 1 from headgate.batches b where b.id = j.batch_id and b.is_paused) as is_to_be_held,
         -- As in `jobs`: 0 goes back, 4 cancelled, 5 dead letter.
-        (case when j.is_called_off then 4 when j.lost_leases + 1 >= $2 then 5 else 0 end)::smallint as action
+        (case when j.is_called_off then 4 when j.lost_leases + 1 >= $3 then 5 else 0 end)::smallint as action
     from (
         select id, worker_id from found order by integration_id, deduplication_id collate "C" nulls last, id
     ) f
@@ -35,10 +33,8 @@ with dead_batches as materialized (
             j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch,
             coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
         from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
-        for update offset 0
+        for update skip locked offset 0
     ) j
-), forgotten as (
-    delete from headgate.claim_batches b using dead_batches d where b.id = d.id
 ), back as (
     update headgate.jobs j
     set status = case when l.attempt > 1 then 2 else 0 end,

@@ -41,6 +41,7 @@ pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
 pub use let_go::{LET_GO_PATIENCE, until_let_go};
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
+pub(crate) use lose::{dead_claims, forget_dead_claims, lose};
 pub use orphans::{Known, give_back_unknown};
 pub(crate) use progress::note_progress;
 pub use requeue::requeue;

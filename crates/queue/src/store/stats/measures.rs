@@ -78,6 +78,8 @@ pub struct ServiceState {
     pub failures: u64,
     /// Failures since the last run that went well.
     pub failures_in_a_row: u32,
+    /// Rows it could not move and passed over.
+    pub passed_over: u64,
     /// How long ago the last run went well.
     pub seconds_since_success: Option<f64>,
     /// How long the last run took.

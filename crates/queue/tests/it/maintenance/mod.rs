@@ -8,6 +8,7 @@ mod live;
 mod measures;
 mod operations;
 mod partitions;
+mod poison;
 mod promotion;
 mod recount;
 mod reindex;

@@ -109,7 +109,7 @@ impl World {
 
     /// Takes the jobs of dead workers back.
     pub(crate) async fn sweep(&self) -> jobs::Lost {
-        let mut transaction = self.pool.begin().await.unwrap();
+        let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
         let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
         transaction.commit().await.unwrap();
         lost

@@ -1,0 +1,90 @@
+//! Rows a service could not move: told of, counted, and left alone for a while.
+
+use super::MaintenanceHealth;
+use crate::error::QueueError;
+use model::id::JobId;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Until the first repetition; twice as long after each further failure.
+const FIRST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// Of one service, as long as this process leads: another leader finds out for itself.
+#[derive(Debug)]
+pub(super) struct PassedOver {
+    service: &'static str,
+    health: OnceLock<MaintenanceHealth>,
+    jobs: Mutex<HashMap<JobId, Wait>>,
+}
+
+#[derive(Debug)]
+struct Wait {
+    until: Instant,
+    length: Duration,
+}
+
+impl PassedOver {
+    pub(super) fn by(service: &'static str) -> Self {
+        Self { service, health: OnceLock::new(), jobs: Mutex::default() }
+    }
+
+    pub(super) fn watch(&self, health: &MaintenanceHealth) {
+        // Told once.
+        let _ = self.health.set(health.clone());
+    }
+
+    /// Takes note of a job that could not be moved.
+    pub(super) fn note(&self, id: JobId, error: &QueueError) {
+        let error = super::run::with_causes(error);
+        tracing::error!(job.id = %id, service = self.service, %error, "{} passes over job {id}: it is tried again later", self.service);
+        if let Some(health) = self.health.get() {
+            health.passed_over(self.service);
+        }
+        self.wait(id, Instant::now());
+    }
+
+    fn wait(&self, id: JobId, now: Instant) {
+        let mut jobs = self.jobs();
+        let length = jobs.get(&id).map_or(FIRST_WAIT, |wait| (wait.length * 2).min(LONGEST_WAIT));
+        jobs.insert(id, Wait { until: now + length, length });
+    }
+
+    /// Whether it is left alone now.
+    pub(super) fn is_left_alone(&self, id: JobId, now: Instant) -> bool {
+        self.jobs().get(&id).is_some_and(|wait| wait.until > now)
+    }
+
+    /// Forgets what was not met for so long that it must have come to its end some other way.
+    pub(super) fn forget_old(&self, now: Instant) {
+        self.jobs().retain(|_, wait| wait.until + LONGEST_WAIT > now);
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, HashMap<JobId, Wait>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_left_alone_for_longer_each_time() {
+        let passed_over = PassedOver::by("lease_recovery");
+        let (id, mut now) = (JobId::generate(), Instant::now());
+        assert!(!passed_over.is_left_alone(id, now));
+        for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {
+            passed_over.wait(id, now);
+            now += Duration::from_secs(minutes * 60);
+            passed_over.forget_old(now);
+            assert!(passed_over.is_left_alone(id, now - Duration::from_secs(1)), "{minutes}");
+            assert!(!passed_over.is_left_alone(id, now), "{minutes}");
+        }
+        passed_over.forget_old(now + LONGEST_WAIT);
+        assert!(passed_over.jobs().is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! One job that cannot be moved keeps no other from being moved, and neither does one that somebody holds.
+
+use super::world::lead;
+use crate::support::{World, until};
+use model::id::JobId;
+use queue::{
+    EngineConfig,
+    maintenance::{Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
+    store::jobs::{self, JobSpec},
+};
+use sqlx::PgPool;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Nobody can take this job from whoever holds it, or out of `waiting`.
+async fn make_rotten(pool: &PgPool, id: JobId) {
+    let sql = format!(
+        "create function rot() returns trigger language plpgsql as $$
+        begin
+            raise exception 'rotten' using errcode = '22P02';
+        end $$;
+        create trigger rot_job before update on headgate.jobs for each row
+            when (old.id = '{id}' and old.status = 1 and new.status <> 1) execute function rot();
+        create trigger rot_entry before delete on headgate.waiting for each row when (old.job_id = '{id}') execute function rot();"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
+}
+
+async fn heal(pool: &PgPool) {
+    sqlx::raw_sql("drop function rot() cascade").execute(pool).await.unwrap();
+}
+
+/// A worker that vanished with so many jobs, claimed ten at a time.
+async fn vanished(world: &World, jobs: usize) -> Vec<JobId> {
+    let lane = world.lane_with(1_000, None).await;
+    let ids = world.accept_plain(lane, jobs).await;
+    let worker = world.worker().await;
+    for _ in 0..jobs.div_ceil(10) {
+        assert!(!world.claim(worker, 10).await.is_empty());
+    }
+    world.kill(worker).await;
+    ids
+}
+
+async fn until_it_says(handle: &MaintenanceHandle, service: &str, is_so: impl Fn(&ServiceHealth) -> bool) {
+    let asked = async {
+        while !handle.health().iter().any(|health| health.name == service && is_so(health)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), asked).await;
+    assert!(waited.is_ok(), "never so: {:?}", handle.health());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_cannot_be_taken_back_keeps_no_other_from_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let ids = vanished(&world, 95).await;
+    make_rotten(&pool, ids[42]).await;
+    let often = EngineConfig { recovery_interval: Duration::from_millis(20), ..EngineConfig::default() };
+    let token = CancellationToken::new();
+    let handle = Maintenance::start(pool.clone(), often, Vec::new(), token.clone());
+    until(&pool, "select count(*) = 94 from headgate.ready").await;
+    until_it_says(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
+    until(&pool, "select count(*) = 1 from headgate.claim_batches").await;
+    let of = |name| handle.health().into_iter().find(|service| service.name == name).unwrap();
+    assert_eq!(of("lease_recovery").failures, 0, "{:?}", of("lease_recovery").last_error);
+    assert_eq!(of("lease_recovery").passed_over, 1, "it is left alone for a while");
+    token.cancel();
+    handle.stopped().await;
+
+    heal(&pool).await;
+    Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap();
+    assert_eq!(world.ready().await.len(), 95);
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_cannot_be_promoted_keeps_no_other_from_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    let soon = Some(chrono::Utc::now() + chrono::Duration::hours(1));
+    let ids = world.accept(&vec![JobSpec { run_at: soon, ..world.spec(lane) }; 70]).await;
+    sqlx::raw_sql(
+        "update headgate.jobs set run_at = clock_timestamp(); update headgate.waiting set due_at = clock_timestamp()",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    make_rotten(&pool, ids[7].id).await;
+    let promote = Promote::default();
+    // What failed may be locked for a moment longer than it takes to say so.
+    while world.ready().await.len() < 69 {
+        promote.run_once(&pool, term).await.unwrap();
+    }
+    let left =
+        "select count(*) from headgate.waiting where due_at > clock_timestamp() + interval '50 seconds'";
+    assert_eq!(world.number(left).await, 1, "nobody meets it for a while");
+    promote.run_once(&pool, term).await.unwrap();
+
+    heal(&pool).await;
+    sqlx::raw_sql("update headgate.waiting set due_at = clock_timestamp()").execute(&pool).await.unwrap();
+    promote.run_once(&pool, term).await.unwrap();
+    assert_eq!(world.ready().await.len(), 70);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    world.accept(&[spec.clone()]).await;
+    world.accept_plain(lane, 9).await;
+    let worker = world.worker().await;
+    assert_eq!(world.claim(worker, 10).await.len(), 10);
+    world.kill(worker).await;
+    // A producer that folds a change into it and does not commit.
+    let mut producer = pool.begin().await.unwrap();
+    jobs::enqueue(&mut producer, &[spec]).await.unwrap();
+    assert_eq!(world.sweep().await.given_back, 9);
+    assert_eq!(world.sweep().await.given_back, 0);
+    producer.commit().await.unwrap();
+    assert_eq!(world.sweep().await.given_back, 1);
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
+    world.must_be_sound().await;
+}
