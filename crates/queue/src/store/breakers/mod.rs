@@ -1,7 +1,7 @@
 //! Circuit breakers: their rows, the number the claim heeds (`lanes.breaker_cap`) and the record of every change.
 //!
 //! All writes go the same way: lock the rows in the order of their integrations, ask the rule ([`model::rules::breaker`]), write row, number
-//! and flips in one transaction. A breaker's row is locked before its lane. Wake the workers after the commit.
+//! and flips in one transaction. The order of locks is integration (against deletion), breaker, lane. Wake the workers after the commit.
 
 mod due;
 mod flips;

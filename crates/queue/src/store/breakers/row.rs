@@ -40,12 +40,13 @@ impl Change {
     }
 }
 
-/// Locks the breakers of these integrations, in the order of their ids, and makes those that have none yet. Integrations that are gone are
-/// left out.
+/// Locks the breakers of these integrations, in the order of their ids, and makes those that have none yet. Integrations that are gone, or
+/// are being deleted right now, are left out.
 pub(super) async fn hold(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
 ) -> Result<Vec<Held>, QueueError> {
+    let ids = &keep(connection, ids).await?;
     sqlx::query!(
         r#"
         insert into headgate.breakers (integration_id)
@@ -58,7 +59,7 @@ pub(super) async fn hold(
     )
     .execute(&mut *connection)
     .await?;
-    hold_known(connection, ids).await
+    lock(connection, ids).await
 }
 
 /// The same, and none is made.
@@ -66,6 +67,31 @@ pub(super) async fn hold_known(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
 ) -> Result<Vec<Held>, QueueError> {
+    let ids = keep(connection, ids).await?;
+    lock(connection, &ids).await
+}
+
+/// Keeps integrations from being deleted, before their breakers are locked: whoever deletes one locks it before its breaker, and each recorded
+/// change refers to it. One that is being deleted is not waited for.
+async fn keep(
+    connection: &mut PgConnection,
+    ids: &[IntegrationId],
+) -> Result<Vec<IntegrationId>, QueueError> {
+    let kept = sqlx::query_scalar!(
+        r#"
+        select id as "id: IntegrationId" from headgate.integrations
+        where id = any ($1)
+        order by id
+        for key share skip locked
+        "#,
+        ids as &[IntegrationId],
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(kept)
+}
+
+async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<Held>, QueueError> {
     let rows = sqlx::query!(
         r#"
         with held as materialized (
