@@ -121,7 +121,7 @@ with recursive woken as materialized (
     select integration_id, last_claimed_at, woken_at, is_limited, is_probe, room, share, false as gives_way
     from single_rooms s
     where not (select is_any from sharing) or not s.is_limited or s.room <= 0
-        or not exists (select 1 from headgate.ready r where r.integration_id = s.integration_id)
+        or (select r.job_id from headgate.ready r where r.integration_id = s.integration_id limit 1) is null
     union all
     -- Lanes that have work and pass one limit together divide its slots, those not served for longest getting one more. One that gets none
     -- gives way to the others, and is not served for longest the next time.
@@ -136,7 +136,7 @@ with recursive woken as materialized (
         from single_rooms s
         left join lateral unnest(s.keys, s.key_slots) as k (key, slots) on true
         where (select is_any from sharing) and s.is_limited and s.room > 0
-            and exists (select 1 from headgate.ready r where r.integration_id = s.integration_id)
+            and (select r.job_id from headgate.ready r where r.integration_id = s.integration_id limit 1) is not null
     ) d
     group by d.integration_id
 ), quota as materialized (
@@ -189,7 +189,9 @@ with recursive woken as materialized (
         a.rank, a.created_at, a.job_id, a.entry, l.last_claimed_at, l.is_limited, l.is_probe
     from (
         select f.* from fulls f
-        where f.aged > 0 and exists (select 1 from headgate.ready r where r.integration_id = f.integration_id and r.rank > f.rank)
+        -- No `exists`: the planner may make a join of it that reads all of `ready` once for every lane (a test found it).
+        where f.aged > 0
+            and (select r.job_id from headgate.ready r where r.integration_id = f.integration_id and r.rank > f.rank limit 1) is not null
     ) l
     cross join lateral headgate.aged_jobs(l.integration_id, l.rank, l.aged) a
 ), candidates as materialized (

@@ -17,4 +17,5 @@ mod requeuing_twins;
 mod sharing;
 mod starving;
 mod steering;
+mod touching;
 mod unknown;

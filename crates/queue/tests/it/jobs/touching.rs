@@ -1,0 +1,263 @@
+//! No hot statement touches more than it takes, whatever lies in the tables and whatever the planner believes about them.
+
+use crate::support::{Touched, World, end, given_up, retried, sent, session};
+use model::{
+    id::{IntegrationId, WorkerId},
+    rate_limit::RateLimit,
+};
+use queue::store::{
+    jobs::{self, ClaimedJob, JobSpec},
+    lanes, leader, promotion,
+};
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::time::Duration;
+
+/// What lies there besides.
+const LIVE: i32 = 100_000;
+/// Jobs a statement takes.
+const TAKEN: usize = 100;
+const LANES: usize = 8;
+
+struct Crowd {
+    world: World,
+    lanes: Vec<IntegrationId>,
+    worker: WorkerId,
+}
+
+impl Crowd {
+    async fn new(pool: &PgPool) -> Self {
+        let world = World::new(pool).await;
+        let mut lanes = Vec::new();
+        for _ in 0..LANES {
+            lanes.push(world.lane_with(1_000_000, None).await);
+        }
+        // Two of them pass one limit together.
+        let mut connection = pool.acquire().await.unwrap();
+        let limit = RateLimit { requests: 1_000_000, per_seconds: 1 };
+        lanes::set_limits(&mut connection, &["shared".to_owned()], &[limit]).await.unwrap();
+        sqlx::query("update headgate.lanes set limit_keys = array['shared'] where integration_id = any ($1)")
+            .bind(&lanes[LANES - 2..])
+            .execute(&mut *connection)
+            .await
+            .unwrap();
+        drop(connection);
+        let worker = world.worker().await;
+        Self { world, lanes, worker }
+    }
+
+    fn specs(&self, count: usize) -> Vec<JobSpec> {
+        (0..count).map(|n| self.world.spec(self.lanes[n % LANES])).collect()
+    }
+
+    fn deduplicated(&self, from: usize, count: usize) -> Vec<JobSpec> {
+        let with_id = |(n, spec)| JobSpec { deduplication_id: Some(format!("d{}", from + n)), ..spec };
+        self.specs(count).into_iter().enumerate().map(with_id).collect()
+    }
+
+    fn in_an_hour(&self, count: usize) -> Vec<JobSpec> {
+        let run_at = Some(chrono::Utc::now() + chrono::Duration::hours(1));
+        self.specs(count).into_iter().map(|spec| JobSpec { run_at, ..spec }).collect()
+    }
+
+    /// As the engine's client does.
+    async fn accept(&self, specs: &[JobSpec]) {
+        let mut transaction = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
+        jobs::enqueue(&mut transaction, specs).await.unwrap();
+        transaction.commit().await.unwrap();
+    }
+
+    async fn claim(&self, count: usize) -> Vec<ClaimedJob> {
+        let claimed = self.world.claim(self.worker, count).await;
+        assert_eq!(claimed.len(), count);
+        claimed
+    }
+
+    async fn complete(&self, held: &[ClaimedJob]) {
+        let ends: Vec<_> = held.iter().map(|job| end(job, sent())).collect();
+        self.world.finish_as_the_engine_does(&ends).await;
+    }
+
+    /// A third each is retried later, retried at once and given up.
+    async fn fail(&self, held: &[ClaimedJob]) {
+        let ending = |n| match n % 3 {
+            0 => retried(Duration::from_secs(3_600)),
+            1 => retried(Duration::ZERO),
+            _ => given_up(),
+        };
+        let ends: Vec<_> = held.iter().enumerate().map(|(n, job)| end(job, ending(n))).collect();
+        self.world.finish_as_the_engine_does(&ends).await;
+    }
+
+    /// Those that wait longest for their hour are due.
+    async fn let_some_be_due(&self, count: usize) {
+        sqlx::query(
+            "with due as (select job_id from headgate.waiting order by due_at, job_id limit $1),
+                jobs as (
+                    update headgate.jobs set run_at = clock_timestamp(), retry_at = case when status = 2 then clock_timestamp() end
+                    where id in (select job_id from due)
+                )
+             update headgate.waiting set due_at = clock_timestamp() where job_id in (select job_id from due)",
+        )
+        .bind(i64::try_from(count).unwrap())
+        .execute(&self.world.pool)
+        .await
+        .unwrap();
+    }
+
+    /// What a claimer does that found too little.
+    async fn look_ahead(&self) {
+        sqlx::query(
+            "select headgate.promote_due(500), headgate.lanes_are_left(interval '1 second'), headgate.next_wake_at(), headgate.wake_forgotten()",
+        )
+        .execute(&self.world.pool)
+        .await
+        .unwrap();
+    }
+
+    async fn promote(&self, term: leader::Term, count: usize) {
+        let most = i32::try_from(count).unwrap() * 10;
+        let promoted = promotion::promote_due(&self.world.pool, term, most).await.unwrap();
+        assert_eq!(promoted.count as usize, count);
+    }
+
+    /// A worker that vanished while it held so many.
+    async fn lose(&self, count: usize) -> WorkerId {
+        let worker = self.world.worker().await;
+        assert_eq!(self.world.claim(worker, count).await.len(), count);
+        self.world.kill(worker).await;
+        worker
+    }
+
+    async fn sweep(&self, count: usize) {
+        let lost = self.world.sweep().await;
+        assert_eq!((lost.given_back + lost.dead) as usize, count);
+    }
+
+    /// Everything once, with two jobs each: plans are made and kept while there is almost nothing.
+    async fn warm_up(&self, term: leader::Term, round: usize) {
+        self.accept(&self.specs(8)).await;
+        self.accept(&self.deduplicated(round * 2, 4)).await;
+        self.accept(&self.in_an_hour(2)).await;
+        let held = self.claim(2).await;
+        self.complete(&held).await;
+        let held = self.claim(3).await;
+        self.fail(&held).await;
+        self.let_some_be_due(2).await;
+        self.promote(term, 2).await;
+        self.lose(2).await;
+        self.sweep(2).await;
+    }
+
+    /// Jobs nobody asked for yet: most may be claimed, a tenth each waits for its hour and runs elsewhere.
+    async fn fill(&self) {
+        let lanes: Vec<_> = self.lanes.iter().map(|lane| lane.0).collect();
+        sqlx::query(
+            "with made as (
+                insert into headgate.jobs (id, app_id, integration_id, rank, max_attempts, job_type, correlation_id, deduplication_id, status,
+                    attempt, assignment_id, worker_id, run_at)
+                select gen_random_uuid(), $1, ($2::uuid[])[1 + n % 8], 200, 10, 'test', n::text, 'old' || n, (n % 10 = 1)::int,
+                    (n % 10 = 1)::int, case when n % 10 = 1 then gen_random_uuid() end, case when n % 10 = 1 then $4::uuid end,
+                    clock_timestamp() + case when n % 10 = 2 then interval '2 hours' else interval '0' end
+                from generate_series(1, $3::int) n
+                returning id, integration_id, rank, created_at, run_at, status, worker_id
+            ), now_ready as (
+                insert into headgate.ready (integration_id, rank, created_at, job_id)
+                select integration_id, rank, created_at, id from made where status = 0 and run_at <= clock_timestamp()
+            ), later as (
+                insert into headgate.waiting (due_at, job_id, integration_id)
+                select run_at, id, integration_id from made where status = 0 and run_at > clock_timestamp()
+            )
+            insert into headgate.claim_batches (id, worker_id, job_ids)
+            select gen_random_uuid(), worker_id, array_agg(id) from made where status = 1 group by worker_id, ascii(id::text), integration_id",
+        )
+        .bind(self.world.app_id)
+        .bind(lanes)
+        .bind(LIVE)
+        .bind(self.worker)
+        .execute(&self.world.pool)
+        .await
+        .unwrap();
+    }
+}
+
+/// So many rows and pages a job.
+#[derive(Clone, Copy)]
+struct Bound {
+    rows: u64,
+    pages: u64,
+}
+
+/// And so many whatever is taken: lanes, counters that are not folded yet, the way down an index.
+const FIXED: u64 = 1_000;
+
+impl Bound {
+    fn is_kept(self, touched: Touched) -> bool {
+        let taken = TAKEN as u64;
+        touched.in_sequence <= FIXED
+            && touched.rows <= self.rows * taken + FIXED
+            && touched.pages <= self.pages * taken + FIXED
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let crowd = Crowd::new(&pool).await;
+    let mut connection = pool.acquire().await.unwrap();
+    let term = leader::take(&mut connection, WorkerId::generate(), Duration::from_secs(3_600))
+        .await
+        .unwrap()
+        .unwrap();
+    drop(connection);
+    let tables = ["jobs", "ready", "waiting", "claim_batches", "finished_jobs", "serialize_keys"];
+    for table in tables {
+        let off = format!("alter table headgate.{table} set (autovacuum_enabled = off)");
+        if table != "finished_jobs" {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(off)).execute(&pool).await.unwrap();
+        }
+        let analyse = format!("analyze headgate.{table}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(analyse)).execute(&pool).await.unwrap();
+    }
+    for round in 0..8 {
+        crowd.warm_up(term, round).await;
+    }
+    crowd.fill().await;
+    plans.touched();
+
+    let mut over = Vec::new();
+    let mut judge = |what: &str, rows: u64, pages: u64| {
+        let touched = plans.touched();
+        println!("{what}: {touched:?}");
+        if !(Bound { rows, pages }).is_kept(touched) {
+            over.push(format!("{what}: {touched:?}"));
+        }
+    };
+    crowd.accept(&crowd.specs(TAKEN)).await;
+    judge("accept, plain", 1, 30);
+    crowd.accept(&crowd.deduplicated(1_000, TAKEN)).await;
+    judge("accept, new", 1, 60);
+    crowd.accept(&crowd.deduplicated(1_000, TAKEN)).await;
+    judge("accept, folded", 1, 30);
+    let held = crowd.claim(TAKEN).await;
+    judge("claim", 5, 60);
+    crowd.complete(&held).await;
+    judge("finish, completions", 3, 50);
+    let held = crowd.claim(TAKEN).await;
+    judge("claim again", 5, 60);
+    crowd.fail(&held).await;
+    judge("finish, failures", 5, 80);
+    crowd.look_ahead().await;
+    judge("look ahead", 0, 0);
+    crowd.let_some_be_due(TAKEN).await;
+    plans.touched();
+    crowd.promote(term, TAKEN).await;
+    judge("promote", 4, 80);
+    crowd.lose(TAKEN).await;
+    plans.touched();
+    crowd.sweep(TAKEN).await;
+    judge("sweep", 10, 80);
+    assert!(over.is_empty(), "touch more than they take ({TAKEN} jobs): {over:#?}");
+}

@@ -1,0 +1,125 @@
+//! What statements touch, as Postgres itself counts it: `auto_explain` sends the plan of every statement of a session, functions' and triggers'
+//! included, as it ran.
+
+use serde_json::Value;
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+    subscriber::DefaultGuard,
+};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt as _},
+};
+
+/// What was touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// Rows that scans of tables and indexes gave, and those they read and threw away.
+    pub(crate) rows: u64,
+    /// Of these, those that were read one after the other.
+    pub(crate) in_sequence: u64,
+    /// Pages, each as often as it was looked at.
+    pub(crate) pages: u64,
+}
+
+/// Listens to a session, as long as it is held.
+pub(crate) struct Plans {
+    heard: Arc<Mutex<Vec<String>>>,
+    _guard: DefaultGuard,
+}
+
+/// One session, whose plans are heard of. It keeps them, as a worker's does.
+pub(crate) fn session(options: PgConnectOptions) -> (PgPool, Plans) {
+    const SETTINGS: &str = "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;
+        set auto_explain.log_buffers = on; set auto_explain.log_timing = off; set auto_explain.log_format = json;
+        set auto_explain.log_nested_statements = on; set client_min_messages = log";
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .after_connect(|connection, _| {
+            Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop) })
+        })
+        .connect_lazy_with(options);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let subscriber = tracing_subscriber::registry().with(Notices(Arc::clone(&heard)));
+    (pool, Plans { heard, _guard: tracing::subscriber::set_default(subscriber) })
+}
+
+impl Plans {
+    /// What the statements touched since the last time this was asked.
+    pub(crate) fn touched(&self) -> Touched {
+        let mut touched = Touched::default();
+        for text in std::mem::take(&mut *self.heard.lock().unwrap()) {
+            let Some((_, plan)) = text.split_once("plan:\n") else { continue };
+            let plan: Value = serde_json::from_str(plan).unwrap();
+            // Those of nested statements are counted with them, and so are their pages: the outer one's would count twice.
+            touched.pages += pages(&plan["Plan"]);
+            add(&plan["Plan"], &mut touched);
+        }
+        touched
+    }
+}
+
+/// Postgres counts what is below with each node; but not with the whole what it writes after the last row was given.
+fn pages(node: &Value) -> u64 {
+    let own = number(node, "Shared Hit Blocks") + number(node, "Shared Read Blocks");
+    own.max(below(node).map(pages).sum())
+}
+
+fn below(node: &Value) -> impl Iterator<Item = &Value> {
+    node["Plans"].as_array().into_iter().flatten()
+}
+
+fn add(node: &Value, touched: &mut Touched) {
+    // Scans of what a statement made itself have no relation.
+    if node.get("Relation Name").is_some() || node.get("Index Name").is_some() {
+        let of_one = ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"];
+        let rows = of_one.iter().map(|name| number(node, name)).sum::<u64>() * number(node, "Actual Loops");
+        // What is written is no scan: its rows come from one below.
+        if node["Node Type"] != "ModifyTable" {
+            touched.rows += rows;
+        }
+        if node["Node Type"] == "Seq Scan" {
+            touched.in_sequence += rows;
+        }
+    }
+    for node in below(node) {
+        add(node, touched);
+    }
+}
+
+fn number(node: &Value, name: &str) -> u64 {
+    node.get(name).and_then(Value::as_f64).unwrap_or(0.0).ceil() as u64
+}
+
+struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl<S: Subscriber> Layer<S> for Notices {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "sqlx::postgres::notice" {
+            event.record(&mut Message(&self.0));
+        }
+    }
+}
+
+struct Message<'a>(&'a Mutex<Vec<String>>);
+
+impl Visit for Message<'_> {
+    fn record_str(&mut self, _: &Field, value: &str) {
+        self.0.lock().unwrap().push(value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0.lock().unwrap().push(format!("{value:?}"));
+        }
+    }
+}
