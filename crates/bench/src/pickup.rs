@@ -42,6 +42,8 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let handlers = Handlers::new(Arc::new(Clock(began)));
     let engine = Engine::start(pool.clone(), config(100), handlers, stop.clone());
     let waker = Waker::new(pool.clone());
+    // As in `headgate`, whose API and workers are one process.
+    waker.wake_directly(&engine);
     let mut waits = Vec::new();
     let (warm_up, rounds) = if options.quick { (10, 100) } else { (50, 1_000) };
     for round in 0..warm_up + rounds {

@@ -8,7 +8,11 @@ use model::{
     page::Page,
     record::{Record, RecordWithSync},
 };
-use queue::{Waker, maintenance::Service, worker::AttemptHandler};
+use queue::{
+    Waker,
+    maintenance::Service,
+    worker::{AttemptHandler, EngineHandle},
+};
 use sqlx::PgPool;
 
 use crate::{
@@ -53,6 +57,11 @@ impl Delivery {
     /// Tells the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.
     pub fn wake(&self) {
         self.waker.jobs_added();
+    }
+
+    /// Wakes the engine of this process without a way through the database.
+    pub fn wake_directly(&self, engine: &EngineHandle) {
+        self.waker.wake_directly(engine);
     }
 
     /// Does the jobs of integrations.

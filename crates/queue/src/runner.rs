@@ -1,7 +1,7 @@
 //! A program's workers in a few lines: migrations, handlers, engine, maintenance, an orderly end.
 
 use crate::{
-    EngineConfig, QueueError,
+    Client, EngineConfig, QueueError,
     client::lane::check_program,
     job::{Job, JobHandler},
     maintenance::{Maintenance, MaintenanceHandle, ServiceHealth},
@@ -44,8 +44,8 @@ impl Runner {
     /// still open it by hand): it is about one external system, and a lane may have jobs of many kinds.
     ///
     /// A pool of [`pool::connect`](crate::pool::connect) has the session settings the engine is measured with, and gives up connections
-    /// that a cancelled transaction left behind. The engine opens some connections of its own beside it (heartbeats, wake-ups, the leader's
-    /// lease, vacuum), with the pool's options.
+    /// that a cancelled transaction left behind. The engine opens some connections of its own beside it (claims, heartbeats, wake-ups, the
+    /// leader's lease, vacuum), with the pool's options.
     pub fn new(pool: &PgPool) -> Self {
         Self {
             pool: pool.clone(),
@@ -122,6 +122,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// Lets a client of this process wake these workers directly: its next job begins a millisecond sooner than by way of the database.
+    pub fn woken_by(self, client: &Client) -> Self {
+        client.wake_directly(&self.engine);
+        self
+    }
+
     /// Which worker this is, as the list of workers shows it; another one after a lost lease.
     #[must_use]
     pub fn worker_id(&self) -> WorkerId {

@@ -2,11 +2,16 @@
 //!
 //! Sent after the commit and never inside the data's transaction, where the notification's database-wide lock made inserting five
 //! times slower (RELIABILITY 0.7). The first call notifies at once, further ones within the gap are gathered into one at
-//! its end; there is no payload.
+//! its end. The payload says nothing about jobs, only who tells: the engine that this waker rang itself need not look again.
 
+use crate::worker::EngineHandle;
 use sqlx::PgPool;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    time::Duration,
+};
 use tokio::{sync::Notify, time::Instant};
+use uuid::Uuid;
 
 /// The channel workers listen on.
 pub const CHANNEL: &str = "headgate_jobs";
@@ -18,16 +23,23 @@ const GAP: Duration = Duration::from_millis(20);
 /// Wakes the workers of all processes. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Waker {
+    /// Its notifications carry it.
+    id: Uuid,
     asked: Arc<Notify>,
+    own: Own,
     // Dropping the last waker ends the task behind it.
     _alive: Arc<tokio::sync::mpsc::Sender<()>>,
 }
+
+/// The engines of this process that need no notification.
+type Own = Arc<RwLock<Vec<Arc<Notify>>>>;
 
 impl Waker {
     /// Must be called inside a runtime: the notifications are sent by a task.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        let asked = Arc::new(Notify::new());
+        let id = Uuid::now_v7();
+        let (asked, own) = (Arc::new(Notify::new()), Own::default());
         let (alive, mut ended) = tokio::sync::mpsc::channel::<()>(1);
         let waiting = Arc::clone(&asked);
         tokio::spawn(async move {
@@ -40,18 +52,27 @@ impl Waker {
                 // A wake-up that cannot be sent is no loss: every worker polls.
                 // And nobody waits for it to reach the disk, which would take longer than all the rest.
                 let told =
-                    sqlx::query("select set_config('synchronous_commit', 'off', true), pg_notify($1, '')");
-                if let Err(error) = told.bind(CHANNEL).execute(&pool).await {
+                    sqlx::query("select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
+                if let Err(error) = told.bind(CHANNEL).bind(id.to_string()).execute(&pool).await {
                     tracing::debug!(%error, "no wake-up sent");
                 }
                 tokio::time::sleep_until(sent_at + GAP).await;
             }
         });
-        Self { asked, _alive: Arc::new(alive) }
+        Self { id, asked, own, _alive: Arc::new(alive) }
+    }
+
+    /// Wakes the engine of this process directly, too: its next job need not wait for a notification to come back from the database.
+    pub fn wake_directly(&self, engine: &EngineHandle) {
+        engine.know(self.id);
+        self.own.write().unwrap_or_else(PoisonError::into_inner).push(engine.bell());
     }
 
     /// Call after the commit that made jobs claimable.
     pub fn jobs_added(&self) {
+        for bell in read(&self.own).iter() {
+            bell.notify_one();
+        }
         self.asked.notify_one();
     }
 
@@ -59,4 +80,8 @@ impl Waker {
     pub fn wake(&self) {
         self.jobs_added();
     }
+}
+
+fn read(own: &Own) -> RwLockReadGuard<'_, Vec<Arc<Notify>>> {
+    own.read().unwrap_or_else(PoisonError::into_inner)
 }

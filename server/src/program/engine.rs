@@ -44,6 +44,9 @@ impl Engine {
                 Arc::new(end_process),
             )
         });
+        if let Some(worker) = &worker {
+            delivery.wake_directly(worker);
+        }
         // Maintenance goes on while running jobs finish: their counters want folding to the end.
         let maintenance_stop = CancellationToken::new();
         let (pool, services, token) = (pool.clone(), delivery.services(), maintenance_stop.clone());

@@ -15,7 +15,7 @@ use crate::{
         jobs::{self, BEGIN},
         own_lanes,
     },
-    worker::DEFAULT_PROGRAM,
+    worker::{DEFAULT_PROGRAM, EngineHandle},
 };
 use futures::future::BoxFuture;
 use model::{
@@ -102,6 +102,10 @@ impl Client {
         transaction.commit().await?;
         let waker = Waker::new(pool.clone());
         Ok(Self { pool: pool.clone(), app_id, integration_id, program: program.into(), waker })
+    }
+
+    pub(crate) fn wake_directly(&self, engine: &EngineHandle) {
+        self.waker.wake_directly(engine);
     }
 
     /// A client for another lane of the same app, which is made when there is none.

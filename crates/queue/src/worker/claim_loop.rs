@@ -3,7 +3,7 @@
 use crate::{
     error::QueueError,
     store::{
-        jobs::{ClaimedJob, Claims, End, Ending, Known, claim, give_back_unknown},
+        jobs::{ClaimedJob, Claimer, Claims, End, Ending, Known, give_back_unknown},
         promotion::wake_forgotten,
     },
     worker::{
@@ -35,6 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Claims until there are to be no more claims.
 pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut registered = shared.is_registered.subscribe();
+    let mut claimer = Claimer::new(&shared.pool);
     let mut failures = 0;
     let mut reconciled_at = Instant::now();
     let pulse = shared.pulses.watch("claims");
@@ -53,7 +54,7 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             continue;
         }
         let doubt = Doubt::after(failures, reconciled_at);
-        match round(&shared, &finisher, wanted, doubt).await {
+        match round(&shared, &mut claimer, &finisher, wanted, doubt).await {
             Ok(wait) => {
                 failures = 0;
                 if doubt != Doubt::None {
@@ -102,6 +103,7 @@ impl Doubt {
 /// One claim. Answers how long to wait before the next; none: there may be more at once.
 async fn round(
     shared: &Arc<Shared>,
+    claimer: &mut Claimer,
     finisher: &Finisher,
     wanted: usize,
     doubt: Doubt,
@@ -130,7 +132,7 @@ async fn round(
         program: shared.handlers.program_name().map(str::to_owned),
     };
     let asked_at = Instant::now();
-    let jobs = in_time(claim(&shared.pool, &claims)).await?;
+    let jobs = in_time(claimer.claim(&claims)).await?;
     let claimed = jobs.len();
     shared.meters.claimed(claimed, asked_at.elapsed());
     shared.take_in(&jobs);
@@ -152,7 +154,7 @@ async fn round(
     Ok(Some(ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
 }
 
-/// A connection whose answer was not waited for is refused by the pool.
+/// A connection whose answer was not waited for is refused by the pool, and dropped by the claimer.
 async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
     tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }

@@ -16,8 +16,13 @@ use crate::{
 use model::id::WorkerId;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::watch, task::JoinHandle, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinHandle,
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// How long unrecorded results are tried at shutdown at least, when the database is away or their rows are held.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(10);
@@ -113,6 +118,16 @@ impl EngineHandle {
     /// Looks for work at once.
     pub fn wake(&self) {
         self.shared.work.notify_one();
+    }
+
+    /// What [`EngineHandle::wake`] rings.
+    pub(crate) fn bell(&self) -> Arc<Notify> {
+        Arc::clone(&self.shared.work)
+    }
+
+    /// A waker that rings it need not be heard through the database.
+    pub(crate) fn know(&self, waker: Uuid) {
+        self.shared.know(waker);
     }
 
     /// Stops in order and comes back when everything that can be recorded is recorded.

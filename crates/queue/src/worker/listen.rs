@@ -44,6 +44,8 @@ async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {
             Some(heard) if heard.channel() == CANCELS => {
                 shared.attempts.call_off(assignments(heard.payload()))
             }
+            // It rang our bell before it told the others.
+            Some(heard) if shared.knows(heard.payload()) => {}
             Some(_) => shared.work.notify_one(),
             None => {
                 tracing::debug!("the listening connection broke");

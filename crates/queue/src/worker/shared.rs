@@ -19,6 +19,7 @@ use std::{
 };
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// One registration in `workers`. When it ends (two failed heartbeats, or the row was gone) the jobs claimed under it are stopped and
 /// forgotten: they belong to someone else, or soon will.
@@ -65,7 +66,9 @@ pub(super) struct Shared {
     /// An operator asked this process to claim nothing more.
     is_draining: AtomicBool,
     /// A slot came free, a result was recorded, or someone says that there is work.
-    pub work: Notify,
+    pub work: Arc<Notify>,
+    /// Wakers that ring `work` themselves.
+    wakers: Mutex<Vec<Uuid>>,
     /// A job left the process: what a shutdown waits for.
     pub left: Notify,
     /// Ends recorded since the start: what tests wait for.
@@ -114,13 +117,23 @@ impl Shared {
             held: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
-            work: Notify::new(),
+            work: Arc::default(),
+            wakers: Mutex::default(),
             left: Notify::new(),
             recorded: watch::Sender::new(0),
             ask_again: Notify::new(),
             no_more_claims: CancellationToken::new(),
             give_back: CancellationToken::new(),
         }
+    }
+
+    pub(super) fn know(&self, waker: Uuid) {
+        lock(&self.wakers).push(waker);
+    }
+
+    /// Whether a notification comes from a waker that rang `work` already.
+    pub(super) fn knows(&self, payload: &str) -> bool {
+        Uuid::try_parse(payload).is_ok_and(|waker| lock(&self.wakers).contains(&waker))
     }
 
     pub(super) fn lease(&self) -> Lease {

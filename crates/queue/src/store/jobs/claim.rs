@@ -1,11 +1,13 @@
 //! Claims: takes what may run now under a lease. `claim.sql` says how it decides.
 
-use crate::error::QueueError;
+use crate::{error::QueueError, pool::prepare};
 use chrono::{DateTime, Utc};
 use model::id::{AppId, AssignmentId, BatchId, ClaimBatchId, IntegrationId, JobId, WorkerId};
 use serde_json::Value;
-use sqlx::{PgConnection, PgPool};
-use std::collections::HashMap;
+use sqlx::{
+    AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Transaction, postgres::PgConnectOptions,
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// A job this process holds now.
 #[derive(Clone, Debug)]
@@ -85,27 +87,81 @@ pub struct Claims {
     pub program: Option<String>,
 }
 
-/// The settings a transaction of [`claim_on`] begins with, and its turn.
+/// What a claim is planned and limited by.
 ///
 /// Statistics taken while `ready` was empty or huge must not choose the plan: every step of the statement probes an index by its key, and
-/// a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test). The turn is taken by a statement of
-/// its own, so that the claim sees what the last one committed. A process that is stopped in between keeps the others waiting for two
-/// seconds at most.
-const BEGIN: &str = "begin isolation level read committed; set local jit = off; set local enable_seqscan = off; set local enable_hashjoin = off; \
-    set local enable_mergejoin = off; set local plan_cache_mode = force_generic_plan; set local lock_timeout = '2s'; \
-    set local idle_in_transaction_session_timeout = '2s'; select pg_advisory_xact_lock(4711, 1)";
+/// a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test). A process that is stopped while it
+/// is its turn keeps the others waiting for two seconds at most.
+const SETTINGS: [(&str, &str); 7] = [
+    ("jit", "off"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("lock_timeout", "'2s'"),
+    ("idle_in_transaction_session_timeout", "'2s'"),
+];
+
+/// The turn is taken by a statement of its own, so that the claim sees what the last one committed.
+const BEGIN: &str = "begin isolation level read committed; select pg_advisory_xact_lock(4711, 1)";
+
+/// Nothing of a claim takes so long.
+const LONGEST_STATEMENT: Duration = Duration::from_secs(15);
+
+/// The settings as statements: `set` for a whole session, `set local` for a transaction.
+fn settings(set: &str) -> String {
+    SETTINGS.map(|(name, value)| format!("{set} {name} = {value}; ")).concat()
+}
+
+/// A connection for claims alone, kept open: nobody queues for it, nobody has to ask whether it is sound, and what a claim is planned by
+/// is set once. A job on an idle system waits for three answers instead of five.
+#[derive(Debug)]
+pub struct Claimer {
+    options: Arc<PgConnectOptions>,
+    open: Option<PgConnection>,
+}
+
+impl Claimer {
+    /// Connects with the pool's options, when it is first needed and after each failure.
+    #[must_use]
+    pub fn new(pool: &PgPool) -> Self {
+        Self { options: pool.connect_options(), open: None }
+    }
+
+    /// As [`claim`].
+    ///
+    /// # Errors
+    /// As [`claim`]. Whether the jobs were claimed is then unknown: `give_back_unknown` finds out.
+    pub async fn claim(&mut self, claims: &Claims) -> Result<Vec<ClaimedJob>, QueueError> {
+        // Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
+        let mut connection = match self.open.take() {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        let mut transaction = connection.begin_with(BEGIN).await?;
+        let jobs = claim_on(&mut transaction, claims).await?;
+        transaction.commit().await?;
+        self.open = Some(connection);
+        Ok(in_order(jobs))
+    }
+
+    async fn connect(&self) -> Result<PgConnection, QueueError> {
+        let mut connection = PgConnection::connect_with(&self.options).await?;
+        prepare(&mut connection, Some(LONGEST_STATEMENT)).await?;
+        sqlx::raw_sql(AssertSqlSafe(settings("set"))).execute(&mut connection).await?;
+        Ok(connection)
+    }
+}
 
 /// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how it decides).
 ///
 /// # Errors
 /// When the database is away, or other processes kept the claim from its turn for two seconds.
 pub async fn claim(pool: &PgPool, claims: &Claims) -> Result<Vec<ClaimedJob>, QueueError> {
-    let mut transaction = pool.begin_with(BEGIN).await?;
-    let mut jobs = claim_on(&mut transaction, claims).await?;
+    let mut transaction = begin(pool).await?;
+    let jobs = claim_on(&mut transaction, claims).await?;
     transaction.commit().await?;
-    // The order in which they are begun.
-    jobs.sort_by_key(|job| (job.rank, job.created_at, job.id));
-    Ok(jobs)
+    Ok(in_order(jobs))
 }
 
 /// Claims as [`claim`] does and undoes it: what a claim costs can be measured again and again. Answers how many jobs it took.
@@ -113,10 +169,23 @@ pub async fn claim(pool: &PgPool, claims: &Claims) -> Result<Vec<ClaimedJob>, Qu
 /// # Errors
 /// As [`claim`].
 pub async fn claim_and_undo(pool: &PgPool, claims: &Claims) -> Result<usize, QueueError> {
-    let mut transaction = pool.begin_with(BEGIN).await?;
+    let mut transaction = begin(pool).await?;
     let jobs = claim_on(&mut transaction, claims).await?;
     transaction.rollback().await?;
     Ok(jobs.len())
+}
+
+async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, QueueError> {
+    let mut transaction = pool.begin().await?;
+    sqlx::raw_sql(AssertSqlSafe(settings("set local"))).execute(&mut *transaction).await?;
+    take_turn(&mut transaction).await?;
+    Ok(transaction)
+}
+
+/// The order in which they are begun.
+fn in_order(mut jobs: Vec<ClaimedJob>) -> Vec<ClaimedJob> {
+    jobs.sort_by_key(|job| (job.rank, job.created_at, job.id));
+    jobs
 }
 
 /// Waits until no other claim is under way, and keeps others waiting until the transaction ends.

@@ -4,19 +4,17 @@
 --
 -- The rows come sorted by (integration, deduplication id): the order in which finishing locks too.
 with given as materialized (
-    select g.n, g.position, g.id, g.app_id, g.integration_id, g.batch_id, g.run_at, g.expires_at, g.timeout_ms, g.rank, g.priority,
-        g.max_attempts, g.is_full, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key,
-        g.correlation_id, g.payload,
+    -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
+    select generate_series(1, cardinality($1::uuid[])) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as app_id,
+        unnest($3::uuid[]) as integration_id, unnest($4::uuid[]) as batch_id, unnest($5::timestamptz[]) as run_at,
+        unnest($6::timestamptz[]) as expires_at, unnest($7::int[]) as timeout_ms, unnest($8::smallint[]) as rank,
+        unnest($9::smallint[]) as priority, unnest($10::smallint[]) as max_attempts, unnest($11::boolean[]) as is_full,
+        unnest($12::int[]) as folded, unnest($13::text[]) as job_type, unnest($14::text[]) as record_type,
+        unnest($15::text[]) as record_id, unnest($16::text[]) as deduplication_id, unnest($17::text[]) as serialize_key,
+        unnest($18::text[]) as correlation_id, unnest($19::jsonb[]) as payload,
         -- The order of acceptance is the order of the input, not the order of the locks.
-        c.now + g.position * interval '1 microsecond' as created_at
-    from unnest(
-        $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::int[], $8::smallint[], $9::smallint[],
-        $10::smallint[], $11::boolean[], $12::int[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-        $19::jsonb[], $20::int[]
-    ) with ordinality as g (
-        id, app_id, integration_id, batch_id, run_at, expires_at, timeout_ms, rank, priority, max_attempts, is_full, folded, job_type,
-        record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, position, n
-    ), (select clock_timestamp() as now) c
+        c.now + unnest($20::int[]) * interval '1 microsecond' as created_at
+    from (select clock_timestamp() as now) c
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,

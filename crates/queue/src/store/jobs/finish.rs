@@ -2,7 +2,11 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{ClaimedJob, columns::column, keys},
+    store::jobs::{
+        ClaimedJob,
+        columns::{column, sparse},
+        keys,
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -297,14 +301,14 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
         &column(ends, |end| end.job_id.0),
         &column(ends, |end| end.assignment_id.0),
         &column(&lines, |line| line.action),
-        &column(&lines, |line| line.outcome) as &[Option<&str>],
-        &column(&lines, |line| line
+        &sparse(&lines, |line| line.outcome) as &[Option<&str>],
+        &sparse(&lines, |line| line
             .response
             .map(|response| i16::try_from(response.status).unwrap_or(i16::MAX))) as &[Option<i16>],
-        &column(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+        &sparse(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
             as &[Option<String>],
-        &column(&lines, |line| line.duration_ms) as &[Option<i32>],
-        &column(&lines, |line| line.result) as &[Option<&Value>],
+        &sparse(&lines, |line| line.duration_ms) as &[Option<i32>],
+        &sparse(&lines, |line| line.result) as &[Option<&Value>],
     )
     .fetch_one(&mut *connection)
     .await?;

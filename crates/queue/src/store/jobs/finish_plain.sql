@@ -9,10 +9,11 @@ with locked as materialized (
     select g.n, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, j.id,
         j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor
     from (
-        select u.* from unnest(
-            $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::smallint[], $6::text[], $7::int[], $8::jsonb[]
-        ) with ordinality as u (id, assignment_id, action, outcome, response_status, response_excerpt, duration_ms, result, n)
-        order by u.n
+        -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
+        select generate_series(1, cardinality($1::uuid[])::bigint) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as assignment_id,
+            unnest($3::smallint[]) as action, unnest($4::text[]) as outcome, unnest($5::smallint[]) as response_status,
+            unnest($6::text[]) as response_excerpt, unnest($7::int[]) as duration_ms, unnest($8::jsonb[]) as result
+        order by n
     ) g
     cross join lateral (
         -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.

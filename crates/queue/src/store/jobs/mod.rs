@@ -29,7 +29,7 @@ pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, 
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use called_off::called_off;
 pub(crate) use cancel_many::cancel_many;
-pub use claim::{ClaimedJob, Claims, claim, claim_and_undo};
+pub use claim::{ClaimedJob, Claimer, Claims, claim, claim_and_undo};
 pub use enqueue::{JobSpec, enqueue};
 pub use explain::explain;
 pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};
