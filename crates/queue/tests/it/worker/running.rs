@@ -12,7 +12,7 @@ use queue::{
     store::jobs::{How, JobSpec},
     worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
 };
-use sqlx::{PgConnection, PgPool};
+use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -238,4 +238,24 @@ async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(p
     expected.sort();
     seen.sort();
     assert_eq!(seen, expected);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    // Nothing polls within the time of a test, and nothing can be sent.
+    let config = EngineConfig { poll_interval: Duration::from_secs(3600), ..config() };
+    let engine = start(&pool, config, Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let away = PgPoolOptions::new().connect_lazy_with((*pool.connect_options()).clone());
+    away.close().await;
+    let waker = Waker::new(away);
+    waker.wake_directly(&engine);
+    // More than once: the engine may look by itself just then.
+    for done in 1..=20 {
+        world.accept(&[world.spec(lane)]).await;
+        waker.jobs_added();
+        until_recorded(&engine, done).await;
+    }
+    engine.shutdown().await;
 }
