@@ -58,7 +58,16 @@
 //!
 //! # Tests
 //!
-//! [`testing::TestKit`] runs jobs by hand: one, everything, or everything to the last retry, without engine, sleep or mock.
+//! `testing::TestKit` runs jobs by hand: one, everything, or everything to the last retry, without engine, sleep or mock. It comes with the feature
+//! `testing`, which is off: turn it on for tests alone, and no program carries the kit.
+//!
+//! ```toml
+//! [dependencies]
+//! queue = { path = "…" }
+//!
+//! [dev-dependencies]
+//! queue = { path = "…", features = ["testing"] }
+//! ```
 //!
 //! # Beneath
 //!
@@ -76,6 +85,7 @@ pub mod migrate;
 pub mod pool;
 mod runner;
 pub mod store;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod wake;
 pub mod worker;

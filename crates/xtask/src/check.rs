@@ -42,7 +42,7 @@ pub(crate) fn clippy_wasm() -> Result<()> {
 pub(crate) fn docs() -> Result<()> {
     process::run(
         process::cargo()
-            .args(["doc", "--locked", "--workspace", "--no-deps"])
+            .args(["doc", "--locked", "--workspace", "--no-deps", "--features", "queue/testing"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
 }

@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Err(error).with_context(|| program.display().to_string())
 }
 
-/// Builds the program as `run` and the browser tests use it.
+/// Builds the program as `run` and the browser tests use it: with the features its own tests have, so that nothing is compiled twice.
 pub(crate) fn build_server() -> Result<()> {
-    process::run(process::cargo().args(["build", "--locked", "-p", "server"]))
+    process::run(process::cargo().args(["build", "--locked", "-p", "server", "--features", "queue/testing"]))
 }

@@ -10,6 +10,8 @@ mod new_job;
 pub use definition::Job;
 pub use error::{JobError, OrJobError};
 pub use handler::JobHandler;
-pub(crate) use handler::{Typed, payload};
+pub(crate) use handler::Typed;
+#[cfg(feature = "testing")]
+pub(crate) use handler::payload;
 pub use new_job::NewJob;
 pub(crate) use new_job::Place;

@@ -1,5 +1,7 @@
 //! A test kit for programs with jobs: runs them by hand on a real database, one after the other, each to its recorded end.
 //!
+//! Only with the cargo feature `testing`, which belongs into `[dev-dependencies]`.
+//!
 //! No engine, no sleeping, nothing left running: what a call did is in the database when it returns. It is the engine's own claim, pipeline
 //! and finishing statement, so that leases, retries, deduplication and keys are what they are in production.
 //!

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod breakers;
+#[cfg(feature = "testing")]
 pub(crate) mod by_hand;
 mod claim_loop;
 mod database_clock;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Plain `cargo test`, here as on every machine: a runner that only some have would make two truths.
 ///
-/// The crates are named, and xtask is left to itself, so that features resolve exactly as in `cargo build -p server`
+/// The crates are named, and xtask is left to itself, so that features resolve exactly as in `run::build_server`
 /// and nothing is compiled twice.
 fn cargo_test() -> Command {
     let mut command = process::cargo();

@@ -1,6 +1,7 @@
 //! Jobs: accepted, claimed, finished, called off, asked about.
 
 mod bring_back;
+#[cfg(feature = "testing")]
 mod by_hand;
 mod called_off;
 mod cancel;
@@ -25,6 +26,7 @@ mod requeue;
 mod rows;
 
 pub(crate) use bring_back::{Which, bring_back};
+#[cfg(feature = "testing")]
 pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, sign_off};
 pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use called_off::called_off;
