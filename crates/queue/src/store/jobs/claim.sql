@@ -216,19 +216,51 @@ with recursive woken as materialized (
     where f.place <= f.room and (f.place <= f.share or not k.are_several)
     order by f.goes_first desc, f.place, f.last_claimed_at nulls first, f.created_at
     limit $2::int
-), locked as materialized (
+), tried as materialized (
     -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that someone folds into or calls off
     -- right now is passed over, and the claim is part of no deadlock.
-    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held,
-        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
-        (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
+    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held, j.id, c.integration_id, c.job_id
     from candidates c
     left join lateral (
         select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
         from headgate.jobs j where j.id = c.job_id
         for update skip locked offset 0
     ) j on true
-    where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = c.job_id)
+), instead as materialized (
+    -- For what was passed over, its lane gives as many from behind: one whose first job a producer holds for long would give nothing to
+    -- claims that ask it for one. Not from far behind: each try costs a row.
+    select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_held
+    from (
+        select t.integration_id, bool_or(t.is_limited) as is_limited, bool_or(t.is_probe) as is_probe, count(*) as n
+        from tried t where t.id is null
+        group by t.integration_id
+    ) m
+    cross join lateral (
+        select r.entry, j.status, j.due_at, j.is_held
+        from (
+            select r.ctid as entry, r.job_id from headgate.ready r
+            where r.integration_id = m.integration_id and r.ctid <> all (array(select c.entry from candidates c))
+            order by r.rank, r.created_at, r.job_id
+            limit 8 * m.n + 64
+        ) r
+        cross join lateral (
+            select j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+            from headgate.jobs j where j.id = r.job_id
+            for update skip locked offset 0
+        ) j
+        limit m.n
+    ) s
+), locked as materialized (
+    select l.entry, l.is_limited, l.is_probe, l.status, l.due_at, l.is_held,
+        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
+        (l.status = 0 or l.due_at <= clock_timestamp()) and not l.is_held as is_due
+    from (
+        select t.entry, t.is_limited, t.is_probe, t.status, t.due_at, t.is_held from tried t
+        -- An entry without a job just goes.
+        where t.id is not null or (select k.id from headgate.jobs k where k.id = t.job_id) is null
+        union all
+        select i.entry, i.is_limited, i.is_probe, i.status, i.due_at, i.is_held from instead i
+    ) l
 ), taken as materialized (
     -- Entries are never changed, only made and deleted, and what this statement sees is not cleaned up before it ends: an entry stays
     -- where it lies. One that is gone meanwhile is somebody else's.

@@ -9,6 +9,7 @@ mod finishing;
 mod holding;
 mod keys;
 mod listing;
+mod locked_first;
 mod losing;
 mod many_lanes;
 mod plans;

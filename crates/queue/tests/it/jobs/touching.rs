@@ -10,7 +10,7 @@ use queue::store::{
     lanes, leader, promotion,
 };
 use sqlx::{
-    PgPool,
+    PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use std::time::Duration;
@@ -103,6 +103,22 @@ impl Crowd {
         )
         .bind(i64::try_from(count).unwrap())
         .execute(&self.world.pool)
+        .await
+        .unwrap();
+    }
+
+    async fn hold_first(&self, producer: &mut PgConnection, count: usize) {
+        sqlx::query(
+            "select 1 from headgate.jobs where id in (
+                select r.job_id from unnest($1::uuid[]) l (lane)
+                cross join lateral (
+                    select job_id from headgate.ready where integration_id = l.lane order by rank, created_at, job_id limit $2
+                ) r
+             ) for update",
+        )
+        .bind(&self.lanes)
+        .bind(i64::try_from(count / LANES).unwrap())
+        .execute(producer)
         .await
         .unwrap();
     }
@@ -204,6 +220,7 @@ impl Bound {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: PgConnectOptions) {
+    let others = PgPoolOptions::new().connect_lazy_with(options.clone());
     let (pool, plans) = session(options);
     let crowd = Crowd::new(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
@@ -249,6 +266,13 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     judge("claim again", 5, 60);
     crowd.fail(&held).await;
     judge("finish, failures", 5, 80);
+    // A producer that folds into what stands in front, and does not commit.
+    let mut producer = others.begin().await.unwrap();
+    crowd.hold_first(&mut producer, TAKEN).await;
+    plans.touched();
+    crowd.claim(TAKEN).await;
+    judge("claim, passing over what is held", 20, 120);
+    producer.rollback().await.unwrap();
     crowd.look_ahead().await;
     judge("look ahead", 0, 0);
     crowd.let_some_be_due(TAKEN).await;

@@ -1,0 +1,72 @@
+//! A lane whose first jobs somebody else holds gives what stands behind them.
+
+use crate::support::World;
+use model::id::{IntegrationId, JobId};
+use queue::store::jobs::{self, JobSpec};
+use sqlx::{PgPool, Postgres, Transaction};
+
+/// Jobs of one lane that can be folded into, in the order in which they are claimed.
+async fn foldable(world: &World, lane: IntegrationId, count: usize) -> Vec<JobId> {
+    let specs: Vec<JobSpec> = (0..count).map(|n| spec(world, lane, n)).collect();
+    world.accept(&specs).await.into_iter().map(|job| job.id).collect()
+}
+
+fn spec(world: &World, lane: IntegrationId, n: usize) -> JobSpec {
+    JobSpec { deduplication_id: Some(format!("{n:03}")), ..world.spec(lane) }
+}
+
+/// A producer that folds into the first jobs of a lane and does not commit.
+async fn hold_first(world: &World, lane: IntegrationId, count: usize) -> Transaction<'static, Postgres> {
+    let mut producer = world.pool.begin().await.unwrap();
+    let specs: Vec<JobSpec> = (0..count).map(|n| spec(world, lane, n)).collect();
+    jobs::enqueue(&mut producer, &specs).await.unwrap();
+    producer
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn claims_of_one_job_pass_over_the_first_that_is_held(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let ids = foldable(&world, lane, 3).await;
+    let producer = hold_first(&world, lane, 1).await;
+    for expected in &ids[1..] {
+        let claimed: Vec<JobId> = world.claim(worker, 1).await.iter().map(|job| job.id).collect();
+        assert_eq!(claimed, [*expected]);
+    }
+    assert!(world.claim(worker, 1).await.is_empty());
+    producer.commit().await.unwrap();
+    assert_eq!(world.claim(worker, 1).await[0].id, ids[0]);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let worker = world.worker().await;
+    let mut of_lanes = Vec::new();
+    for _ in 0..3 {
+        let lane = world.lane().await;
+        of_lanes.push((lane, foldable(&world, lane, 3).await));
+    }
+    let _producer = hold_first(&world, of_lanes[1].0, 1).await;
+    let mut claimed: Vec<JobId> = world.claim(worker, 3).await.iter().map(|job| job.id).collect();
+    let mut expected = vec![of_lanes[0].1[0], of_lanes[1].1[1], of_lanes[2].1[0]];
+    claimed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(claimed, expected);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_given_instead_is_never_more_than_the_lane_may_run(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(10, None).await;
+    let worker = world.worker().await;
+    let ids = foldable(&world, lane, 40).await;
+    let _producer = hold_first(&world, lane, 6).await;
+    let claimed: Vec<JobId> = world.claim(worker, 30).await.iter().map(|job| job.id).collect();
+    assert_eq!(claimed, ids[6..16], "ten at once, and in their order");
+    assert!(world.claim(worker, 30).await.is_empty(), "its cap is full");
+    world.must_be_sound().await;
+}
