@@ -46,8 +46,9 @@ const MOST_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
 /// A job is done *at least once*: when its process dies in the middle, another begins it again. So either doing it twice does no harm, or
 /// what it does to this database is done in [`on_completed`](Self::on_completed), which takes effect exactly once.
 ///
-/// The future is dropped at its next `await` when the job's time is over ([`HeldJob::timeout`]), when the lease is in doubt, and when a
-/// shutdown's grace time is over. Work that blocks belongs into `tokio::task::spawn_blocking`. A panic is a failed attempt.
+/// The future is dropped at its next `await` when the job's time is over ([`HeldJob::timeout`]), when it is called off, when the lease is in
+/// doubt, and when a shutdown's grace time is over. Work that blocks belongs into `tokio::task::spawn_blocking`; what goes on there after
+/// that learns of it by [`HeldJob::progress_handle`]. A panic is a failed attempt.
 pub trait JobHandler<J: Job>: Send + Sync + 'static {
     /// What a job produces, kept as JSON with the finished job (`result`). One that is larger than 1 MB or cannot be stored is left out
     /// with a warning; the job completes all the same. `()` for nothing.

@@ -120,7 +120,7 @@ impl Attempts {
             match under_way.attempts.get(&id) {
                 Some(attempt) => {
                     let job = &attempt.held;
-                    tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is stopped", job.id);
+                    tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is told to stop", job.id);
                     attempt.called_off.notify_one();
                 }
                 None => {

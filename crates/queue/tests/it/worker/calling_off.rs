@@ -12,7 +12,7 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, EndedAs, EndedJob, HeldJob, Outcome},
+    worker::{AttemptHandler, EndedAs, EndedJob, HeldJob, Outcome, Slots},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -32,6 +32,13 @@ async fn call_off_silently(pool: &PgPool) {
     let mark = "update headgate.jobs set cancel_requested_at = clock_timestamp(), cancel_requested_of = assignment_id
         where status = 1";
     sqlx::query(mark).execute(pool).await.unwrap();
+}
+
+async fn until_it_listens(pool: &PgPool) {
+    let listens = "select exists (
+        select 1 from pg_stat_activity where datname = current_database() and query like 'LISTEN%'
+    )";
+    until(pool, listens).await;
 }
 
 /// Runs each job until it is stopped or told to go on, and knows what runs at once.
@@ -181,11 +188,7 @@ async fn a_listener_that_broke_asks_at_once_what_it_missed(pool: PgPool) {
     world.accept(&[of(&world, lane, "slow", "a")]).await;
     let engine = start(&pool, deaf(), watched.clone());
     watched.until_begun(1).await;
-    until(
-        &pool,
-        "select exists (select 1 from pg_stat_activity where datname = current_database() and query like 'LISTEN%')",
-    )
-    .await;
+    until_it_listens(&pool).await;
     call_off_silently(&pool).await;
     sqlx::query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'LISTEN%'")
         .execute(&pool)
@@ -218,6 +221,27 @@ async fn one_that_ends_before_it_hears_of_it_ends_as_it_did(pool: PgPool) {
         assert_eq!((found.attempts.len(), is_failed), (1, job_type == "fails"));
         world.must_be_sound().await;
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_cannot_be_stopped_learns_by_its_reports(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let job = world.claim(worker, 1).await.remove(0);
+    let held = HeldJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default());
+    let held = held.reporting_to(pool.clone());
+    held.progress(1, 2, "half").unwrap();
+    until(&pool, "select count(*) = 1 from headgate.jobs where progress is not null").await;
+    assert_eq!(held.progress(1, 2, "half"), Ok(()));
+    world.cancel(id).await.unwrap();
+    let told = async {
+        while held.progress(2, 2, "all").is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), told).await.expect("the handler is told");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -274,6 +298,7 @@ async fn one_that_runs_out_its_grace_time_can_be_called_off(pool: PgPool) {
     let engine =
         start(&pool, EngineConfig { shutdown_grace: Duration::from_secs(300), ..deaf() }, watched.clone());
     watched.until_begun(1).await;
+    until_it_listens(&pool).await;
     let stopping = tokio::spawn(engine.shutdown());
     world.cancel(id).await.unwrap();
     tokio::time::timeout(Duration::from_secs(60), stopping).await.expect("nothing runs any more").unwrap();
