@@ -6,9 +6,10 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 /// Every table that gains dead rows with each job or each second.
 ///
-/// Left to Postgres: `lanes`, `rate_limits`, `workers`, `totals` (few rows, updated in place: a page is cleaned by whoever reads it);
-/// `records` and `sent_records` (their indexes make a pass dear; migration 0010 lets autovacuum come earlier).
-pub const HOT_TABLES: [&str; 13] = [
+/// The small ones too: whoever reads a page cleans it as long as nothing but the row changed, but each claim walks past the dead entries of an
+/// index, and past all dead notes of `lane_wakes`, which has none. Left to Postgres: `leader`, `workers`, `totals`, `recounts` and `tidied`
+/// (a row each, or one per process); `records` and `sent_records` (their indexes make a pass dear; migration 0010 lets autovacuum come earlier).
+pub const HOT_TABLES: [&str; 18] = [
     "jobs",
     "ready",
     "waiting",
@@ -17,6 +18,11 @@ pub const HOT_TABLES: [&str; 13] = [
     "latency_deltas",
     "batch_deltas",
     "claim_batches",
+    "lanes",
+    "lane_wakes",
+    "rate_limits",
+    "breakers",
+    "integration_marks",
     "serialize_keys",
     "serialized_jobs",
     "job_counts",

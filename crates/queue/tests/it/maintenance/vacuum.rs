@@ -1,12 +1,19 @@
 //! The hot tables are vacuumed by the leader, when they need it.
 
 use super::world::{World, lead, take_over};
-use queue::{
-    QueueError,
-    maintenance::{Service as _, Vacuum},
-    store::vacuum,
+use crate::support::{self, Script, failed, ok};
+use model::{
+    id::IntegrationId,
+    rate_limit::RateLimit,
+    rules::verdict::{ErrorKind, Verdict},
 };
-use sqlx::PgPool;
+use queue::{
+    EngineConfig, QueueError,
+    maintenance::{Maintenance, Service as _, Vacuum},
+    store::{jobs::JobSpec, vacuum},
+    worker::{AT_ONCE, Outcome, Slot},
+};
+use sqlx::{Connection as _, PgConnection, PgPool};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn every_hot_table_is_known_ours_and_not_due_while_quiet(pool: PgPool) {
@@ -62,4 +69,71 @@ async fn statistics_of_another_time_are_taken_anew_by_the_leader_alone(pool: PgP
         world.number("select reltuples::bigint from pg_class where oid = 'headgate.ready'::regclass").await,
         20_000
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whatever_changes_with_jobs_is_a_hot_table(pool: PgPool) {
+    let world = support::World::new(&pool).await;
+    let limit = RateLimit { requests: 1_000, per_seconds: 1 };
+    let lane = world.lane_with(50, Some(limit)).await;
+    world.run_everything(lane).await;
+    let options = pool.connect_options();
+    // What a connection counted is told when it ends, if not before.
+    pool.close().await;
+    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    let changed: Vec<String> = sqlx::query_scalar(
+        "select relname::text from pg_stat_user_tables
+         where schemaname = 'headgate' and n_tup_upd + n_tup_del > 0 and relname !~ '_[0-9]{8}$' order by 1",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    let cold = ["integrations", "leader", "recounts", "tidied", "totals", "workers"];
+    let missing: Vec<&String> = changed
+        .iter()
+        .filter(|table| !vacuum::HOT_TABLES.contains(&table.as_str()) && !cold.contains(&table.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} of {changed:?}");
+    for table in
+        ["jobs", "ready", "waiting", "lanes", "lane_wakes", "rate_limits", "breakers", "claim_batches"]
+    {
+        assert!(changed.iter().any(|other| other == table), "{table} did not change: {changed:?}");
+    }
+}
+
+impl support::World {
+    /// Jobs that succeed, fail and wait, of a lane with a limit that slept, in an engine; and the maintenance.
+    async fn run_everything(&self, lane: IntegrationId) {
+        sqlx::query("update headgate.lanes set is_asleep = true where integration_id = $1")
+            .bind(lane)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+        let keyed = JobSpec { serialize_key: Some("k".into()), ..self.spec(lane) };
+        let (mut good, mut bad) = (vec![keyed; 3], vec![self.spec(lane); 4]);
+        bad.iter_mut().for_each(|spec| (spec.job_type, spec.max_attempts) = ("fails".into(), 2));
+        good.append(&mut bad);
+        self.accept(&good).await;
+        let script = Script::new(|job| {
+            Box::pin(async move {
+                if matches!(job.slot().await, Slot::Later(_)) {
+                    return Outcome::Released { until: AT_ONCE };
+                }
+                if job.job_type == "fails" {
+                    failed(Verdict::Retry {
+                        kind: ErrorKind::Retryable,
+                        at_least: None,
+                        holds_integration: false,
+                    })
+                } else {
+                    ok()
+                }
+            })
+        });
+        let config = EngineConfig { breaker_failures: 50, ..support::config() };
+        let engine = support::start(&self.pool, config.clone(), script);
+        support::until_recorded(&engine, 11).await;
+        engine.shutdown().await;
+        Maintenance::run_once(&self.pool, &config, Vec::new()).await.unwrap();
+    }
 }
