@@ -180,7 +180,7 @@ async fn ask_what_was_called_off(shared: &Shared, connection: &mut Option<PgConn
             shared.attempts.call_off(found);
         }
         Ok(Err(error)) => {
-            tracing::warn!(%error, "which jobs were called off is asked with the next heartbeat")
+            tracing::warn!(%error, "which jobs were called off is asked with the next heartbeat");
         }
         Err(_) => tracing::warn!(
             "which jobs were called off is asked with the next heartbeat: the database does not answer"

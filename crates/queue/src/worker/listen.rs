@@ -42,7 +42,7 @@ async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {
         // None: the connection broke and is made anew; what was said meanwhile is lost, so look at once. (`recv` would hide that.)
         match listener.try_recv().await? {
             Some(heard) if heard.channel() == CANCELS => {
-                shared.attempts.call_off(assignments(heard.payload()))
+                shared.attempts.call_off(assignments(heard.payload()));
             }
             // It rang our bell before it told the others.
             Some(heard) if shared.knows(heard.payload()) => {}
