@@ -99,7 +99,7 @@ pub(super) fn measures(text: &mut Text, measures: &Measures) {
 
 fn services(text: &mut Text, services: &[ServiceState]) {
     for service in services {
-        let about = "Runs of a maintenance service that went well, in the process that leads.";
+        let about = "Runs of a maintenance service that went well, whichever process led.";
         text.counter("headgate_maintenance_runs_total", about, &[("service", &service.name)], service.runs);
     }
     for service in services {
@@ -176,7 +176,7 @@ fn recount(text: &mut Text, measures: &Measures) {
         let about = "Integrations (and apps, for their records) of the last recount; those too long to be counted are not proven.";
         text.gauge("headgate_recount_integrations", about, &[("result", result)], n);
     }
-    for table in ["ready", "waiting", "serialize_keys"] {
+    for table in ["ready", "waiting", "serialize_keys", "serialized_jobs"] {
         let n = measures.tidied.get(table).copied().unwrap_or(0);
         let about = "Rows taken away because they belonged to no job: none unless something went wrong.";
         text.counter("headgate_tidied_rows_total", about, &[("table", table)], n);

@@ -5,7 +5,9 @@ use crate::{
     error::QueueError,
     store::{
         leader::Term,
-        stats::{LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, snapshot_with},
+        stats::{
+            CarriedOver, LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, snapshot_with,
+        },
     },
 };
 use async_trait::async_trait;
@@ -42,6 +44,8 @@ struct Remembered {
     seen: LastSeen,
     measured_at: Option<Instant>,
     warnings: Vec<Warning>,
+    /// What the leaders before this term counted.
+    carried_over: Option<(Term, CarriedOver)>,
 }
 
 #[async_trait]
@@ -70,7 +74,18 @@ impl Service for Sample {
             // Whoever may not read the server's statistics still gets the gauges.
             match measures(pool, &mut remembered.seen).await {
                 Ok(measures) => {
-                    let measures = Measures { services: self.services(), ..measures };
+                    let own = self.services();
+                    let carried_over = match &remembered.carried_over {
+                        Some((of, carried_over)) if *of == term => carried_over,
+                        _ => {
+                            let told = live_snapshots::last_measures(pool).await?;
+                            let carried_over =
+                                told.map(|(at, told)| CarriedOver::new(&told.services, at, &own));
+                            &remembered.carried_over.insert((term, carried_over.unwrap_or_default())).1
+                        }
+                    };
+                    let services = carried_over.add(own, snapshot.at);
+                    let measures = Measures { services, ..measures };
                     remembered.warnings = measures.warnings();
                     measured = Some(measures);
                 }

@@ -95,6 +95,21 @@ pub async fn newest(
     }))
 }
 
+/// The measures written last, however long ago, and when; none before the first, and none that this version cannot read.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn last_measures(pool: &PgPool) -> Result<Option<(DateTime<Utc>, Measures)>, QueueError> {
+    let row = sqlx::query!(
+        r#"
+        select at, measures::text as "measures!" from headgate.live_snapshots where measures is not null order by at desc limit 1
+        "#
+    )
+    .fetch_optional(pool)
+    .await?;
+    Ok(row.and_then(|row| Some((row.at, serde_json::from_str(&row.measures).ok()?))))
+}
+
 /// The totals of the last hour, the last of each minute, oldest first.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ mod throughput;
 
 pub use counts::{LaneCounts, all_counts, counts};
 pub use eta::{Levels, Pace, eta_seconds};
-pub use measures::{HotTable, LastSeen, Measures, OldTransaction, ServiceState, Sums, measures};
+pub use measures::{CarriedOver, HotTable, LastSeen, Measures, OldTransaction, ServiceState, Sums, measures};
 pub use names::names;
 pub use recount::{Drift, drift};
 pub use snapshot::{Memory, gauge, integrations, snapshot, snapshot_with};

@@ -107,3 +107,39 @@ async fn the_leader_tells_how_its_services_do(pool: PgPool) {
     token.cancel();
     maintenance.stopped().await;
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_services_did_is_counted_on_when_the_lead_changes_hands(pool: PgPool) {
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let token = CancellationToken::new();
+        let hub = LiveHub::start(pool.clone(), token.clone());
+        let maintenance =
+            Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), token.clone());
+        // Another process each time, which counts from nought.
+        let mut changes = hub.subscribe();
+        let term = told.last().map_or(0, |(term, _)| *term);
+        let measured = changes
+            .wait_for(|state| state.measures.as_ref().is_some_and(|(_, measured)| measured.term > term))
+            .await
+            .unwrap()
+            .measures
+            .clone()
+            .unwrap()
+            .1;
+        let runs: u64 = measured.services.iter().map(|service| service.runs).sum();
+        told.push((measured.term, runs));
+        token.cancel();
+        maintenance.stopped().await;
+        // As if it had led for long.
+        sqlx::query(
+            "update headgate.live_snapshots s set measures = jsonb_set(measures, '{services}', (
+                select jsonb_agg(x || jsonb_build_object('runs', (x ->> 'runs')::int + 1000)) from jsonb_array_elements(measures -> 'services') x))
+             where measures is not null",
+        )
+        .execute(&pool)
+        .await
+        .unwrap();
+    }
+    assert!(told.windows(2).all(|pair| pair[1].1 >= pair[0].1 + 1_000), "{told:?}");
+}

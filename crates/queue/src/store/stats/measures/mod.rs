@@ -6,7 +6,7 @@ mod services;
 mod take;
 mod warnings;
 
-pub use services::ServiceState;
+pub use services::{CarriedOver, ServiceState};
 pub use take::{LastSeen, measures};
 
 use super::recounts::LastRecount;
