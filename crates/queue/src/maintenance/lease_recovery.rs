@@ -69,9 +69,9 @@ impl LeaseRecovery {
             let lost = jobs::lose(&mut transaction, &portion).await;
             // Heard out: the halves would pass over what is still locked.
             if lost.is_ok() {
-                transaction.commit().await?
+                transaction.commit().await?;
             } else {
-                transaction.rollback().await?
+                transaction.rollback().await?;
             }
             lost
         })

@@ -38,7 +38,7 @@ where
             Ok(answer) => done.answers.push(answer),
             Err(error @ (QueueError::Database(_) | QueueError::Timeout)) => match portion {
                 [one] if matches!(&error, QueueError::Database(error) if is_race(error)) => {
-                    done.later.push(one.clone())
+                    done.later.push(one.clone());
                 }
                 [one] if done.faulty.len() < MOST_FAULTY => done.faulty.push((one.clone(), error)),
                 [] | [_] => {

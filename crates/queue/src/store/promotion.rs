@@ -73,9 +73,9 @@ pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> R
     .await;
     // Heard out: whoever tries a part of them would pass over what is still locked.
     if count.is_ok() {
-        transaction.commit().await?
+        transaction.commit().await?;
     } else {
-        transaction.rollback().await?
+        transaction.rollback().await?;
     }
     Ok(count?)
 }

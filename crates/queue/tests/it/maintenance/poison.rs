@@ -112,7 +112,7 @@ async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(po
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
-    world.accept(&[spec.clone()]).await;
+    world.accept(std::slice::from_ref(&spec)).await;
     world.accept_plain(lane, 9).await;
     let worker = world.worker().await;
     assert_eq!(world.claim(worker, 10).await.len(), 10);

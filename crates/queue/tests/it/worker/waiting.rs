@@ -1,13 +1,14 @@
 //! A result whose row, or serialize key, somebody else's transaction holds: it waits, and nothing else does.
 
 use crate::support::{Script, World, config, ok, start, until};
+use async_trait::async_trait;
 use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{EngineHandle, EngineReport, HeldJob},
+    worker::{AttemptHandler, CompletedJob, EngineHandle, EngineReport, HeldJob, Outcome},
 };
-use sqlx::{PgPool, Postgres, Transaction};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
@@ -151,5 +152,52 @@ async fn a_process_that_stops_waits_for_the_results_that_are_held(pool: PgPool) 
     must_be_completed_at_the_first_attempt(&world, running.special).await;
     assert_eq!(world.number("select count(*) from headgate.workers").await, 0);
     assert_eq!(world.ready().await.len(), 1, "the change that was folded in");
+    world.must_be_sound().await;
+}
+
+/// Writes beside its jobs' results; for one kind of job a row that others may hold.
+struct Noting;
+
+#[async_trait]
+impl AttemptHandler for Noting {
+    async fn run(&self, _: &HeldJob) -> Outcome {
+        ok()
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        if done.iter().any(|job| job.job_type == "noted") {
+            sqlx::query("update notes set n = n + 1").execute(connection).await?;
+        }
+        Ok(())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_handler_that_waits_for_a_row_of_its_own_holds_up_its_job_alone(pool: PgPool) {
+    sqlx::raw_sql("create table notes (n int not null); insert into notes values (0)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(100, None).await;
+    let mut specs = vec![world.spec(lane); OTHERS];
+    let noted = JobSpec { job_type: "noted".into(), ..world.spec(lane) };
+    specs.insert(OTHERS / 3, noted);
+    let special = world.accept(&specs).await[OTHERS / 3].id;
+    let mut stranger = pool.begin().await.unwrap();
+    sqlx::query("update notes set n = 100").execute(&mut *stranger).await.unwrap();
+    let hasty = EngineConfig { lock_wait: Duration::from_millis(5), workers: OTHERS + 1, ..config() };
+    let engine = start(&pool, hasty, Arc::new(Noting));
+    until(&pool, ALL_OTHERS).await;
+    until(&pool, "select count(*) = 1 from headgate.jobs where status = 1").await;
+    stranger.commit().await.unwrap();
+    until(&pool, "select count(*) = 51 from headgate.finished_jobs where status = 3").await;
+    must_be_completed_at_the_first_attempt(&world, special).await;
+    assert_eq!(world.number("select n::bigint from notes").await, 101, "told of once");
+    engine.shutdown().await;
     world.must_be_sound().await;
 }
