@@ -22,6 +22,9 @@ end;
 $$;
 create trigger lanes_are_served before insert on headgate.lanes for each row execute function headgate.set_served_by();
 
+-- Whose lanes a worker claims from, for people who ask why a job is not running. Null: those of `headgate`.
+alter table headgate.workers add column program text;
+
 create or replace view headgate.runnable_lanes as
 select integration_id, last_claimed_at, woken_at, jobs_per_request, limit_keys, least(max_concurrency, breaker_cap) as cap,
     breaker_cap is not null as is_probe, is_asleep, served_by

@@ -100,6 +100,8 @@ pub struct Gates {
     pub is_external: bool,
     /// Who claims.
     pub workers: i64,
+    /// The program whose processes they would be, of a program's own jobs.
+    pub program: Option<String>,
     /// Claimable jobs of the integration before it, as far as they were counted.
     pub ahead: i64,
 }
@@ -158,12 +160,14 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::ConcurrencyFull, detail, None);
         }
         if gates.workers == 0 {
-            let detail = if gates.is_external {
-                "No external worker takes jobs of this integration; Headgate's own workers leave them alone."
-            } else {
-                "No process claims jobs: start a worker."
+            let detail = match &gates.program {
+                _ if gates.is_external => {
+                    "No external worker takes jobs of this integration; Headgate's own workers leave them alone.".to_owned()
+                }
+                Some(program) => format!("No process of the program {program}, whose jobs these are, claims any: start one."),
+                None => "No process claims jobs: start a worker.".to_owned(),
             };
-            closed(ReasonCode::NoWorker, detail.into(), None);
+            closed(ReasonCode::NoWorker, detail, None);
         }
         if gates.ahead > 0 {
             closed(ReasonCode::BehindInQueue, format!("{} jobs go first.", gates.ahead), None);
@@ -226,6 +230,7 @@ mod tests {
             max_concurrency: 50,
             is_external: false,
             workers: 1,
+            program: None,
             ahead: 0,
         }
     }

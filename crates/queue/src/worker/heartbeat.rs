@@ -116,8 +116,8 @@ async fn register(
 ) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
-        insert into headgate.workers (id, host, pid, version, slots, lease_until)
-        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond')
+        insert into headgate.workers (id, host, pid, version, slots, lease_until, program)
+        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $7)
         on conflict (id) do update set lease_until = excluded.lease_until
         "#,
         lease.worker_id.0,
@@ -126,6 +126,7 @@ async fn register(
         env!("CARGO_PKG_VERSION"),
         i32::try_from(shared.config.workers).unwrap_or(i32::MAX),
         lease_ms,
+        shared.handlers.program_name(),
     )
     .execute(connection)
     .await?;

@@ -30,8 +30,9 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                 -- Nobody but an external worker takes these: one that holds some is the sign of life there is.
                 when l.is_external then coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0)
                 else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining
-                    and w.slots > 0)
+                    and w.slots > 0 and w.program is not distinct from l.served_by)
             end as "workers!",
+            l.served_by as "program?",
             (
                 select count(*) from headgate.serialized_jobs a
                 join headgate.serialized_jobs b on b.integration_id = a.integration_id and b.key = a.key and b.seq < a.seq
@@ -84,6 +85,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         max_concurrency: row.max_concurrency,
         is_external: row.is_external,
         workers: row.workers,
+        program: row.program,
         // One that is held stands in no queue.
         ahead: if row.paused_resync.is_some() { 0 } else { row.ahead },
     };

@@ -2,8 +2,12 @@
 
 use super::printing::{Print, Printer, kit, print};
 use crate::support::{World, ok, start, until, until_recorded};
-use model::job::JobStatus;
-use queue::{Client, LaneOptions, QueueError, Runner, store::jobs::Claims, testing::TestKit};
+use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
+use queue::{
+    Client, LaneOptions, QueueError, Runner,
+    store::jobs::{self, Claims},
+    testing::TestKit,
+};
 use sqlx::PgPool;
 use std::collections::HashMap;
 
@@ -11,7 +15,7 @@ async fn claimed(world: &World, program: Option<&str>) -> usize {
     let worker_id = world.worker().await;
     let program = program.map(str::to_owned);
     let claims = Claims { worker_id, wanted: 10, lane_cap: 10, busy: HashMap::new(), program };
-    queue::store::jobs::claim(&world.pool, &claims).await.unwrap().len()
+    jobs::claim(&world.pool, &claims).await.unwrap().len()
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -87,6 +91,23 @@ async fn the_kit_runs_the_program_it_was_opened_for(pool: PgPool) {
     assert!(main.run_next::<Print>().await.unwrap().is_none());
     assert!(matches!(main.run(id).await, Err(QueueError::WrongState { .. })));
     assert_eq!(billing.run(id).await.unwrap().job.status, JobStatus::Completed);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let id =
+        Client::open_for(&pool, "shop", "billing").await.unwrap().enqueue(&pool, print(1)).await.unwrap().id;
+    let why = async || jobs::explain(&pool, Scope::AllApps, id).await.unwrap().reasons;
+    // One that delivers does not count.
+    world.worker().await;
+    let reasons = why().await;
+    assert_eq!(reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReasonCode::NoWorker]);
+    assert!(reasons[0].detail.contains("the program billing"), "{}", reasons[0].detail);
+    let billing = Runner::new(&pool).program("billing").without_migrations().start().await.unwrap();
+    until(&pool, "select exists (select 1 from headgate.workers where program = 'billing')").await;
+    assert!(why().await.iter().all(|reason| reason.code != ReasonCode::NoWorker));
+    billing.shutdown().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
