@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::resync::ResyncState;
+use model::{id::BatchId, resync::ResyncState};
 use queue::{
     QueueError,
     maintenance::Service,
@@ -54,18 +54,32 @@ impl Resyncs {
         Ok(has_more)
     }
 
-    /// A portion of each batch that holds jobs and is not paused: it was resumed, or a job came back to it while that changed.
+    /// A portion of each batch that holds jobs and is not paused: it was resumed, or a job came back to it while that changed. One that cannot
+    /// go on does not keep the others.
     async fn let_go(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut has_more = false;
+        let mut trouble = None;
         for batch_id in batches_to_let_go(pool).await? {
-            let mut transaction = pool.begin_with(BEGIN).await?;
-            leader::confirm(&mut transaction, term).await?;
-            has_more |= let_go_of_batch(&mut transaction, batch_id, CHUNK).await? >= CHUNK;
-            transaction.commit().await?;
+            match let_go_portion(pool, term, batch_id).await {
+                Ok(more) => has_more |= more,
+                Err(error @ (QueueError::Unavailable(_) | QueueError::LeaseLost)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(batch.id = %batch_id, %error, "batch {batch_id} does not let its jobs go");
+                    trouble = Some(error);
+                }
+            }
             self.delivery.wake();
         }
-        Ok(has_more)
+        trouble.map_or(Ok(has_more), Err)
     }
+}
+
+async fn let_go_portion(pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    leader::confirm(&mut transaction, term).await?;
+    let count = let_go_of_batch(&mut transaction, batch_id, CHUNK).await?;
+    transaction.commit().await?;
+    Ok(count >= CHUNK)
 }
 
 #[async_trait]

@@ -19,6 +19,10 @@ use uuid::Uuid;
 /// Rows of one transaction: few enough that nobody waits long for their locks, enough that commits do not cost most.
 pub(super) const GROUP: usize = 250;
 
+/// How long a group waits for a job that somebody holds: row by row, only that one is tried again. Longer, and a producer that takes its time
+/// would keep every bulk action waiting.
+pub(super) const BEGIN: &str = "begin; set local lock_timeout = '500ms'";
+
 /// How it went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -65,7 +69,7 @@ impl Selection {
     }
 
     async fn apply_together(&self, pool: &PgPool, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let mut transaction = pool.begin().await?;
+        let mut transaction = pool.begin_with(BEGIN).await?;
         let tally = self.apply(&mut transaction, ids).await?;
         transaction.commit().await?;
         Ok(tally)

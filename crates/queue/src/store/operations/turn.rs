@@ -2,7 +2,10 @@
 //!
 //! Whatever dies between two groups, each row is touched once, and a pause or an abort holds from the next group on.
 
-use super::{apply::Tally, selection::Selection};
+use super::{
+    apply::{BEGIN, Tally},
+    selection::Selection,
+};
 use crate::{error::QueueError, store::leader::Term};
 use model::{
     id::{OperationId, WorkerId},
@@ -28,7 +31,7 @@ impl Turn {
         selection: &Selection,
         group: &[Uuid],
     ) -> Result<Option<Tally>, QueueError> {
-        let mut transaction = pool.begin().await?;
+        let mut transaction = pool.begin_with(BEGIN).await?;
         let is_ours = sqlx::query_scalar!(
             r#"
             select true as "is_ours!" from headgate.operations

@@ -449,3 +449,30 @@ async fn rows_that_lose_a_race_each_are_all_done_in_the_end(pool: PgPool) {
     assert_eq!(state(&pool, id).await, (OperationState::Done, 120, 0), "none is passed over");
     assert!(world.number("select last_value from calls").await > 160, "more races than one row may lose");
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_somebody_holds_keeps_no_other_from_being_changed(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let ids = world.pending(world.lane, 130, 0).await;
+    let id = started(&pool, cancel(&world)).await;
+    // A producer that does not commit.
+    let mut producer = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.jobs where id = $1 for update")
+        .bind(ids[7].0)
+        .execute(&mut *producer)
+        .await
+        .unwrap();
+    let running = tokio::spawn({
+        let pool = pool.clone();
+        async move { run(&pool, term).await }
+    });
+    // Those before it at least: it is tried for a while, row by row.
+    while world.number("select count(*) from headgate.finished_jobs").await < 7 {
+        tokio::task::yield_now().await;
+    }
+    producer.commit().await.unwrap();
+    running.await.unwrap();
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 130, 0));
+    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+}
