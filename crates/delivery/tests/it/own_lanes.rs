@@ -36,8 +36,7 @@ async fn an_app_that_a_program_made_is_an_app_like_any_other(pool: PgPool) {
     let world = World::new(pool.clone()).await;
     let all = IntegrationFilter::default();
     let of_app = async |app_id| {
-        let found =
-            world.delivery.integrations(Scope::App(app_id), all, PageRequest::default()).await;
+        let found = world.delivery.integrations(Scope::App(app_id), all, PageRequest::default()).await;
         found
             .unwrap()
             .items
