@@ -82,6 +82,8 @@ fn config(order: &Order) -> EngineConfig {
         watchdog_patience: order.watchdog_patience,
         job_timeout: Duration::from_secs(60),
         backoff: model::rules::backoff::Backoff { schedule: "0s".parse().unwrap(), jitter: 0.0 },
+        // Handlers stumble as they are told to: by chance half of a lane's first hundred, which would be an outage.
+        breaker_failures: 0,
         ..EngineConfig::default()
     }
 }

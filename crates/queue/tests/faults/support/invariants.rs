@@ -26,11 +26,11 @@ pub(crate) struct Judge<'a> {
 
 /// When an attempt ended: by itself, or with its process. One that was stopped while it wrote down that it begins, because its job was
 /// called off, leaves its end open: that is the job's.
-const SEEN: &str = "select a.*, coalesce(
-        a.ended_at, greatest((select d.at from deaths d where d.child = a.child), a.started_at),
+const SEEN: &str = "select a.*, coalesce(a.ended_at, least(
+        greatest((select d.at from deaths d where d.child = a.child), a.started_at),
         (select greatest(f.finished_at, a.started_at) from headgate.finished_jobs f where f.id = a.job_id and f.outcome = 'cancelled'),
         'infinity'
-    ) as over_at from attempts_seen a";
+    )) as over_at from attempts_seen a";
 
 impl Judge<'_> {
     pub(crate) async fn judge(&self) {
