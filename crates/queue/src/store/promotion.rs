@@ -48,7 +48,7 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
 pub(crate) async fn due(pool: &PgPool, most: i32) -> Result<Vec<JobId>, QueueError> {
     let due = sqlx::query_scalar!(
         r#"
-        select job_id as "job_id: JobId" from headgate.waiting where due_at <= clock_timestamp() order by due_at, job_id limit $1
+        select job_id as "job_id: JobId" from headgate.waiting where due_at <= (select clock_timestamp()) order by due_at, job_id limit $1
         "#,
         i64::from(most),
     )

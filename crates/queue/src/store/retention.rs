@@ -1,4 +1,7 @@
 //! Rows that have no further use, deleted in chunks so that no statement holds a snapshot for long.
+//!
+//! The clock is asked once for a statement (`select clock_timestamp()`): asked for each row it could not be looked up in an index, and a run
+//! that finds nothing to delete would read everything that is kept.
 
 use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
@@ -39,7 +42,7 @@ async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         with expired as materialized (
             select t.step_seconds, t.bucket_at, t.integration_id
             from (values (10, interval '65 minutes'), (60, interval '25 hours'), (900, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
-            join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < clock_timestamp() - kept.age
+            join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < (select clock_timestamp()) - kept.age
             where (select headgate.is_leader($1, $2))
             limit $3
         )
@@ -62,7 +65,7 @@ async fn idempotency_keys(pool: &PgPool, term: Term) -> Result<u64, QueueError> 
         delete from headgate.idempotency_keys
         where ctid = any (array(
             select ctid from headgate.idempotency_keys
-            where created_at < clock_timestamp() - interval '24 hours' and (select headgate.is_leader($1, $2))
+            where created_at < (select clock_timestamp()) - interval '24 hours' and (select headgate.is_leader($1, $2))
             order by created_at limit $3
         )) and created_at < clock_timestamp() - interval '24 hours'
         "#,
@@ -130,7 +133,7 @@ async fn breaker_flips(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         delete from headgate.breaker_flips
         where id = any (array(
             select id from headgate.breaker_flips
-            where at < clock_timestamp() - interval '30 days' and (select headgate.is_leader($1, $2))
+            where at < (select clock_timestamp()) - interval '30 days' and (select headgate.is_leader($1, $2))
             order by at limit $3
         ))
         "#,
