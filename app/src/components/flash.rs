@@ -133,7 +133,8 @@ impl Flash {
             Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
             Self::Cancelled => format!("{} cancelled.", jobs()),
             Self::CancelRequested => {
-                "Cancellation requested. Its worker has not let go of it yet; no further attempt follows.".to_owned()
+                "Cancellation requested. Its worker has not let go of it yet; no further attempt follows."
+                    .to_owned()
             }
             Self::DoneBefore => "It completed before its worker heard of the cancellation.".to_owned(),
             Self::Purged => format!("{} purged.", format::counted(n, "dead letter", "dead letters")),

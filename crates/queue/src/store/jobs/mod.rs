@@ -28,8 +28,8 @@ mod rows;
 pub(crate) use bring_back::{Which, bring_back};
 #[cfg(feature = "testing")]
 pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, sign_off};
-pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use called_off::called_off;
+pub use cancel::{cancel, cancel_of_batch, cancel_of_integration};
 pub(crate) use cancel_many::cancel_many;
 pub use claim::{ClaimedJob, Claimer, Claims, claim, claim_and_undo};
 pub use enqueue::{JobSpec, enqueue};
