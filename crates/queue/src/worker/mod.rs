@@ -1,8 +1,9 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
 //! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
-//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`). A thread of its own (`lifeline`) carries the heartbeat, the
-//! `watchdog`, and whoever ends attempts whose handlers do not yield (`overdue`). What they share is in `shared`.
+//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`).
+//! A thread of its own (`lifeline`) carries the heartbeat, the `watchdog`, and whoever ends attempts whose handlers do not yield
+//! (`overdue`). What they share is in `shared`.
 
 mod attempts;
 mod breakers;
