@@ -2,10 +2,11 @@
 //!
 //! Claim and finish are plain updates of a plain table in batches of 500, without fairness, leases, counters or history; the insert is a
 //! plain `insert … select from unnest` of rows that clients send. Whatever is built on Postgres stays below it.
+//!
+//! A machine that others share changes its speed within a minute, so each floor is measured in turns with what is held against it.
 
 use crate::{
     Options,
-    report::Report,
     world::{connect, execute, in_database, lane, number, payload},
 };
 use anyhow::{Context, Result, bail};
@@ -36,14 +37,10 @@ select coalesce(array_agg(id), '{}') as ids, count(*) as n, sum(length(payload::
 update lim.jobs set status='completed', completed_at=now() where id = any(:ids::uuid[]);
 ";
 
-pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
-    let admin = connect(server, 1).await?;
-    execute(&admin, &format!("drop database if exists {FLOOR} with (force)")).await?;
-    execute(&admin, &format!("create database {FLOOR}")).await?;
-    let url = in_database(server, FLOOR)?;
+/// Jobs a second: claim and finish, by pgbench with four clients.
+pub(crate) async fn drain(options: &Options, server: &str) -> Result<f64> {
+    let url = fresh(server).await?;
     let pool = connect(&url, 2).await?;
-
-    execute(&pool, TABLE).await?;
     let rows = options.seconds * 70_000;
     execute(
         &pool,
@@ -61,26 +58,32 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let before = number(&pool, pending).await?;
     let took = pgbench(&url, DRAIN, 500, options.seconds)?;
     let drained = (before - number(&pool, pending).await?) as f64 / took;
-    report.note(
-        "floor: claim and finish, plain table, batches of 500 (pgbench, 4 clients)",
-        drained,
-        "jobs/s",
-    );
-    report.set_floor("drain", drained);
+    gone(server).await?;
+    Ok(drained)
+}
 
-    execute(&pool, TABLE).await?;
-    let inserted = insert(&url, Duration::from_secs(options.seconds)).await?;
-    report.note(
-        "floor: insert by unnest, 1000 a statement (4 clients that send the rows)",
-        inserted,
-        "jobs/s",
-    );
-    report.set_floor("insert", inserted);
-    execute(&admin, &format!("drop database if exists {FLOOR} with (force)")).await
+/// Jobs a second: insert by `unnest`, 1,000 a statement, by four clients that send the rows.
+pub(crate) async fn insert(options: &Options, server: &str) -> Result<f64> {
+    let url = fresh(server).await?;
+    let inserted = by_clients(&url, Duration::from_secs(options.seconds)).await?;
+    gone(server).await?;
+    Ok(inserted)
+}
+
+async fn fresh(server: &str) -> Result<String> {
+    gone(server).await?;
+    execute(&connect(server, 1).await?, &format!("create database {FLOOR}")).await?;
+    let url = in_database(server, FLOOR)?;
+    execute(&connect(&url, 1).await?, TABLE).await?;
+    Ok(url)
+}
+
+async fn gone(server: &str) -> Result<()> {
+    execute(&connect(server, 1).await?, &format!("drop database if exists {FLOOR} with (force)")).await
 }
 
 /// The bare statement, by clients that send what they insert: pgbench cannot, and rows made by the server cost it no parsing.
-async fn insert(url: &str, time: Duration) -> Result<f64> {
+async fn by_clients(url: &str, time: Duration) -> Result<f64> {
     let pool = connect(url, 8).await?;
     let inserted = Arc::new(AtomicU64::new(0));
     let began_at = Instant::now();

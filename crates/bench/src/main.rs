@@ -25,17 +25,20 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "bench")]
 pub(crate) struct Options {
-    /// Scenarios to run, comma-separated: floor, enqueue, drain, payloads, sustained, pickup, rates, claims, memory. Default: all.
+    /// Scenarios to run, comma-separated: enqueue, drain, payloads, sustained, pickup, rates, claims, memory. Default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Ten times less of everything: for a look whether it works.
     #[arg(long)]
     quick: bool,
+    /// How often a rate and its floor are measured in turns.
+    #[arg(long, default_value_t = 3)]
+    turns: usize,
     /// Seconds each rate is measured.
     #[arg(long, default_value_t = 8)]
     seconds: u64,
-    /// Worker processes of the drain, comma-separated.
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4")]
+    /// Worker processes of the drain beside the one, comma-separated.
+    #[arg(long, value_delimiter = ',', default_value = "2,4")]
     processes: Vec<usize>,
     /// Where the JSON goes.
     #[arg(long, default_value = "target/bench.json")]
@@ -79,7 +82,6 @@ async fn run(options: &Options, server: &str) -> Result<()> {
         }
         report.begin(scenario);
         match scenario {
-            "floor" => floor::run(options, server, &mut report).await,
             "enqueue" => enqueue::run(options, server, &mut report).await,
             "drain" => drain::run(options, server, &mut report).await,
             "payloads" => drain::payloads(options, server, &mut report).await,
@@ -94,5 +96,5 @@ async fn run(options: &Options, server: &str) -> Result<()> {
     report.write(&options.json)
 }
 
-const SCENARIOS: [&str; 9] =
-    ["floor", "enqueue", "drain", "payloads", "sustained", "pickup", "rates", "claims", "memory"];
+const SCENARIOS: [&str; 8] =
+    ["enqueue", "drain", "payloads", "sustained", "pickup", "rates", "claims", "memory"];

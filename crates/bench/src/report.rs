@@ -18,8 +18,6 @@ pub(crate) struct Report {
     rows: Vec<Value>,
     missed: usize,
     settings: Value,
-    /// The floor's rates of this run, that ratios are made of.
-    floor: std::collections::HashMap<&'static str, f64>,
 }
 
 impl Report {
@@ -30,7 +28,6 @@ impl Report {
             rows: Vec::new(),
             missed: 0,
             settings: json!({"cores": cores, "is_quick": options.quick, "seconds": options.seconds}),
-            floor: std::collections::HashMap::new(),
         }
     }
 
@@ -61,17 +58,6 @@ impl Report {
             .push(json!({"what": what, "value": value, "unit": unit, "target": wanted, "is_kept": is_kept}));
     }
 
-    pub(crate) fn set_floor(&mut self, name: &'static str, value: f64) {
-        self.floor.insert(name, value);
-    }
-
-    /// A ratio to the floor of this run; nothing when the floor was not measured.
-    pub(crate) fn against_floor(&mut self, what: &str, value: f64, floor: &'static str, least: f64) {
-        if let Some(base) = self.floor.get(floor).copied() {
-            self.row(what, value / base, "x floor", Target::AtLeast(least));
-        }
-    }
-
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
@@ -82,4 +68,37 @@ impl Report {
         println!("-- {} rows, {} targets missed; {}", self.rows.len(), self.missed, path.display());
         Ok(())
     }
+}
+
+/// Rates measured in turns with their floor.
+#[derive(Default)]
+pub(crate) struct Turns {
+    floor: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+impl Turns {
+    pub(crate) fn add(&mut self, floor: f64, ours: f64) {
+        self.floor.push(floor);
+        self.ours.push(ours);
+    }
+
+    pub(crate) fn floor(&self) -> f64 {
+        median(self.floor.clone())
+    }
+
+    pub(crate) fn ours(&self) -> f64 {
+        median(self.ours.clone())
+    }
+
+    /// Of each turn's ratio, the median.
+    pub(crate) fn ratio(&self) -> f64 {
+        median(self.ours.iter().zip(&self.floor).map(|(ours, floor)| ours / floor).collect())
+    }
+}
+
+/// Not a number when there is none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
