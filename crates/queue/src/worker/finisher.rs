@@ -27,7 +27,6 @@ const BUSY: usize = 8;
 const WRITERS: usize = 4;
 /// How long a busy engine gathers.
 const GATHER: Duration = Duration::from_millis(3);
-
 /// What came of one job.
 pub(super) struct Finished {
     /// Without its payload.
@@ -41,8 +40,6 @@ pub(super) struct Finished {
     pub is_bare: bool,
     /// Another job of the same request says what came of it.
     pub is_echo: bool,
-    /// The everyday statement could not end it.
-    pub is_left: bool,
     /// How much of it is left.
     pub plainness: Plainness,
     /// What it has met with so far.
@@ -52,12 +49,7 @@ pub(super) struct Finished {
 impl Finished {
     pub(super) fn new(job: ClaimedJob, end: End, done: Option<CompletedJob>, doubt: Option<Doubt>) -> Self {
         let (plainness, races) = (Plainness::default(), Races::default());
-        Self { job, end, done, doubt, is_bare: false, is_echo: false, is_left: false, plainness, races }
-    }
-
-    /// Whether the everyday statement may end it.
-    pub(super) fn is_plain(&self) -> bool {
-        self.end.is_plain() && !self.is_left
+        Self { job, end, done, doubt, is_bare: false, is_echo: false, plainness, races }
     }
 
     /// Nothing is recorded of the job, which is somebody else's: its end is under a lease nobody has. Only its doubt is.

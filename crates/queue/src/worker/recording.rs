@@ -3,7 +3,7 @@
 use crate::{
     error::QueueError,
     store::{
-        jobs::{Applied, BEGIN, End, finish, finish_plain, held_elsewhere},
+        jobs::{Applied, BEGIN, End, finish, held_elsewhere},
         partitions,
     },
     worker::{finisher::Finished, shared::Shared, tell, watchdog::Pulse},
@@ -34,40 +34,24 @@ pub(super) enum Locks {
     Queue,
 }
 
-/// What a transaction left out.
-#[derive(Default)]
-pub(super) struct LeftOut {
-    /// Somebody else holds their rows.
-    pub held: Vec<Finished>,
-    /// They need more than the everyday statement.
-    pub not_plain: Vec<Finished>,
-}
-
-impl LeftOut {
-    fn return_to(&mut self, batch: &mut Vec<Finished>) {
-        batch.append(&mut self.held);
-        batch.append(&mut self.not_plain);
-    }
-}
-
 /// Writes a batch, however long the database is away; what was left out comes back, and `batch` is the rest.
 pub(super) async fn persist(
     shared: &Shared,
     pulse: &Pulse<'_>,
     batch: &mut Vec<Finished>,
     locks: Locks,
-) -> Result<LeftOut, QueueError> {
+) -> Result<Vec<Finished>, QueueError> {
     let mut pause = FIRST_PAUSE;
-    let mut left_out = LeftOut::default();
+    let mut held = Vec::new();
     let applied = loop {
         pulse.within(LONGEST_TRY);
         // Of a try that failed.
-        left_out.return_to(batch);
-        let answer = timeout(PATIENCE, transaction(shared, batch, &mut left_out, locks)).await;
+        batch.append(&mut held);
+        let answer = timeout(PATIENCE, transaction(shared, batch, &mut held, locks)).await;
         match unless_away(shared, answer, &mut pause).await {
             Some(Ok(applied)) => break applied,
             Some(Err(error)) => {
-                left_out.return_to(batch);
+                batch.append(&mut held);
                 return Err(error);
             }
             None => {}
@@ -83,31 +67,28 @@ pub(super) async fn persist(
         tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");
     }
     remember(shared, pulse, batch, &late).await;
-    Ok(left_out)
+    Ok(held)
 }
 
 async fn transaction(
     shared: &Shared,
     batch: &mut Vec<Finished>,
-    left_out: &mut LeftOut,
+    held: &mut Vec<Finished>,
     locks: Locks,
 ) -> Result<Vec<Applied>, QueueError> {
     let began_at = Instant::now();
     let mut transaction = shared.pool.begin_with(AssertSqlSafe(begin(shared, locks))).await?;
+    let mut ends: Vec<End> = batch.iter().map(|finished| finished.end.clone()).collect();
     if locks == Locks::Pass {
-        let places = held_elsewhere(&mut transaction, &ends(batch)).await?;
-        take_out(batch, &mut left_out.held, |at| places.contains(&at));
+        let places = held_elsewhere(&mut transaction, &ends).await?;
+        let mut at = 0;
+        held.extend(batch.extract_if(.., |_| {
+            at += 1;
+            places.contains(&(at - 1))
+        }));
+        ends = batch.iter().map(|finished| finished.end.clone()).collect();
     }
-    let applied = if batch.iter().all(Finished::is_plain) {
-        let is_ended = finish_plain(&mut transaction, &ends(batch)).await?;
-        take_out(batch, &mut left_out.not_plain, |at| !is_ended[at]);
-        for finished in &mut left_out.not_plain {
-            finished.is_left = true;
-        }
-        vec![Applied::Yes; batch.len()]
-    } else {
-        finish(&mut transaction, &ends(batch)).await?
-    };
+    let applied = finish(&mut transaction, &ends).await?;
     tell::handlers(&shared.handlers, &mut transaction, batch, &applied).await?;
     transaction.commit().await?;
     if !batch.is_empty() {
@@ -115,16 +96,6 @@ async fn transaction(
     }
     tracing::debug!(count = batch.len(), duration_ms = began_at.elapsed().as_millis(), "recorded");
     Ok(applied)
-}
-
-fn ends(batch: &[Finished]) -> Vec<End> {
-    batch.iter().map(|finished| finished.end.clone()).collect()
-}
-
-/// Moves those at such places.
-fn take_out(batch: &mut Vec<Finished>, out: &mut Vec<Finished>, is_out: impl Fn(usize) -> bool) {
-    let mut places = 0..;
-    out.extend(batch.extract_if(.., |_| places.next().is_some_and(&is_out)));
 }
 
 /// How a transaction that waits so long begins.

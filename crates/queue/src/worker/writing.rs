@@ -70,11 +70,8 @@ pub(super) async fn write(
             tried = persist(shared, pulse, &mut part, Locks::Pass).await;
         }
         match tried {
-            Ok(left_out) => {
-                later.extend(left_out.held);
-                if !left_out.not_plain.is_empty() {
-                    parts.push(left_out.not_plain);
-                }
+            Ok(held) => {
+                later.extend(held);
                 recorded(shared, &part);
             }
             Err(error) if part.len() > 1 => {

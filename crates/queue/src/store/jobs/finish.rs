@@ -152,7 +152,7 @@ impl End {
 
     /// Whether nothing of it needs more than the everyday statement: it leaves no failed attempt and puts nothing back.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_doubtful
     }
 
@@ -200,107 +200,55 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
     if ends.is_empty() {
         return Ok(Vec::new());
     }
-    // Also of those that go on: one that was called off meanwhile ends here.
-    let sorted = Sorted::with_locked_keys(connection, ends).await?;
-    let rows = write(connection, &sorted.ends).await?;
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
+    let sorted: Vec<&End> = order.iter().map(|index| &ends[*index]).collect();
+
+    // Also of those that go on: one that was called off meanwhile ends here, and keys are locked before jobs.
+    let keys: BTreeSet<(IntegrationId, String)> =
+        sorted.iter().filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?))).collect();
+    let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
+    if !keys.is_empty() {
+        keys::lock(connection, &lanes, &keys).await?;
+    }
+    let rows = if sorted.iter().all(|end| end.is_plain()) {
+        write_plain(connection, &sorted).await?
+    } else {
+        write(connection, &sorted).await?
+    };
 
     let mut applied = vec![Applied::AlreadyDone; ends.len()];
-    let mut lines = Lines::default();
+    let mut ended = Vec::new();
+    let mut left = (Vec::new(), Vec::new());
     let mut successors = (Vec::new(), Vec::new());
     for row in rows {
-        let Some((at, end)) = sorted.nth(row.n) else { continue };
-        applied[at] = match (row.is_applied, row.is_called_off) {
+        let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < sorted.len()) else { continue };
+        applied[order[at]] = match (row.is_applied, row.is_called_off) {
             (true, false) => Applied::Yes,
             (true, true) => Applied::CalledOff,
             (false, _) => Applied::LeaseLost,
         };
-        if row.is_applied && (row.is_called_off || end.is_final()) {
-            lines.left_by(end);
+        if row.is_applied && (row.is_called_off || sorted[at].is_final()) {
+            if let Some(key) = &sorted[at].serialize_key {
+                ended.push(sorted[at].job_id);
+                left.0.push(sorted[at].integration_id);
+                left.1.push(key.clone());
+            }
             if let (Some(key), Some(_)) = (row.successor_key, row.successor_id) {
-                successors.0.push(end.integration_id);
+                successors.0.push(sorted[at].integration_id);
                 successors.1.push(key);
             }
         }
     }
-    lines.go_on(connection).await?;
+    if !ended.is_empty() {
+        keys::leave(connection, &left.0, &left.1, &ended).await?;
+    }
     if !successors.1.is_empty() {
         // Another key than the ended job's: whoever decides its head right now must have committed before we look.
         keys::lock(connection, &successors.0, &successors.1).await?;
         keys::advance(connection, &successors.0, &successors.1).await?;
     }
     Ok(applied)
-}
-
-/// Ends completions by the everyday statement (all [`End::is_plain`]); answers for each, in the order of the input, whether it was recorded.
-/// What was not is left to [`finish`], in a transaction of its own: a change stands behind the job, or it is somebody else's by now.
-///
-/// # Errors
-/// As [`finish`].
-pub async fn finish_plain(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<bool>, QueueError> {
-    let sorted = Sorted::with_locked_keys(connection, ends).await?;
-    let mut is_ended = vec![false; ends.len()];
-    let mut lines = Lines::default();
-    for n in write_plain(connection, &sorted.ends).await? {
-        let Some((at, end)) = sorted.nth(n) else { continue };
-        is_ended[at] = true;
-        lines.left_by(end);
-    }
-    lines.go_on(connection).await?;
-    Ok(is_ended)
-}
-
-/// Ends in the order in which jobs are locked.
-struct Sorted<'a> {
-    ends: Vec<&'a End>,
-    /// Where each was in the input.
-    places: Vec<usize>,
-}
-
-impl<'a> Sorted<'a> {
-    /// Keys are locked before jobs.
-    async fn with_locked_keys(connection: &mut PgConnection, ends: &'a [End]) -> Result<Self, QueueError> {
-        let mut places: Vec<usize> = (0..ends.len()).collect();
-        places.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
-        let ends: Vec<&End> = places.iter().map(|place| &ends[*place]).collect();
-        let keys: BTreeSet<(IntegrationId, String)> =
-            ends.iter().filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?))).collect();
-        let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
-        if !keys.is_empty() {
-            keys::lock(connection, &lanes, &keys).await?;
-        }
-        Ok(Self { ends, places })
-    }
-
-    /// As the statements count, from 1: the place in the input, and the end.
-    fn nth(&self, n: i64) -> Option<(usize, &'a End)> {
-        let at = usize::try_from(n - 1).ok()?;
-        Some((*self.places.get(at)?, *self.ends.get(at)?))
-    }
-}
-
-/// Lines of serialize keys that ended jobs leave.
-#[derive(Default)]
-struct Lines {
-    lanes: Vec<IntegrationId>,
-    keys: Vec<String>,
-    jobs: Vec<JobId>,
-}
-
-impl Lines {
-    fn left_by(&mut self, end: &End) {
-        if let Some(key) = &end.serialize_key {
-            self.lanes.push(end.integration_id);
-            self.keys.push(key.clone());
-            self.jobs.push(end.job_id);
-        }
-    }
-
-    async fn go_on(self, connection: &mut PgConnection) -> Result<(), QueueError> {
-        if self.jobs.is_empty() {
-            return Ok(());
-        }
-        keys::leave(connection, &self.lanes, &self.keys, &self.jobs).await
-    }
 }
 
 struct Row {
@@ -345,10 +293,10 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// Answers which were ended, counted from 1.
-async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<i64>, QueueError> {
+/// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
+async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
     let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
-    let written = sqlx::query_file_scalar!(
+    let written = sqlx::query_file!(
         "src/store/jobs/finish_plain.sql",
         &column(ends, |end| end.job_id.0),
         &column(ends, |end| end.assignment_id.0),
@@ -362,9 +310,25 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
         &sparse(&lines, |line| line.duration_ms) as &[Option<i32>],
         &sparse(&lines, |line| line.result) as &[Option<&Value>],
     )
-    .fetch_one(connection)
+    .fetch_one(&mut *connection)
     .await?;
-    Ok(written)
+    let ended = |n: &i64, is_applied| Row {
+        n: *n,
+        is_applied,
+        is_called_off: false,
+        successor_id: None,
+        successor_key: None,
+    };
+    let mut rows: Vec<Row> = written.applied.iter().map(|n| ended(n, true)).collect();
+    rows.extend(written.lost.iter().map(|n| ended(n, false)));
+    let left = written.left;
+    if !left.is_empty() {
+        let at = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
+        let some: Vec<&End> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();
+        let of_some = write(connection, &some).await?;
+        rows.extend(of_some.into_iter().filter_map(|row| Some(Row { n: *left.get(at(row.n))?, ..row })));
+    }
+    Ok(rows)
 }
 
 /// An end as the statement's columns take it.

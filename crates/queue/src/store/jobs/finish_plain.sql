@@ -1,32 +1,32 @@
 -- The everyday end of a batch of held jobs: completed (3) or called off (4), nothing waits behind them. What `finish.sql` does for all
--- ends, with nothing that these do not need: a third of its cost. It answers which it ended; the others (a change stands behind the job, its
--- lease is lost) are left to that statement, in a transaction of its own: here they would be locked out of order.
+-- ends, with nothing that these do not need: a third of its cost. A job with a successor is left to that statement (`left`).
 --
--- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are found by primary key,
--- one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all leases for every batch, 6 times
--- slower), and deleted where they lie: locking them first would cost another probe and a WAL record a job.
-with gone as materialized (
-    delete from headgate.jobs j
-    using (
-        select g.n, g.assignment_id, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, f.row_at
-        from (
-            -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
-            select generate_series(1, cardinality($1::uuid[])::bigint) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as assignment_id,
-                unnest($3::smallint[]) as action, unnest($4::text[]) as outcome, unnest($5::smallint[]) as response_status,
-                unnest($6::text[]) as response_excerpt, unnest($7::int[]) as duration_ms, unnest($8::jsonb[]) as result
-        ) g
-        cross join lateral (
-            select j.ctid as row_at from headgate.jobs j
-            where j.id = g.id and j.assignment_id = g.assignment_id and j.successor is null
-            offset 0
-        ) f
-        order by g.n
-    ) l
-    -- Asked again: a delete that waited for a fold looks at these once more, and not at where the row lies.
-    where j.ctid = l.row_at and j.assignment_id = l.assignment_id and j.successor is null
-    returning j.integration_id, j.attempt, l.action, l.outcome, l.duration_ms, l.n, j.batch_id, j.id, j.app_id, j.worker_id, j.created_at,
-        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type,
-        j.record_id, j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, l.response_status, l.response_excerpt, l.result
+-- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are locked by
+-- primary key first, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all
+-- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id. Deleting without locking
+-- first is cheaper by a WAL record a job, and wrong: what is left to the other statement would be locked out of order (a test deadlocks).
+with locked as materialized (
+    select g.n, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, j.id,
+        j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor
+    from (
+        -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
+        select generate_series(1, cardinality($1::uuid[])::bigint) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as assignment_id,
+            unnest($3::smallint[]) as action, unnest($4::text[]) as outcome, unnest($5::smallint[]) as response_status,
+            unnest($6::text[]) as response_excerpt, unnest($7::int[]) as duration_ms, unnest($8::jsonb[]) as result
+        order by n
+    ) g
+    cross join lateral (
+        -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
+        select j.id, j.assignment_id, j.successor is not null as has_successor
+        from headgate.jobs j where j.id = g.id
+        for update offset 0
+    ) j
+), gone as materialized (
+    delete from headgate.jobs j using locked l
+    where j.id = l.id and l.is_ours and not l.has_successor
+    returning j.integration_id, j.attempt, l.action, l.outcome, l.duration_ms, j.batch_id, j.id, j.app_id, j.worker_id, j.created_at,
+        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+        j.serialize_key, j.correlation_id, j.payload, l.response_status, l.response_excerpt, l.result
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
@@ -55,4 +55,7 @@ with gone as materialized (
     where batch_id is not null
     group by batch_id
 )
-select coalesce(array_agg(n), '{}') as "ended!" from gone
+select coalesce(array_agg(l.n) filter (where l.is_ours and not l.has_successor), '{}') as "applied!",
+    coalesce(array_agg(l.n) filter (where not l.is_ours), '{}') as "lost!",
+    coalesce(array_agg(l.n order by l.n) filter (where l.is_ours and l.has_successor), '{}') as "left!"
+from locked l

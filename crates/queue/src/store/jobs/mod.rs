@@ -34,7 +34,7 @@ pub(crate) use cancel_many::cancel_many;
 pub use claim::{ClaimedJob, Claimer, Claims, claim, claim_and_undo};
 pub use enqueue::{JobSpec, enqueue};
 pub use explain::explain;
-pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish, finish_plain};
+pub use finish::{Applied, BEGIN, End, Ending, Failure, How, Response, finish};
 pub(crate) use get::find;
 pub use get::get;
 pub use hasten::{hasten, is_any_later};

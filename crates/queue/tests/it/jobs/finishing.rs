@@ -1,6 +1,6 @@
 //! An attempt ends once, under its lease, and everything about it is written together.
 
-use crate::support::{World, by_id, end, given_up, retried, sent, until};
+use crate::support::{World, by_id, end, given_up, retried, sent};
 use model::{
     actor::Scope,
     attempt::AttemptOutcome,
@@ -149,37 +149,5 @@ async fn a_released_job_keeps_its_attempts(pool: PgPool) {
     let job = world.get(id).await.job;
     assert_eq!((job.status, job.attempt), (JobStatus::Retrying, 1));
     assert_eq!(world.claim(worker, 1).await[0].attempt, 2);
-    world.must_be_sound().await;
-}
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_that_is_accepted_while_its_job_is_being_completed_is_not_lost(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane().await;
-    let worker = world.worker().await;
-    let spec = |id: &str| JobSpec { deduplication_id: Some(id.into()), ..world.spec(lane) };
-    let ids = world.accept(&[spec("changed"), spec("alone")]).await;
-    let held = world.claim(worker, 2).await;
-    // Not committed yet.
-    let mut producer = pool.begin().await.unwrap();
-    let second = queue::store::jobs::enqueue(&mut producer, &[spec("changed")]).await.unwrap()[0];
-
-    let ends: Vec<_> = ids.iter().map(|job| end(by_id(&held, job.id), sent())).collect();
-    let finished = async {
-        let mut transaction = pool.begin().await.unwrap();
-        let is_ended = queue::store::jobs::finish_plain(&mut transaction, &ends).await.unwrap();
-        transaction.commit().await.unwrap();
-        is_ended
-    };
-    let committed = async {
-        let waits = "select exists (select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
-        until(&pool, waits).await;
-        producer.commit().await.unwrap();
-    };
-    let (is_ended, ()) = tokio::join!(finished, committed);
-    assert_eq!(is_ended, [false, true]);
-    assert_eq!(world.finish(&ends[..1]).await, [Applied::Yes]);
-    assert_eq!(world.get(ids[0].id).await.job.status, JobStatus::Completed);
-    assert_eq!(world.claim(worker, 2).await[0].id, second.id);
     world.must_be_sound().await;
 }

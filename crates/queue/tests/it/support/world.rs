@@ -121,31 +121,17 @@ impl World {
     }
 
     pub(crate) async fn finish(&self, ends: &[End]) -> Vec<Applied> {
-        self.finish_under("begin", ends).await
+        let mut transaction = self.pool.begin().await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
+        transaction.commit().await.unwrap();
+        applied
     }
 
     /// Under the settings the engine's finisher begins its transactions with.
     pub(crate) async fn finish_as_the_engine_does(&self, ends: &[End]) -> Vec<Applied> {
-        self.finish_under(jobs::BEGIN, ends).await
-    }
-
-    /// As the finisher does: by the everyday statement where that may do, and what it leaves in a transaction of its own.
-    async fn finish_under(&self, begin: &'static str, ends: &[End]) -> Vec<Applied> {
-        let mut applied = vec![Applied::Yes; ends.len()];
-        let mut left: Vec<usize> = (0..ends.len()).collect();
-        if ends.iter().all(End::is_plain) {
-            let mut transaction = self.pool.begin_with(begin).await.unwrap();
-            let is_ended = jobs::finish_plain(&mut transaction, ends).await.unwrap();
-            transaction.commit().await.unwrap();
-            left.retain(|at| !is_ended[*at]);
-        }
-        let some: Vec<End> = left.iter().map(|at| ends[*at].clone()).collect();
-        let mut transaction = self.pool.begin_with(begin).await.unwrap();
-        let of_some = jobs::finish(&mut transaction, &some).await.unwrap();
+        let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
         transaction.commit().await.unwrap();
-        for (at, one) in left.into_iter().zip(of_some) {
-            applied[at] = one;
-        }
         applied
     }
 
