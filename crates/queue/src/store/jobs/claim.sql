@@ -219,27 +219,24 @@ with recursive woken as materialized (
 ), tried as materialized (
     -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that someone folds into or calls off
     -- right now is passed over, and the claim is part of no deadlock.
-    select c.entry, c.is_limited, c.is_probe, j.status, j.is_held, j.id is not null as is_locked, j.due_at, j.attempt, c.integration_id, c.job_id,
-        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
-        (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
+    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held, j.id, c.integration_id, c.job_id
     from candidates c
     left join lateral (
-        select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at, j.attempt
+        select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
         from headgate.jobs j where j.id = c.job_id
         for update skip locked offset 0
     ) j on true
 ), instead as materialized (
     -- For what was passed over, its lane gives as many from behind: one whose first job a producer holds for long would give nothing to
     -- claims that ask it for one. Not from far behind: each try costs a row.
-    select s.entry, m.is_limited, m.is_probe, s.status, s.is_held, s.due_at, s.attempt,
-        (s.status = 0 or s.due_at <= clock_timestamp()) and not s.is_held as is_due
+    select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_held
     from (
         select t.integration_id, bool_or(t.is_limited) as is_limited, bool_or(t.is_probe) as is_probe, count(*) as n
-        from tried t where not t.is_locked
+        from tried t where t.id is null
         group by t.integration_id
     ) m
     cross join lateral (
-        select r.entry, j.status, j.due_at, j.is_held, j.attempt
+        select r.entry, j.status, j.due_at, j.is_held
         from (
             select r.ctid as entry, r.job_id from headgate.ready r
             where r.integration_id = m.integration_id and r.ctid <> all (array(select c.entry from candidates c))
@@ -247,26 +244,39 @@ with recursive woken as materialized (
             limit 8 * m.n + 64
         ) r
         cross join lateral (
-            select j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at, j.attempt
+            select j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
             from headgate.jobs j where j.id = r.job_id
             for update skip locked offset 0
         ) j
         limit m.n
     ) s
+), locked as materialized (
+    select l.entry, l.is_limited, l.is_probe, l.status, l.due_at, l.is_held,
+        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
+        (l.status = 0 or l.due_at <= clock_timestamp()) and not l.is_held as is_due
+    from (
+        select t.entry, t.is_limited, t.is_probe, t.status, t.due_at, t.is_held from tried t
+        -- An entry without a job just goes.
+        where t.id is not null or (select k.id from headgate.jobs k where k.id = t.job_id) is null
+        union all
+        select i.entry, i.is_limited, i.is_probe, i.status, i.due_at, i.is_held from instead i
+    ) l
 ), taken as materialized (
     -- Entries are never changed, only made and deleted, and what this statement sees is not cleaned up before it ends: an entry stays
     -- where it lies. One that is gone meanwhile is somebody else's.
     delete from headgate.ready r
-    using (
-        select t.entry, t.is_limited, t.is_probe, t.status, t.is_held, t.due_at, t.is_due, t.attempt from tried t
-        -- An entry without a job just goes.
-        where t.is_locked or (select k.id from headgate.jobs k where k.id = t.job_id) is null
-        union all
-        select i.entry, i.is_limited, i.is_probe, i.status, i.is_held, i.due_at, i.is_due, i.attempt from instead i
-    ) c
+    using locked c
     where r.ctid = c.entry
-    returning r.job_id, c.is_due and c.status <> 1 as is_claimed, c.is_limited, c.is_probe, r.integration_id, c.attempt, c.status, c.is_due, c.is_held,
-        c.due_at
+    returning r.job_id, c.status, c.is_due, c.is_held, c.due_at, r.integration_id, c.is_limited, c.is_probe
+), claimed as materialized (
+    update headgate.jobs j
+    set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = $1::uuid, started_at = clock_timestamp(),
+        retry_at = null, progress = null
+    from taken t
+    where j.id = t.job_id and t.status <> 1 and t.is_due
+    returning j.integration_id, j.attempt, j.id, j.app_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.started_at,
+        coalesce(j.expires_at <= clock_timestamp(), false) as is_expired, t.is_limited, t.is_probe, j.timeout_ms, j.rank, j.max_attempts,
+        j.may_have_arrived, j.is_full, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, j.correlation_id, j.payload
 ), put_back as (
     -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
     insert into headgate.waiting (due_at, job_id, integration_id)
@@ -274,12 +284,12 @@ with recursive woken as materialized (
     where t.status = 2 and not t.is_due and not t.is_held
     on conflict (job_id) do nothing
 ), counted as (
-    -- What the statement's end claims. No attempt yet: pending; otherwise to be retried.
+    -- An attempt of 0 was pending, any other was to be retried.
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select d.integration_id, s.status, s.attempt, s.n
-    from (select integration_id, attempt, count(*)::int as n from taken where is_claimed group by integration_id, attempt) d
+    from (select integration_id, attempt, count(*)::int as n from claimed group by integration_id, attempt) d
     cross join lateral (
-        values ((case when d.attempt = 0 then 0 else 2 end)::smallint, d.attempt, -d.n), (1::smallint, (d.attempt + 1)::smallint, d.n)
+        values ((case when d.attempt = 1 then 0 else 2 end)::smallint, (d.attempt - 1)::smallint, -d.n), (1::smallint, d.attempt, d.n)
     ) s (status, attempt, n)
 ), tended as (
     -- Served lanes go to the end of the line, and those whose jobs were all passed over; where lanes take turns, those that could give
@@ -294,7 +304,7 @@ with recursive woken as materialized (
         from (
             select m.integration_id, bool_or(m.is_woken) as is_woken, bool_and(m.is_empty) as is_empty,
                 bool_or(m.is_served) or (
-                    (select are_taken from turns) and (bool_and(m.is_idle) or (select count(*) from taken where is_claimed) < $2::int)
+                    (select are_taken from turns) and (bool_and(m.is_idle) or (select count(*) from claimed) < $2::int)
                 ) as is_at_end
             from (
                 select c.integration_id, true as is_served, false as is_idle, false as is_empty, false as is_woken from candidates c
@@ -316,17 +326,12 @@ with recursive woken as materialized (
     where l.integration_id = s.integration_id
 ), batch as (
     insert into headgate.claim_batches (id, worker_id, job_ids)
-    select $6::uuid, $1::uuid, array_agg(job_id) from taken where is_claimed having count(*) > 0
+    select $6::uuid, $1::uuid, array_agg(id) from claimed having count(*) > 0
 )
--- Last and outermost, so that each row goes to the claimer as it is written, and not by way of a store of all of them.
-update headgate.jobs j
-set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = $1::uuid, started_at = clock_timestamp(),
-    retry_at = null, progress = null
-from taken t
-where j.id = t.job_id and t.is_claimed
-returning j.integration_id as "integration_id!: IntegrationId", j.attempt as "attempt!", j.id as "id!: JobId", j.app_id as "app_id!: AppId",
-    j.batch_id as "batch_id: BatchId", j.assignment_id as "assignment_id!: AssignmentId", j.created_at as "created_at!",
-    j.run_at as "run_at!", j.started_at as "started_at!", coalesce(j.expires_at <= clock_timestamp(), false) as "is_expired!",
-    t.is_limited as "is_limited!", t.is_probe as "is_probe!", j.timeout_ms, j.rank as "rank!", j.max_attempts as "max_attempts!",
-    j.may_have_arrived as "may_have_arrived!", j.is_full as "is_full!", j.job_type as "job_type!", j.record_type, j.record_id,
-    j.deduplication_id, j.serialize_key, j.correlation_id as "correlation_id!", j.payload, $6::uuid as "claim_batch_id!: ClaimBatchId"
+select c.integration_id as "integration_id!: IntegrationId", c.attempt as "attempt!", c.id as "id!: JobId", c.app_id as "app_id!: AppId",
+    c.batch_id as "batch_id: BatchId", c.assignment_id as "assignment_id!: AssignmentId", c.created_at as "created_at!",
+    c.run_at as "run_at!", c.started_at as "started_at!", c.is_expired as "is_expired!", c.is_limited as "is_limited!",
+    c.is_probe as "is_probe!", c.timeout_ms, c.rank as "rank!", c.max_attempts as "max_attempts!",
+    c.may_have_arrived as "may_have_arrived!", c.is_full as "is_full!", c.job_type as "job_type!", c.record_type, c.record_id,
+    c.deduplication_id, c.serialize_key, c.correlation_id as "correlation_id!", c.payload, $6::uuid as "claim_batch_id!: ClaimBatchId"
+from claimed c
