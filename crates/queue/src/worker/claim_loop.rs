@@ -141,14 +141,21 @@ async fn round(
     if claimed >= wanted {
         return Ok(None);
     }
-    let ahead = in_time(look_ahead(shared)).await?;
+    let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
+    let ahead = match in_time(look_ahead(shared)).await {
+        Ok(ahead) => ahead,
+        // The claim went well: nothing is in doubt, and what is due is the leader's business too.
+        Err(error) => {
+            tracing::debug!(%error, source = ?std::error::Error::source(&error), "nothing is known of what is due next");
+            return Ok(Some(poll));
+        }
+    };
     if ahead.promoted > 0 {
         return Ok(None);
     }
     if ahead.are_lanes_left {
         return Ok(if claimed > 0 { None } else { Some(BETWEEN_TURNS) });
     }
-    let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
     // After a claim that found nothing, "at once" means that something else is in the way.
     let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
     Ok(Some(ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))

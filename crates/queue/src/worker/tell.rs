@@ -5,7 +5,7 @@
 use crate::{
     error::QueueError,
     store::jobs::{Applied, Ending},
-    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, finisher::Finished},
+    worker::{AttemptHandler, EndedAs, EndedJob, Handlers, finisher::Finished},
 };
 use futures::FutureExt as _;
 use sqlx::PgConnection;
@@ -69,16 +69,13 @@ async fn completed_jobs(
     batch: &mut [Finished],
     indices: Vec<usize>,
 ) -> Result<(), QueueError> {
-    let (indices, done): (Vec<usize>, Vec<CompletedJob>) =
+    let (indices, done) =
         indices.into_iter().filter_map(|index| Some((index, batch[index].done.take()?))).unzip();
-    if done.is_empty() {
+    let lent = Lent { batch, indices, things: done, give_back: |finished, done| finished.done = Some(done) };
+    if lent.things.is_empty() {
         return Ok(());
     }
-    let told = caught(handler.on_completed(connection, &done)).await;
-    for (index, done) in indices.into_iter().zip(done) {
-        batch[index].done = Some(done);
-    }
-    Ok(told?)
+    Ok(caught(handler.on_completed(connection, &lent.things)).await?)
 }
 
 async fn ended_jobs(
@@ -105,11 +102,30 @@ async fn ended_jobs(
             }
         })
         .collect();
-    let told = caught(handler.on_ended(connection, &ended)).await;
-    for (index, ended) in indices.iter().zip(ended) {
-        batch[*index].doubt = ended.doubt;
+    let lent = Lent {
+        batch,
+        indices: indices.to_vec(),
+        things: ended,
+        give_back: |finished, ended| finished.doubt = ended.doubt,
+    };
+    Ok(caught(handler.on_ended(connection, &lent.things)).await?)
+}
+
+/// What a handler is shown of a batch. It goes back however that ends, also when the transaction is cut off in the middle: what is told again
+/// must be told in full.
+struct Lent<'a, T> {
+    batch: &'a mut [Finished],
+    indices: Vec<usize>,
+    things: Vec<T>,
+    give_back: fn(&mut Finished, T),
+}
+
+impl<T> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        for (index, thing) in self.indices.drain(..).zip(self.things.drain(..)) {
+            (self.give_back)(&mut self.batch[index], thing);
+        }
     }
-    Ok(told?)
 }
 
 async fn caught(told: impl Future<Output = Result<(), sqlx::Error>>) -> Result<(), sqlx::Error> {
@@ -127,5 +143,65 @@ fn ended_as(ending: &Ending) -> Option<EndedAs> {
         Ending::Retried { .. } => Some(EndedAs::Retried),
         Ending::Dead { .. } => Some(EndedAs::Dead),
         Ending::Released { .. } => Some(EndedAs::Released),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        store::jobs::{ClaimedJob, End},
+        worker::Doubt,
+    };
+    use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId, JobId};
+    use std::{any::Any, time::Duration};
+
+    fn doubtful() -> Finished {
+        let job = ClaimedJob {
+            claim_batch_id: ClaimBatchId::generate(),
+            id: JobId::generate(),
+            app_id: AppId::generate(),
+            integration_id: IntegrationId::generate(),
+            batch_id: None,
+            assignment_id: AssignmentId::generate(),
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            run_at: chrono::DateTime::UNIX_EPOCH,
+            rank: 0,
+            is_probe: false,
+            is_expired: false,
+            is_limited: false,
+            started_at: chrono::DateTime::UNIX_EPOCH,
+            timeout_ms: None,
+            attempt: 1,
+            max_attempts: 1,
+            may_have_arrived: false,
+            is_full: false,
+            job_type: "x".into(),
+            record_type: None,
+            record_id: None,
+            deduplication_id: None,
+            serialize_key: None,
+            correlation_id: "c".into(),
+            payload: None,
+        };
+        let end = End::of(&job, Duration::ZERO, Ending::Cancelled { why: "cancelled" });
+        Finished::new(job, end, None, Some(Box::new(7) as Box<dyn Any + Send + Sync>))
+    }
+
+    #[tokio::test]
+    async fn what_was_being_told_when_the_time_was_over_can_be_told_again() {
+        let mut batch = [doubtful()];
+        let doubt: Vec<Doubt> = batch[0].doubt.take().into_iter().collect();
+        let telling = async {
+            let _lent = Lent {
+                batch: &mut batch,
+                indices: vec![0],
+                things: doubt,
+                give_back: |finished, doubt| finished.doubt = Some(doubt),
+            };
+            std::future::pending::<()>().await;
+        };
+        assert!(futures::poll!(Box::pin(telling)).is_pending());
+        assert!(batch[0].doubt.is_some());
     }
 }

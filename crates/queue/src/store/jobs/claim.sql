@@ -17,22 +17,26 @@ with recursive woken as materialized (
     -- Got work while they slept. One that is paused or held is awake all the same, and looked at when it may run.
     delete from headgate.lane_wakes returning integration_id
 ), awake as materialized (
-    select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
-    from headgate.runnable_lanes l
-    where not l.is_asleep and l.served_by is not distinct from $7::text
-    union all
-    select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
-    from (select distinct w.integration_id from woken w) w
-    cross join lateral (
-        select x.* from headgate.runnable_lanes x where x.integration_id = w.integration_id and x.is_asleep offset 0
-    ) l
-    where l.served_by is not distinct from $7::text
-), turns as materialized (
     -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
-    -- 32 of all, and 32 from somewhere on.
-    select count(*) > l.most as are_taken, l.most
-    from (select greatest(64, least(2 * $2::int, 256)) as most) l left join awake on true
-    group by l.most
+    -- 32 of all, and 32 from somewhere on. One more than that is read, to know whether there are more.
+    select a.* from (
+        select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
+        from headgate.runnable_lanes l
+        where not l.is_asleep and l.served_by is not distinct from $7::text
+        union all
+        select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
+        from (select distinct w.integration_id from woken w) w
+        cross join lateral (
+            select x.* from headgate.runnable_lanes x where x.integration_id = w.integration_id and x.is_asleep offset 0
+        ) l
+        where l.served_by is not distinct from $7::text
+    ) a
+    order by a.last_claimed_at nulls first, a.integration_id
+    limit greatest(64, least(2 * $2::int, 256)) + 1
+), turns as materialized (
+    select count(*) > m.most as are_taken, m.most
+    from (select greatest(64, least(2 * $2::int, 256)) as most) m left join awake on true
+    group by m.most
 ), urgent (integration_id, n) as (
     (
         select f.integration_id, 1
@@ -120,10 +124,10 @@ with recursive woken as materialized (
 ), rooms as materialized (
     select integration_id, last_claimed_at, woken_at, is_limited, is_probe, room, share, false as gives_way
     from single_rooms s
-    where not (select is_any from sharing) or not s.is_limited or s.room <= 0
+    where not (select is_any from sharing) or not s.is_limited or s.room <= 0 or s.share <= 0
         or (select r.job_id from headgate.ready r where r.integration_id = s.integration_id limit 1) is null
     union all
-    -- Lanes that have work and pass one limit together divide its slots, those not served for longest getting one more. One that gets none
+    -- Lanes that have work, may still take some and pass one limit together divide its slots, those not served for longest getting one more. One that gets none
     -- gives way to the others, and is not served for longest the next time.
     select d.integration_id, max(d.last_claimed_at), max(d.woken_at), true, bool_or(d.is_probe),
         least(max(d.room), least(min(d.part), $2::int)::int * max(d.jobs_per_request)), max(d.share), coalesce(min(d.part) = 0, false)
@@ -135,7 +139,7 @@ with recursive woken as materialized (
         end as part
         from single_rooms s
         left join lateral unnest(s.keys, s.key_slots) as k (key, slots) on true
-        where (select is_any from sharing) and s.is_limited and s.room > 0
+        where (select is_any from sharing) and s.is_limited and s.room > 0 and s.share > 0
             and (select r.job_id from headgate.ready r where r.integration_id = s.integration_id limit 1) is not null
     ) d
     group by d.integration_id

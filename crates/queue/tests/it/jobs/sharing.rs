@@ -3,11 +3,11 @@
 use crate::support::World;
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use queue::store::{
-    jobs::ClaimedJob,
+    jobs::{self, ClaimedJob, Claims},
     lanes::{self, Lane},
 };
 use sqlx::PgPool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const ACCOUNT: &str = "account";
 
@@ -101,4 +101,31 @@ async fn the_narrowest_of_several_limits_holds_whoever_shares_it(pool: PgPool) {
     }
     let taken = by_lane(&world.claim(world.worker().await, 100).await);
     assert_eq!(taken, BTreeMap::from([(narrow, 1), (wide, 3)]), "three each of two, were it not for its own");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_may_take_no_more_leaves_the_slot_to_the_others(pool: PgPool) {
+    let world = World::new(&pool).await;
+    limit(&world, ACCOUNT, 1, 86_400).await;
+    let (full, other, free) =
+        (lane(&world, &[ACCOUNT]).await, lane(&world, &[ACCOUNT]).await, world.lane().await);
+    for lane in [full, other, free] {
+        world.accept_plain(lane, 5).await;
+    }
+    // The first was served longest ago, but this process holds all that it may of it.
+    sqlx::query("update headgate.lanes set last_claimed_at = case when integration_id = $1 then now() - interval '1 hour' else now() end")
+        .bind(full.0)
+        .execute(&pool)
+        .await
+        .unwrap();
+    let claims = Claims {
+        worker_id: world.worker().await,
+        wanted: 5,
+        lane_cap: 5,
+        busy: HashMap::from([(full, 5)]),
+        program: None,
+    };
+    let taken = by_lane(&jobs::claim(&pool, &claims).await.unwrap());
+    assert_eq!(taken.get(&other), Some(&1), "{taken:?}");
+    assert!(!taken.contains_key(&full));
 }

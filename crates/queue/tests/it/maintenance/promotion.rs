@@ -29,3 +29,18 @@ async fn due_jobs_are_moved_and_the_next_is_waited_for(pool: PgPool) {
     let is_waited_for = world.number("select count(*) from headgate.waiting").await == 1;
     assert_eq!(promote.interval(), Duration::from_millis(if is_waited_for { 250 } else { 1_000 }));
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_due_behind_jobs_that_somebody_holds_is_moved(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.to_be_retried(world.lane, 8, 1).await;
+    world.run("update headgate.waiting set due_at = clock_timestamp() - interval '1 minute'").await;
+    let mut producer = pool.begin().await.unwrap();
+    let first = "select j.id from headgate.jobs j join (select job_id from headgate.waiting order by due_at, job_id limit 5) w on w.job_id = j.id for update of j";
+    assert_eq!(sqlx::query(first).fetch_all(&mut *producer).await.unwrap().len(), 5);
+    assert_eq!(promotion::promote_due(&pool, term, 5).await.unwrap().count, 3);
+    producer.commit().await.unwrap();
+    assert_eq!(promotion::promote_due(&pool, term, 10).await.unwrap().count, 5);
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 8);
+}
