@@ -1,6 +1,7 @@
 //! Who leads: one at a time, and never one who came too late.
 
 use super::world::{World, lead, take_over};
+use crate::support::until;
 use model::id::WorkerId;
 use queue::{
     QueueError,
@@ -66,4 +67,21 @@ async fn an_old_leaders_write_is_refused(pool: PgPool) {
     assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 1);
     assert_eq!(fold::job_counts(&pool, new).await.unwrap(), 1);
     assert_eq!(world.number("select n from headgate.job_counts").await, 3);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_is_stopped_between_the_question_and_the_write_writes_nothing(pool: PgPool) {
+    let mut connection = pool.acquire().await.unwrap();
+    let short = Duration::from_millis(500);
+    let term = leader::take(&mut connection, WorkerId::generate(), short).await.unwrap().unwrap();
+    let mut stopped = pool.begin().await.unwrap();
+    leader::confirm(&mut stopped, term).await.unwrap();
+    // Nothing is heard of it, and the server does not wait for it any longer than others wait for its lease.
+    let is_over = "select not exists (select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction')";
+    until(&pool, is_over).await;
+    lead(&pool).await;
+    let written = sqlx::query(
+        "insert into headgate.workers (id, host, pid, version, slots, lease_until) values (gen_random_uuid(), '', 0, '', 0, now())",
+    );
+    assert!(written.execute(&mut *stopped).await.is_err());
 }
