@@ -80,3 +80,41 @@ begin
     );
 end;
 $$;
+
+-- Called for one in eight of a claim's lanes: planned each time, 25 calls cost a claim among thousands of integrations 35 ms.
+create or replace function headgate.aged_jobs(lane uuid, after_rank smallint, most int)
+returns table (rank smallint, created_at timestamptz, job_id uuid, entry tid)
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive heads (rank, created_at) as (
+        (
+            select r.rank, r.created_at from headgate.ready r
+            where r.integration_id = lane and r.rank > after_rank
+            order by r.rank, r.created_at limit 1
+        )
+        union all
+        select n.rank, n.created_at
+        from heads h
+        cross join lateral (
+            select r.rank, r.created_at from headgate.ready r
+            where r.integration_id = lane and r.rank > h.rank
+            order by r.rank, r.created_at limit 1
+        ) n
+    ), oldest as (
+        select h.rank from heads h
+        where h.created_at < clock_timestamp() - interval '1 minute'
+        order by h.created_at limit 1
+    )
+    select r.rank, r.created_at, r.job_id, r.entry
+    from oldest o
+    cross join lateral (
+        select r.rank, r.created_at, r.job_id, r.ctid as entry from headgate.ready r
+        where r.integration_id = lane and r.rank = o.rank and r.created_at < clock_timestamp() - interval '1 minute'
+        order by r.created_at, r.job_id limit most
+    ) r;
+end;
+$$;
