@@ -64,8 +64,7 @@ impl Waker {
 
     /// Wakes the engine of this process directly, too: its next job need not wait for a notification to come back from the database.
     pub fn wake_directly(&self, engine: &EngineHandle) {
-        engine.know(self.id);
-        self.own.write().unwrap_or_else(PoisonError::into_inner).push(engine.bell());
+        self.own.write().unwrap_or_else(PoisonError::into_inner).push(engine.bell_for(self.id));
     }
 
     /// Call after the commit that made jobs claimable.

@@ -120,14 +120,10 @@ impl EngineHandle {
         self.shared.work.notify_one();
     }
 
-    /// What [`EngineHandle::wake`] rings.
-    pub(crate) fn bell(&self) -> Arc<Notify> {
-        Arc::clone(&self.shared.work)
-    }
-
-    /// A waker that rings it need not be heard through the database.
-    pub(crate) fn know(&self, waker: Uuid) {
+    /// What [`EngineHandle::wake`] rings, for a waker that rings it itself: it need not be heard through the database any more.
+    pub(crate) fn bell_for(&self, waker: Uuid) -> Arc<Notify> {
         self.shared.know(waker);
+        Arc::clone(&self.shared.work)
     }
 
     /// Stops in order and comes back when everything that can be recorded is recorded.

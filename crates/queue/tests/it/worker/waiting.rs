@@ -23,11 +23,7 @@ struct Running {
 
 impl Running {
     async fn start(world: &World, special: JobSpec, config: EngineConfig) -> Self {
-        let others =
-            vec![
-                JobSpec { integration_id: special.integration_id, ..world.spec(special.integration_id) };
-                OTHERS
-            ];
+        let others = vec![world.spec(special.integration_id); OTHERS];
         let special = world.accept(&[special]).await[0].id;
         world.accept(&others).await;
         let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -62,11 +58,24 @@ impl Running {
     }
 }
 
-/// A producer that takes its time.
-async fn enqueue_for_long(world: &World, spec: JobSpec) -> Transaction<'static, Postgres> {
-    let mut transaction = world.pool.begin().await.unwrap();
-    jobs::enqueue(&mut transaction, &[spec]).await.unwrap();
-    transaction
+/// The special job's attempt is over, and a producer that takes its time holds its row or its key: it enqueued the same job again.
+async fn held_up(
+    pool: &PgPool,
+    config: EngineConfig,
+    special: impl FnOnce(JobSpec) -> JobSpec,
+) -> (World, Running, Transaction<'static, Postgres>) {
+    let world = World::new(pool).await;
+    let lane = world.lane_with(100, None).await;
+    let spec = special(world.spec(lane));
+    let running = Running::start(&world, spec.clone(), config).await;
+    let mut producer = pool.begin().await.unwrap();
+    jobs::enqueue(&mut producer, &[spec]).await.unwrap();
+    running.go_on();
+    (world, running, producer)
+}
+
+fn foldable(spec: JobSpec) -> JobSpec {
+    JobSpec { deduplication_id: Some("x".into()), ..spec }
 }
 
 const ALL_OTHERS: &str = "select count(*) = 50 from headgate.finished_jobs where status = 3";
@@ -80,12 +89,7 @@ async fn must_be_completed_at_the_first_attempt(world: &World, id: JobId) {
 async fn a_producer_that_folds_into_a_running_job_and_does_not_commit_holds_up_that_result_alone(
     pool: PgPool,
 ) {
-    let world = World::new(&pool).await;
-    let lane = world.lane_with(100, None).await;
-    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
-    let running = Running::start(&world, spec.clone(), config()).await;
-    let producer = enqueue_for_long(&world, spec).await;
-    running.go_on();
+    let (world, running, producer) = held_up(&pool, config(), foldable).await;
     until(&pool, ALL_OTHERS).await;
     running.until_it_says("held", |report| report.held == 1 && report.unrecorded == 1).await;
     assert_eq!(running.engine.running(), 0, "its slot is free");
@@ -100,12 +104,8 @@ async fn a_producer_that_folds_into_a_running_job_and_does_not_commit_holds_up_t
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_producer_that_holds_a_serialize_key_holds_up_the_result_of_that_key_alone(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane_with(100, None).await;
-    let spec = JobSpec { serialize_key: Some("k".into()), ..world.spec(lane) };
-    let running = Running::start(&world, spec.clone(), config()).await;
-    let producer = enqueue_for_long(&world, spec).await;
-    running.go_on();
+    let (world, running, producer) =
+        held_up(&pool, config(), |spec| JobSpec { serialize_key: Some("k".into()), ..spec }).await;
     until(&pool, ALL_OTHERS).await;
     running.until_it_says("held", |report| report.held == 1).await;
     producer.commit().await.unwrap();
@@ -117,13 +117,8 @@ async fn a_producer_that_holds_a_serialize_key_holds_up_the_result_of_that_key_a
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn however_often_a_lock_is_not_given_the_delivery_stays_completed(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane_with(100, None).await;
-    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
     let hasty = EngineConfig { lock_wait: Duration::from_millis(1), ..config() };
-    let running = Running::start(&world, spec.clone(), hasty).await;
-    let producer = enqueue_for_long(&world, spec).await;
-    running.go_on();
+    let (world, running, producer) = held_up(&pool, hasty, foldable).await;
     // Each lock that is not given undoes a transaction; those of a test's own world are none.
     until(&pool, "select xact_rollback > 150 from pg_stat_database where datname = current_database()").await;
     producer.rollback().await.unwrap();
@@ -135,12 +130,7 @@ async fn however_often_a_lock_is_not_given_the_delivery_stays_completed(pool: Pg
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_process_that_stops_waits_for_the_results_that_are_held(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane_with(100, None).await;
-    let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
-    let running = Running::start(&world, spec.clone(), config()).await;
-    let producer = enqueue_for_long(&world, spec).await;
-    running.go_on();
+    let (world, running, producer) = held_up(&pool, config(), foldable).await;
     running.until_it_says("held", |report| report.held == 1).await;
     let watch = running.engine.watch();
     let stopping = tokio::spawn(running.engine.shutdown());

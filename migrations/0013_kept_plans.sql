@@ -1,7 +1,12 @@
--- What a claim that found less than it wanted asks is planned once in a session, not at each call: the plans of functions in plain SQL live as
--- long as the statement that calls them, and cost a millisecond each time, ten times what they found out. Older workers call the same functions.
+-- What a claim asks beside its own statement: the due jobs, whether lanes are left, when to look again, what has aged. Older workers call the
+-- same functions, or those without `program`, which stay.
 --
--- Kept plans are made for tables of any size, whatever the statistics of that day say (the settings).
+-- Each is planned once in a session, not at each call: the plans of functions in plain SQL live as long as the statement that calls them, and
+-- cost a millisecond each time, ten times what they found out. Kept plans are made for tables of any size, whatever the statistics of that day
+-- say (the settings).
+
+-- Promotion touches what it moves: the clock is asked once, because one that is asked for every entry cannot be looked up in the index, and a
+-- round that found less than it might take read all of `waiting`; entries are deleted where they lie.
 create or replace function headgate.promote_due(most int) returns int
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
@@ -42,7 +47,8 @@ begin
 end;
 $$;
 
-create or replace function headgate.lanes_are_left(lately interval, program text) returns boolean
+-- As those without `program`, which older workers call: of the lanes that it serves.
+create function headgate.lanes_are_left(lately interval, program text) returns boolean
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
@@ -55,7 +61,7 @@ begin
 end;
 $$;
 
-create or replace function headgate.next_wake_at(program text) returns timestamptz
+create function headgate.next_wake_at(program text) returns timestamptz
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$

@@ -25,40 +25,9 @@ create trigger lanes_are_served before insert on headgate.lanes for each row exe
 -- Whose lanes a worker claims from, for people who ask why a job is not running. Null: those of `headgate`.
 alter table headgate.workers add column program text;
 
-create or replace view headgate.runnable_lanes as
+-- Lanes whose jobs may run now, as the claim looks at them; asleep or not. `cap`: how many at once, as its breaker allows.
+create view headgate.runnable_lanes as
 select integration_id, last_claimed_at, woken_at, jobs_per_request, limit_keys, least(max_concurrency, breaker_cap) as cap,
     breaker_cap is not null as is_probe, is_asleep, served_by
 from headgate.lanes
 where is_open and not is_external and breaker_cap is distinct from 0 and (held_until is null or held_until <= clock_timestamp());
-
--- As those without `program`, which older workers call: of the lanes that it serves.
-create function headgate.lanes_are_left(lately interval, program text) returns boolean
-language sql volatile
-as $$
-    select count(*) > 64 and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - lately)
-    from headgate.runnable_lanes l
-    where not l.is_asleep and l.served_by is not distinct from program
-$$;
-
-create function headgate.next_wake_at(program text) returns timestamptz
-language sql volatile
-as $$
-    select least(
-        (select min(due_at) from headgate.waiting),
-        (
-            -- A claim looks half a second ahead of the next slot.
-            select min(greatest(
-                l.held_until,
-                (
-                    select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
-                    from headgate.rate_limits x where x.key = any (l.limit_keys)
-                )
-            ))
-            from headgate.lanes l
-            where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
-                and l.served_by is not distinct from program
-                and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
-                and exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)
-        )
-    );
-$$;
