@@ -7,6 +7,8 @@ pub(super) struct Counts {
     pub(super) failed: u32,
     pub(super) skipped: u32,
     pub(super) failures: Vec<String>,
+    /// Whether the next line says why the last failure happened.
+    pub(super) is_unexplained: bool,
 }
 
 impl Counts {
@@ -25,9 +27,20 @@ impl Counts {
         }
     }
 
-    /// A line of Playwright's closing summary: `  12 passed (1.2m)`.
+    /// A line of Playwright's report. A failure is told at length as `  1) [project] › file:line:column › name ───`, then what went
+    /// wrong; the closing summary counts: `  12 passed (1.2m)`.
     pub(super) fn read_playwright(&mut self, line: &str) {
-        if line.starts_with("  ") {
+        let Some(told) = line.strip_prefix("  ") else { return };
+        if let Some((_, name)) = told.split_once(") [").filter(|(number, _)| number.parse::<u32>().is_ok()) {
+            self.failures.push(format!("[{}", name.trim_end_matches(['─', ' '])));
+            self.is_unexplained = true;
+        } else if self.is_unexplained && told.starts_with("  ") {
+            if let (Some(name), why) = (self.failures.last_mut(), told.trim()) {
+                name.push_str(": ");
+                name.push_str(why);
+            }
+            self.is_unexplained = false;
+        } else {
             self.add(line);
         }
     }
@@ -64,7 +77,7 @@ mod tests {
             counts.read_cargo(line);
         }
         let failures = vec!["the_other".to_owned()];
-        assert_eq!(counts, Counts { passed: 7, failed: 1, skipped: 2, failures });
+        assert_eq!(counts, Counts { passed: 7, failed: 1, skipped: 2, failures, ..Counts::default() });
     }
 
     #[test]
@@ -80,5 +93,28 @@ mod tests {
             counts.read_playwright(line);
         }
         assert_eq!((counts.passed, counts.failed, counts.skipped), (38, 1, 5));
+    }
+
+    #[test]
+    fn a_failed_journey_is_named_with_what_went_wrong() {
+        let mut counts = Counts::default();
+        for line in [
+            "  ✘  18 [hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why (12.3s)",
+            "",
+            "  1) [hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why ──────────",
+            "",
+            "    Error: expect(locator).toContainText(expected) failed",
+            "",
+            "    Locator: getByRole('region')",
+            "  1 failed",
+            "    [hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why ──────────",
+        ] {
+            counts.read_playwright(line);
+        }
+        let failures = vec![
+            "[hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why: Error: expect(locator).toContainText(expected) failed"
+                .to_owned(),
+        ];
+        assert_eq!(counts, Counts { failed: 1, failures, ..Counts::default() });
     }
 }

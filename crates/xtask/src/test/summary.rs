@@ -148,7 +148,13 @@ mod tests {
     fn the_last_line_is_the_verdict_over_all_tests() {
         let mut summary = Summary::default();
         summary.record("format", || Ok(()));
-        let counts = Counts { passed: 7, failed: 1, skipped: 2, failures: vec!["the_other".into()] };
+        let counts = Counts {
+            passed: 7,
+            failed: 1,
+            skipped: 2,
+            failures: vec!["the_other".into()],
+            ..Counts::default()
+        };
         summary.record_tests("Rust tests", || Ok((counts, Err(anyhow::anyhow!("exit 101")))));
         let text = summary.to_string();
         let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
