@@ -8,6 +8,7 @@ use crate::{
     patch::{Change, not_null},
     problem::Faults,
     rate_limit::RateLimits,
+    rules::backoff::RetrySchedule,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,9 @@ pub struct Integration {
     pub timeout_ms: Option<i32>,
     /// Null: the deployment's default.
     pub max_attempts: Option<i16>,
+    /// Waits between attempts, such as `0s,10s,1m`, or `exponential`; null: the deployment's.
+    #[serde(default)]
+    pub retry_schedule: Option<String>,
     /// The record types it is interested in; null: all.
     pub record_types: Option<Vec<String>>,
     /// Sent with every request. Values of secret headers belong into `credentials`.
@@ -199,6 +203,11 @@ pub struct NewIntegration {
     /// 1 to 100.
     #[serde(default)]
     pub max_attempts: Option<i16>,
+    /// Waits between attempts instead of the deployment's: 1 to 100 of them, each up to 24h, such as `0s,10s,1m`, of which the n-th follows
+    /// attempt n and the last one repeats; or `exponential`, 2^n s after attempt n. The deployment's jitter holds for them too, and
+    /// `Retry-After` is never cut short.
+    #[serde(default)]
+    pub retry_schedule: Option<String>,
     /// Up to 1,000 types; absent: all.
     #[serde(default)]
     pub record_types: Option<Vec<String>>,
@@ -256,6 +265,11 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i16>))]
     pub max_attempts: Change<i16>,
+    /// As in a new integration; null: the deployment's. It holds for attempts that fail two seconds later or after that: a job that waits for
+    /// its retry keeps its time.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub retry_schedule: Change<String>,
     /// null: all types.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
@@ -287,6 +301,7 @@ struct Fields<'a> {
     max_concurrency: Option<i32>,
     timeout_ms: Option<i32>,
     max_attempts: Option<i16>,
+    retry_schedule: Option<&'a str>,
     record_types: Option<&'a [String]>,
     headers: Option<&'a BTreeMap<String, String>>,
     bundle_window_seconds: Option<i32>,
@@ -306,6 +321,7 @@ impl NewIntegration {
             max_concurrency: self.max_concurrency,
             timeout_ms: self.timeout_ms,
             max_attempts: self.max_attempts,
+            retry_schedule: self.retry_schedule.as_deref(),
             record_types: self.record_types.as_deref(),
             headers: self.headers.as_ref(),
             bundle_window_seconds: self.bundle_window_seconds,
@@ -339,6 +355,7 @@ impl IntegrationChanges {
             max_concurrency: self.max_concurrency.set().copied(),
             timeout_ms: self.timeout_ms.set().copied(),
             max_attempts: self.max_attempts.set().copied(),
+            retry_schedule: self.retry_schedule.set().map(String::as_str),
             record_types: self.record_types.set().map(Vec::as_slice),
             headers: self.headers.set(),
             bundle_window_seconds: self.bundle_window_seconds.set().copied(),
@@ -369,6 +386,13 @@ impl Fields<'_> {
         faults.require_within(self.max_concurrency, &limits::MAX_CONCURRENCY, "/max_concurrency");
         faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
         faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
+        if let Some(schedule) = self.retry_schedule {
+            let is_short = limits::RETRY_SCHEDULE_CHARS.contains(&schedule.chars().count());
+            match schedule.parse::<RetrySchedule>() {
+                Ok(_) => faults.require(is_short, "/retry_schedule", "must be at most 2,000 characters"),
+                Err(error) => faults.add("/retry_schedule", error.to_string()),
+            }
+        }
         faults.require_within(
             self.bundle_window_seconds,
             &limits::BUNDLE_WINDOW_SECONDS,
@@ -460,6 +484,8 @@ mod tests {
         };
         let none: [&str; 0] = [];
         assert_eq!(with(json!({})), none);
+        assert_eq!(with(json!({"retry_schedule": "0s, 10s,1m"})), none);
+        assert_eq!(with(json!({"retry_schedule": "exponential"})), none);
         for (fields, pointer) in [
             (json!({"name": ""}), "/name"),
             (json!({"endpoint_url": null}), "/endpoint_url"),
@@ -469,6 +495,10 @@ mod tests {
             (json!({"max_concurrency": 0}), "/max_concurrency"),
             (json!({"timeout_ms": 99}), "/timeout_ms"),
             (json!({"max_attempts": 101}), "/max_attempts"),
+            (json!({"retry_schedule": ""}), "/retry_schedule"),
+            (json!({"retry_schedule": "1s,,2s"}), "/retry_schedule"),
+            (json!({"retry_schedule": "25h"}), "/retry_schedule"),
+            (json!({"retry_schedule": format!("1s{}", " ".repeat(2_000))}), "/retry_schedule"),
             (json!({"record_types": ["ok", ""]}), "/record_types/1"),
             (json!({"headers": {"a b": "x"}}), "/headers/a b"),
             (json!({"headers": {"Webhook-Id": "x"}}), "/headers/Webhook-Id"),

@@ -18,6 +18,8 @@ pub const RATE_LIMITS: RangeInclusive<usize> = 1..=8;
 pub const PRIORITY: RangeInclusive<i16> = -100..=100;
 /// Attempts of a job.
 pub const MAX_ATTEMPTS: RangeInclusive<i16> = 1..=100;
+/// Characters of an integration's own retry schedule.
+pub const RETRY_SCHEDULE_CHARS: RangeInclusive<usize> = 1..=2_000;
 /// Milliseconds of an attempt.
 pub const TIMEOUT_MS: RangeInclusive<i32> = 100..=3_600_000;
 /// Jobs of an integration at once.

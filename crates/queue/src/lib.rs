@@ -42,7 +42,7 @@
 //!
 //! | what happens | what follows | `error_kind` |
 //! | --- | --- | --- |
-//! | `?` on any error, [`JobError::retryable`], a panic | tried again as [`EngineConfig::backoff`] says (0 s, 10 s, 30 s, 1 m … 30 m), at [`after`](JobError::after) at the earliest | `retryable` |
+//! | `?` on any error, [`JobError::retryable`], a panic | tried again as [`EngineConfig::backoff`] says (0 s, 10 s, 30 s, 1 m … 30 m), or the `retry_schedule` an operator gave the lane, at [`after`](JobError::after) at the earliest | `retryable` |
 //! | the same at the last attempt | a dead letter | `retries_exceeded` |
 //! | [`JobError::not_retryable`], a payload that cannot be read | a dead letter at once | `not_retryable` |
 //! | [`JobError::snooze`] | goes back, no attempt counted | – |

@@ -97,8 +97,8 @@ async fn get_integration(
 }
 
 /// Changes an integration: what is absent stays; what is null becomes what it is when a new integration leaves it out (`max_concurrency` 50,
-/// `timeout_ms` and `max_attempts` the deployment's defaults, no limit, all record types, no headers). `name`, `endpoint_url` and `state`
-/// cannot be null (422).
+/// `timeout_ms`, `max_attempts` and `retry_schedule` the deployment's defaults, no limit, all record types, no headers). `name`, `endpoint_url`
+/// and `state` cannot be null (422).
 ///
 /// With a `rate_limit_key`, a new `rate_limit` holds for all integrations of the app that share it. A new key without a `rate_limit` takes
 /// over the limit the key has.

@@ -114,6 +114,7 @@ impl Connection {
             max_concurrency: Some(self.max_concurrency),
             timeout_ms: Some(self.timeout_ms),
             max_attempts: self.max_attempts,
+            retry_schedule: None,
             record_types: None,
             headers: Some(BTreeMap::from([("x-demo-system".to_owned(), self.system.path().to_owned())])),
             bundle_window_seconds: None,

@@ -44,10 +44,16 @@ async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
     let full =
         json!({"max_concurrency": 3, "max_attempts": 4, "headers": {"x-a": "1"}, "metadata": {"k": 1}});
     client.patch(&path, full).await.ok(200);
-    let null = json!({"max_concurrency": null, "max_attempts": null, "headers": null, "metadata": null, "record_types": null,
+    let changed = client.patch(&path, json!({"retry_schedule": "0s, 10s,1m"})).await.ok(200);
+    assert_eq!((&changed["retry_schedule"], &changed["max_attempts"]), (&json!("0s, 10s,1m"), &json!(4)));
+    let wrong = client.patch(&path, json!({"retry_schedule": "now and then"})).await;
+    assert_eq!(wrong.pointers(422), ["/retry_schedule"]);
+    assert!(wrong.text.contains("must be a list of waits such as 0s,10s,1m"), "{}", wrong.text);
+    let null = json!({"max_concurrency": null, "max_attempts": null, "retry_schedule": null, "headers": null, "metadata": null, "record_types": null,
                       "bundle_window_seconds": null, "rate_limit": null, "credentials": null});
     let changed = client.patch(&path, null).await.ok(200);
     assert_eq!((&changed["max_concurrency"], &changed["max_attempts"]), (&json!(50), &Value::Null));
+    assert_eq!(changed["retry_schedule"], Value::Null);
     assert_eq!(
         (&changed["headers"], &changed["metadata"], &changed["rate_limit"]),
         (&json!({}), &json!({}), &Value::Null)
@@ -66,6 +72,29 @@ async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
     }
     let changed = client.patch(&path, json!({"state": "disabled"})).await.ok(200);
     assert_eq!(changed["state"], "disabled");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_failed_attempt_is_repeated_when_its_integration_says(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(503).await;
+    let body = json!({"app_id": app, "name": "Slow", "integration_type": "webhook", "endpoint_url": receiver.url(),
+                      "retry_schedule": "3h"});
+    let made = client.post("/integrations", body).await.ok(201);
+    assert_eq!(made["retry_schedule"], "3h");
+    client.post("/events", an_event(&app, "1")).await.ok(202);
+    server.recorded(1).await;
+    let id = made["id"].as_str().unwrap();
+    let jobs = client.get(&format!("/jobs?integration_id={id}")).await.ok(200);
+    assert_eq!(jobs["items"][0]["status"], "to_be_retried");
+    let job = client.get(&format!("/jobs/{}", jobs["items"][0]["id"].as_str().unwrap())).await.ok(200);
+    let attempt = &job["attempts"][0];
+    assert_eq!(
+        (&attempt["next_wait_ms"], &attempt["next_wait_reason"], &attempt["error_kind"]),
+        (&json!(10_800_000), &json!("the integration's retry schedule"), &json!("retryable"))
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -171,6 +171,7 @@ fn the_limits_of_the_contract_are_in_the_schemas() {
         ("RateLimit", "requests", json!({"minimum": 1, "maximum": 1_000_000})),
         ("RateLimit", "per_seconds", json!({"minimum": 1, "maximum": 86_400})),
         ("NewIntegration", "max_concurrency", json!({"minimum": 1, "maximum": 10_000})),
+        ("NewIntegration", "retry_schedule", json!({"minLength": 1, "maxLength": 2_000})),
         ("IntegrationChanges", "timeout_ms", json!({"minimum": 100, "maximum": 3_600_000})),
         ("NewBulk", "ids", json!({"minItems": 1, "maxItems": 1_000})),
         ("NewResync", "record_ids", json!({"minItems": 1, "maxItems": 1_000})),

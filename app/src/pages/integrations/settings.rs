@@ -34,6 +34,7 @@ pub fn Settings(
                 <Fact name="Jobs at once">{format::count(integration.max_concurrency.into())}</Fact>
                 <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
                 <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
+                <Fact name="Waits between attempts">{integration.retry_schedule.unwrap_or_else(|| "the default".to_owned())}</Fact>
                 <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
                 <Fact name="Last success">
                     {match last_success_at {

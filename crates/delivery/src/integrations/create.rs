@@ -59,6 +59,7 @@ impl Delivery {
             max_concurrency: new.max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY),
             timeout_ms: new.timeout_ms,
             max_attempts: new.max_attempts,
+            retry_schedule: new.retry_schedule,
             record_types: new.record_types,
             headers: new.headers.unwrap_or_default(),
             bundle_window_seconds,

@@ -116,6 +116,7 @@ fn apply(integration: &mut Integration, changes: IntegrationChanges) {
     integration.max_concurrency = most.unwrap_or(DEFAULT_MAX_CONCURRENCY);
     integration.timeout_ms = changes.timeout_ms.apply(integration.timeout_ms);
     integration.max_attempts = changes.max_attempts.apply(integration.max_attempts);
+    integration.retry_schedule = changes.retry_schedule.apply(integration.retry_schedule.take());
     integration.record_types = changes.record_types.apply(integration.record_types.take());
     integration.headers =
         changes.headers.apply(Some(std::mem::take(&mut integration.headers))).unwrap_or_default();

@@ -38,6 +38,7 @@ pub(crate) struct IntegrationRow {
     max_concurrency: i32,
     timeout_ms: Option<i32>,
     max_attempts: Option<i16>,
+    retry_schedule: Option<String>,
     record_types: Option<Vec<String>>,
     headers: Json<BTreeMap<String, String>>,
     bundle_window_seconds: Option<i32>,
@@ -73,6 +74,7 @@ impl TryFrom<IntegrationRow> for Integration {
             max_concurrency: row.max_concurrency,
             timeout_ms: row.timeout_ms,
             max_attempts: row.max_attempts,
+            retry_schedule: row.retry_schedule,
             record_types: row.record_types,
             headers: row.headers.0,
             bundle_window_seconds: row.bundle_window_seconds,
@@ -108,8 +110,9 @@ pub(crate) async fn insert(
         r#"
         insert into headgate.integrations (
             id, app_id, name, integration_type, is_built_in, endpoint_url, state, timeout_ms, max_attempts, max_concurrency,
-            record_types, rate_limits, rate_limit_key, bundle_window_seconds, headers, metadata, signing_secret_sealed, credentials_sealed
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+            record_types, rate_limits, rate_limit_key, bundle_window_seconds, headers, metadata, signing_secret_sealed, credentials_sealed,
+            retry_schedule
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         "#,
         integration.id as IntegrationId,
         integration.app_id as AppId,
@@ -129,6 +132,7 @@ pub(crate) async fn insert(
         Json(&integration.metadata) as _,
         sealed.signing_secret,
         sealed.credentials,
+        integration.retry_schedule,
     )
     .execute(conn)
     .await?;
@@ -147,7 +151,7 @@ pub(crate) async fn update(
         update headgate.integrations
         set name = $2, endpoint_url = $3, state = $4, state_reason = $5, timeout_ms = $6, max_attempts = $7, max_concurrency = $8,
             record_types = $9, rate_limits = $10, rate_limit_key = $11, bundle_window_seconds = $12, headers = $13, metadata = $14,
-            credentials_sealed = case when $15 then $16 else credentials_sealed end, updated_at = clock_timestamp()
+            credentials_sealed = case when $15 then $16 else credentials_sealed end, retry_schedule = $17, updated_at = clock_timestamp()
         where id = $1
         "#,
         integration.id as IntegrationId,
@@ -166,6 +170,7 @@ pub(crate) async fn update(
         Json(&integration.metadata) as _,
         credentials.is_some(),
         credentials.flatten(),
+        integration.retry_schedule,
     )
     .execute(conn)
     .await?;
@@ -184,7 +189,7 @@ pub(crate) async fn get(
             i.state, i.state_reason, coalesce(b.state, 'closed') as "breaker_state!", b.since as "breaker_since?", b.probe_at as "probe_at?",
             b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
             b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
-            i.timeout_ms, i.max_attempts, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.timeout_ms, i.max_attempts, i.retry_schedule, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
             i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
             i.updated_at
         from headgate.integrations i
@@ -274,7 +279,7 @@ pub(crate) async fn list(
             i.state, i.state_reason, coalesce(b.state, 'closed') as "breaker_state!", b.since as "breaker_since?", b.probe_at as "probe_at?",
             b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
             b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
-            i.timeout_ms, i.max_attempts, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.timeout_ms, i.max_attempts, i.retry_schedule, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
             i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
             i.updated_at
         from headgate.integrations i

@@ -6,7 +6,7 @@ use model::{
     id::{AppId, IntegrationId},
     rate_limit::RateLimit,
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
 /// What the claim reads of an integration.
@@ -58,6 +58,23 @@ pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), Qu
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// The waits between attempts that an integration has instead of the process's, written as the setting is.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn retry_schedule(
+    pool: &PgPool,
+    integration_id: IntegrationId,
+) -> Result<Option<String>, QueueError> {
+    let own = sqlx::query_scalar!(
+        "select retry_schedule from headgate.integrations where id = $1",
+        integration_id.0
+    )
+    .fetch_optional(pool)
+    .await?;
+    Ok(own.flatten())
 }
 
 /// Opens or closes a lane: pause, resume, disable. Jobs that run already go on.

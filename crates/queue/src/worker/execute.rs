@@ -10,6 +10,7 @@ use crate::{
         CompletedJob, HeldJob, Outcome, Peers, Slots,
         attempts::Attempt,
         finisher::{Finished, Finisher},
+        schedules::{Waits, known_waits, waits},
         shared::{Lease, Shared},
         slots::AT_ONCE,
     },
@@ -59,7 +60,7 @@ pub(super) async fn execute(
     let Some((ticket, doubt)) = attempt.end() else { return come_back(&shared, &attempt) };
     let assignment_id = ticket.assignment_id;
     match ran {
-        Some((ending, done)) => {
+        Some((mut ending, done)) => {
             let duration = match &ending {
                 Ending::Completed { response: Some(response), .. } => response.duration,
                 _ => attempt.began_at.elapsed(),
@@ -67,6 +68,9 @@ pub(super) async fn execute(
             if let Some(quiet) = quiet_asked_for(&ending) {
                 // On the heap: every attempt would carry the room for it.
                 Box::pin(hold(&shared, ticket.integration_id, quiet)).await;
+            }
+            if matches!(ending, Ending::Retried { .. }) {
+                Box::pin(schedule(&shared, &attempt.held, &mut ending)).await;
             }
             let end = End::of(&ticket, duration, ending);
             let is_echo = attempt.held.is_echo();
@@ -155,7 +159,30 @@ fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
 
 /// What a failure means for the job.
 pub(super) fn ending_of(shared: &Shared, held: &HeldJob, error: Failure) -> Ending {
-    ending_of_failure(&shared.config.backoff, held.attempt, held.max_attempts, error, held.jitter())
+    let waits = known_waits(shared, held.integration_id);
+    ending_of_failure(&waits, held.attempt, held.max_attempts, error, held.jitter())
+}
+
+/// When it is tried again: as its integration says by now.
+async fn schedule(shared: &Shared, held: &HeldJob, ending: &mut Ending) {
+    let Ending::Retried { failure, wait, wait_reason, .. } = ending else { return };
+    let Verdict::Retry { at_least, .. } = failure.verdict else { return };
+    let waits = waits(shared, held.integration_id).await;
+    (*wait, *wait_reason) = wait_after(&waits, held.attempt, at_least, held.jitter());
+}
+
+fn wait_after(
+    Waits { backoff, reason }: &Waits,
+    attempt: i16,
+    at_least: Option<Duration>,
+    random: f64,
+) -> (Duration, &'static str) {
+    let wait = backoff.wait(attempt, at_least, random);
+    let is_asked_for = at_least.is_some_and(|asked| !asked.is_zero() && wait >= asked);
+    if is_asked_for && wait > backoff.wait(attempt, None, random) {
+        return (wait, "the external system asked for it");
+    }
+    (wait, reason)
 }
 
 fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync>>) -> CompletedJob {
@@ -172,7 +199,7 @@ fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync
 
 /// Tried again after the schedule's wait, or a dead letter: at once, or after the last attempt.
 pub(super) fn ending_of_failure(
-    backoff: &model::rules::backoff::Backoff,
+    waits: &Waits,
     attempt: i16,
     max_attempts: i16,
     failure: Failure,
@@ -190,13 +217,7 @@ pub(super) fn ending_of_failure(
     if attempt >= max_attempts {
         return Ending::Dead { failure, attempt_outcome, kind: ErrorKind::RetriesExceeded };
     }
-    let wait = backoff.wait(attempt, at_least, random);
-    let is_asked_for = at_least.is_some_and(|asked| !asked.is_zero() && wait >= asked);
-    let wait_reason = if is_asked_for && wait > backoff.wait(attempt, None, random) {
-        "the external system asked for it"
-    } else {
-        "the retry schedule"
-    };
+    let (wait, wait_reason) = wait_after(waits, attempt, at_least, random);
     Ending::Retried { failure, attempt_outcome, wait, wait_reason }
 }
 
@@ -240,6 +261,7 @@ mod tests {
             holds_integration: false,
         };
         let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
+        let waits = Waits { backoff, reason: "the retry schedule" };
         for (verdict, attempt, ends_as) in [
             (retry(ErrorKind::Retryable, None), 2, "retried 10s failed the retry schedule"),
             (retry(ErrorKind::Timeout, None), 2, "retried 10s timed_out the retry schedule"),
@@ -249,7 +271,7 @@ mod tests {
             (retry(ErrorKind::Timeout, None), 10, "dead retries_exceeded timed_out"),
             (Verdict::GiveUp { pauses_integration: false }, 1, "dead not_retryable failed"),
         ] {
-            let ending = match ending_of_failure(&backoff, attempt, 10, failed_as(verdict), 0.5) {
+            let ending = match ending_of_failure(&waits, attempt, 10, failed_as(verdict), 0.5) {
                 Ending::Retried { attempt_outcome, wait, wait_reason, .. } => {
                     format!("retried {wait:?} {} {wait_reason}", attempt_outcome.as_str())
                 }

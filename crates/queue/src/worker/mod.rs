@@ -1,7 +1,8 @@
 //! The process's side: claims jobs, runs them, records what came of them.
 //!
 //! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
-//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`).
+//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`);
+//! `schedules` says when what failed is tried again.
 //! A thread of its own (`lifeline`) carries the heartbeat, the `watchdog`, and whoever ends attempts whose handlers do not yield
 //! (`overdue`). What they share is in `shared`.
 
@@ -29,6 +30,7 @@ mod progress;
 mod recent_sends;
 mod recording;
 mod report;
+mod schedules;
 mod shared;
 mod slots;
 mod tell;

@@ -5,7 +5,7 @@ use crate::{
     store::jobs::ClaimedJob,
     worker::{
         Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, limiter::Limiter,
-        meters::Meters, watchdog::Pulses,
+        meters::Meters, schedules::Schedules, watchdog::Pulses,
     },
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
@@ -42,6 +42,8 @@ pub(super) struct Shared {
     pub limiter: Arc<Limiter>,
     /// What it saw of external systems in trouble.
     pub breakers: Breakers,
+    /// The waits between attempts that integrations have of their own.
+    pub schedules: Schedules,
     /// What its handlers are at.
     pub attempts: Attempts,
     /// What it measures of itself.
@@ -104,6 +106,7 @@ impl Shared {
             pool,
             config,
             handlers,
+            schedules: Schedules::default(),
             attempts: Attempts::default(),
             meters: Meters::new(),
             latencies: Latencies::default(),

@@ -17,6 +17,7 @@ use crate::{
         execute::{ending_of_failure, failure},
         finisher::Finished,
         recording::{Locks, persist},
+        schedules::known_waits,
         shared::Shared,
         slots::AT_ONCE,
         watchdog::Pulse,
@@ -137,8 +138,8 @@ fn make_plainer(shared: &Shared, one: &mut Finished, error: &QueueError) -> bool
         Plainness::Whole => {
             let failure = failure(ErrorKind::Retryable, "The result could not be stored.".to_owned());
             let (attempt, max_attempts) = (one.job.attempt, one.job.max_attempts);
-            one.end.ending =
-                ending_of_failure(&shared.config.backoff, attempt, max_attempts, failure, rand::random());
+            let waits = known_waits(shared, one.job.integration_id);
+            one.end.ending = ending_of_failure(&waits, attempt, max_attempts, failure, rand::random());
             one.plainness = Plainness::Failure;
         }
         Plainness::Failure => {

@@ -39,6 +39,7 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "record_types" if of_request => Some(Limit::Length(0..=*limits::ITEMS.end())),
         "priority" => value(&limits::PRIORITY),
         "max_attempts" => value(&limits::MAX_ATTEMPTS),
+        "retry_schedule" if of_request => Some(Limit::Length(limits::RETRY_SCHEDULE_CHARS)),
         "timeout_ms" => value(&limits::TIMEOUT_MS),
         "max_concurrency" => value(&limits::MAX_CONCURRENCY),
         "bundle_window_seconds" => value(&limits::BUNDLE_WINDOW_SECONDS),

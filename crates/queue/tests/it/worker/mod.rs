@@ -5,5 +5,6 @@ mod doubting;
 mod limits;
 mod losing;
 mod running;
+mod schedules;
 mod stopping;
 mod waiting;

@@ -1,0 +1,93 @@
+//! The waits between attempts that an integration has of its own.
+
+use crate::support::{Script, World, config, failed, ok, start, until_recorded};
+use model::{
+    id::{IntegrationId, JobId},
+    job::JobStatus,
+    rules::verdict::{ErrorKind, Verdict},
+};
+use queue::{
+    EngineConfig,
+    store::jobs::JobSpec,
+    worker::{AttemptHandler, HeldJob},
+};
+use sqlx::PgPool;
+use std::{sync::Arc, time::Duration};
+
+async fn set(world: &World, lane: IntegrationId, schedule: &str) {
+    sqlx::query("update headgate.integrations set retry_schedule = $2 where id = $1")
+        .bind(lane)
+        .bind(schedule)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+}
+
+/// Fails at every first attempt; "asked" says for how long it is to be left alone.
+fn stumbling() -> Arc<dyn AttemptHandler> {
+    Script::new(|job: &HeldJob| {
+        let asked = (job.job_type == "asked").then_some(Duration::from_secs(7_200));
+        let verdict =
+            Verdict::Retry { kind: ErrorKind::Retryable, at_least: asked, holds_integration: false };
+        let is_first = job.attempt == 1;
+        Box::pin(async move { if is_first { failed(verdict) } else { ok() } })
+    })
+}
+
+async fn wait_of(world: &World, id: JobId) -> (Option<i64>, Option<String>) {
+    let first = world.get(id).await.attempts.swap_remove(0);
+    (first.next_wait_ms, first.next_wait_reason)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_integration_with_a_schedule_of_its_own_waits_by_it_and_the_others_by_the_processs(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lanes = [world.lane().await, world.lane().await, world.lane().await];
+    set(&world, lanes[1], "1h, 3h").await;
+    set(&world, lanes[2], "exponential").await;
+    let asked = JobSpec { job_type: "asked".to_owned(), ..world.spec(lanes[1]) };
+    let mut specs: Vec<JobSpec> = lanes.iter().map(|lane| world.spec(*lane)).collect();
+    specs.push(asked);
+    let ids: Vec<JobId> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
+    // The process's waits are none at all.
+    let engine = start(&pool, config(), stumbling());
+    until_recorded(&engine, 5).await;
+    engine.shutdown().await;
+    let own = "the integration's retry schedule";
+    for (id, (wait, reason)) in ids.iter().zip([
+        (0, "the retry schedule"),
+        (3_600_000, own),
+        (2_000, own),
+        (7_200_000, "the external system asked for it"),
+    ]) {
+        assert_eq!(wait_of(&world, *id).await, (Some(wait), Some(reason.to_owned())));
+    }
+    assert_eq!(world.get(ids[0]).await.job.status, JobStatus::Completed);
+    let job = world.get(ids[1]).await.job;
+    assert_eq!(job.status, JobStatus::ToBeRetried);
+    assert!(job.retry_at.unwrap() - chrono::Utc::now() > chrono::Duration::minutes(55));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_schedule_that_is_changed_holds_for_the_failures_after_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    set(&world, lane, "1h").await;
+    // However often they fail, they are to go on.
+    let config = EngineConfig { breaker_failures: 0, ..config() };
+    let engine = start(&pool, config, stumbling());
+    let mut count = 0;
+    let mut next_wait = async || {
+        let id = world.accept(&[world.spec(lane)]).await[0].id;
+        engine.wake();
+        count += 1;
+        until_recorded(&engine, count).await;
+        wait_of(&world, id).await.0.unwrap()
+    };
+    assert_eq!(next_wait().await, 3_600_000);
+    set(&world, lane, "2h").await;
+    let changed = async { while next_wait().await != 7_200_000 {} };
+    assert!(tokio::time::timeout(Duration::from_secs(30), changed).await.is_ok(), "the old one is kept");
+    engine.shutdown().await;
+}
