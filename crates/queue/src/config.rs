@@ -14,9 +14,7 @@ pub struct EngineConfig {
     pub poll_interval: Duration,
     /// Time for one attempt of a job that does not say.
     pub job_timeout: Duration,
-    /// Attempts of a job that does not say.
-    pub max_attempts: i16,
-    /// Waits between attempts.
+    /// Waits between attempts, of integrations that have none of their own (`retry_schedule`).
     pub backoff: Backoff,
     /// Failures in a row of one integration that open its circuit breaker; 0: it opens by hand only. At least half of five times as many
     /// attempts within a minute open it too.
@@ -48,7 +46,6 @@ impl Default for EngineConfig {
             fetch_limit: 200,
             poll_interval: Duration::from_secs(1),
             job_timeout: Duration::from_secs(30),
-            max_attempts: 10,
             backoff: Backoff::default(),
             breaker_failures: 20,
             heartbeat_interval: Duration::from_secs(10),

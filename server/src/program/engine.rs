@@ -97,12 +97,8 @@ pub(crate) async fn delivery(
     master_key: MasterKey,
 ) -> anyhow::Result<Delivery> {
     let guard = TargetGuard::new(settings.delivery.allowed_targets.clone(), settings.delivery.allow_http);
-    let config = DeliveryConfig {
-        timeout: settings.workers.job_timeout,
-        max_attempts: settings.retry.max_attempts,
-        ..DeliveryConfig::default()
-    };
-    let delivery = Delivery::new(pool.clone(), master_key, guard, config, Waker::new(pool.clone()))?;
+    let delivery =
+        Delivery::new(pool.clone(), master_key, guard, delivery_config(settings), Waker::new(pool.clone()))?;
     match delivery.check_master_key().await {
         // Said in whole here: by chance one wrong key of 256 cannot be told from a damaged secret.
         Err(DeliveryError::Sealed(_)) => bail!(
@@ -113,6 +109,14 @@ pub(crate) async fn delivery(
     Ok(delivery)
 }
 
+fn delivery_config(settings: &EngineSettings) -> DeliveryConfig {
+    DeliveryConfig {
+        timeout: settings.workers.job_timeout,
+        max_attempts: settings.retry.max_attempts,
+        ..DeliveryConfig::default()
+    }
+}
+
 fn config(settings: &EngineSettings) -> EngineConfig {
     let workers = &settings.workers;
     EngineConfig {
@@ -120,7 +124,6 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         fetch_limit: workers.fetch_limit,
         poll_interval: workers.poll_interval,
         job_timeout: workers.job_timeout,
-        max_attempts: settings.retry.max_attempts,
         backoff: settings.retry.backoff.clone(),
         breaker_failures: settings.retry.breaker_failures,
         heartbeat_interval: workers.heartbeat_interval,
@@ -130,5 +133,51 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         lock_wait: EngineConfig::default().lock_wait,
         shutdown_grace: workers.shutdown_grace,
         retention: workers.retention,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Sources, all_keys};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_setting_reaches_the_engine() {
+        let given = [
+            ("HEADGATE_WORKERS", "7"),
+            ("HEADGATE_FETCH_LIMIT", "8"),
+            ("HEADGATE_POLL_INTERVAL", "11ms"),
+            ("HEADGATE_JOB_TIMEOUT", "12s"),
+            ("HEADGATE_MAX_ATTEMPTS", "13"),
+            ("HEADGATE_RETRY_SCHEDULE", "14s,15s"),
+            ("HEADGATE_RETRY_JITTER", "0.25"),
+            ("HEADGATE_BREAKER_FAILURES", "16"),
+            ("HEADGATE_HEARTBEAT_INTERVAL", "17s"),
+            ("HEADGATE_RECOVERY_INTERVAL", "18s"),
+            ("HEADGATE_SHUTDOWN_GRACE", "19s"),
+            ("HEADGATE_RETENTION", "20d"),
+        ];
+        let environment = given.map(|(name, value)| (name.into(), value.into()));
+        let sources = Sources::gather(BTreeMap::new(), environment, None, &all_keys()).unwrap();
+        let settings = EngineSettings::read(&sources).unwrap();
+        let seconds = Duration::from_secs;
+        let expected = EngineConfig {
+            workers: 7,
+            fetch_limit: 8,
+            poll_interval: Duration::from_millis(11),
+            job_timeout: seconds(12),
+            backoff: model::rules::backoff::Backoff { schedule: "14s,15s".parse().unwrap(), jitter: 0.25 },
+            breaker_failures: 16,
+            heartbeat_interval: seconds(17),
+            watchdog_patience: seconds(51),
+            recovery_interval: seconds(18),
+            shutdown_grace: seconds(19),
+            retention: seconds(20 * 86_400),
+            ..EngineConfig::default()
+        };
+        assert_eq!(config(&settings), expected);
+        let delivery = delivery_config(&settings);
+        assert_eq!((delivery.timeout, delivery.max_attempts), (seconds(12), 13));
     }
 }

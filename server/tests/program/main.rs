@@ -8,4 +8,5 @@ mod commands;
 mod console;
 mod embedded;
 mod settings;
+mod settings_at_work;
 mod start_and_stop;

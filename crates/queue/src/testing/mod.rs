@@ -93,7 +93,7 @@ impl TestKit {
         Self { handlers, ..self }
     }
 
-    /// Another configuration: time-outs, waits, attempts.
+    /// Another configuration: time-outs, waits.
     #[must_use]
     pub fn config(self, config: EngineConfig) -> Self {
         Self { config, ..self }

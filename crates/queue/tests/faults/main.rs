@@ -10,6 +10,7 @@ mod broken_connections;
 mod injected_errors;
 mod killed_workers;
 mod paused_leader;
+mod paused_workers;
 mod poison;
 mod restarted_postgres;
 mod skewed_clock;

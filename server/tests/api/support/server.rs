@@ -55,7 +55,6 @@ impl Server {
             Delivery::new(pool.clone(), master_key.clone(), guard, config, Waker::new(pool.clone())).unwrap();
         let engine_config = EngineConfig {
             workers: 4,
-            max_attempts: 2,
             backoff: Backoff { jitter: 0.0, ..Backoff::default() },
             ..EngineConfig::default()
         };

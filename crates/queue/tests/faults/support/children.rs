@@ -117,6 +117,22 @@ impl Children {
             .unwrap();
     }
 
+    /// SIGSTOP: it keeps its connections, its locks and what it believes of the world.
+    pub(crate) async fn pause(&mut self, index: usize, database: &Database) {
+        let child = &self.alive[index];
+        child.signal(Signal::SIGSTOP);
+        sqlx::query("insert into naps (child) values ($1)")
+            .bind(child.number)
+            .execute(&database.pool)
+            .await
+            .unwrap();
+    }
+
+    /// SIGCONT.
+    pub(crate) fn go_on(&mut self, index: usize) {
+        self.alive[index].signal(Signal::SIGCONT);
+    }
+
     /// All stop in order.
     pub(crate) async fn stop(&mut self) {
         for child in &mut self.alive {

@@ -10,7 +10,7 @@ use queue::{EngineConfig, maintenance::Maintenance};
 pub(crate) enum Excused {
     /// Nobody's.
     Nobody,
-    /// Of processes that died.
+    /// Of processes that died, or were paused beyond their leases.
     TheDead,
     /// Of every process: the database itself was away.
     Everybody,
@@ -24,10 +24,12 @@ pub(crate) struct Judge<'a> {
     pub(crate) excused: Excused,
 }
 
-/// When an attempt ended: by itself, or with its process. One that was stopped while it wrote down that it begins, because its job was
+/// When an attempt ended: by itself, or with its process, or when that was paused: what it does of it afterwards, without its lease, is
+/// heard by nobody. One that was stopped while it wrote down that it begins, because its job was
 /// called off, leaves its end open: that is the job's.
 const SEEN: &str = "select a.*, coalesce(a.ended_at, least(
         greatest((select d.at from deaths d where d.child = a.child), a.started_at),
+        (select min(n.at) from naps n where n.child = a.child and n.at >= a.started_at),
         (select greatest(f.finished_at, a.started_at) from headgate.finished_jobs f where f.id = a.job_id and f.outcome = 'cancelled'),
         'infinity'
     )) as over_at from attempts_seen a";
@@ -202,7 +204,7 @@ impl Judge<'_> {
             Excused::Nobody => "true",
             // A claim of the dead that never began has left no trace: whoever is seen nowhere did not live on.
             Excused::TheDead => {
-                "t.worker_id in (select s.worker_id from attempts_seen s where s.child not in (select child from deaths))"
+                "t.worker_id in (select s.worker_id from attempts_seen s where s.child not in (select child from deaths union select child from naps))"
             }
         };
         self.must_be_none(

@@ -70,6 +70,48 @@ async fn slots_of_many_callers_keep_to_the_limit_in_every_window_and_use_it(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn slots_of_many_callers_keep_to_each_of_several_limits_in_every_window(pool: PgPool) {
+    let limits = [
+        RateLimit { requests: 2, per_seconds: 1 },
+        RateLimit { requests: 30, per_seconds: 60 },
+        RateLimit { requests: 60, per_seconds: 86_400 },
+    ];
+    let keys = ["per second", "per minute", "per day"].map(str::to_owned);
+    lanes::set_limits(&mut pool.acquire().await.unwrap(), &keys, &limits).await.unwrap();
+    let caller = async || {
+        let mut slots: Vec<i64> = Vec::new();
+        for wanted in [1, 4, 3, 9, 2, 5] {
+            let given: Vec<i64> =
+                sqlx::query_scalar("select slots_us from headgate.reserve_slots($1, $2, $3)")
+                    .bind(keys.as_slice())
+                    .bind(wanted)
+                    // Two days ahead.
+                    .bind(172_800_000_000_i64)
+                    .fetch_one(&pool)
+                    .await
+                    .unwrap();
+            slots.extend(given);
+        }
+        slots
+    };
+    let (one, two, three) = tokio::join!(caller(), caller(), caller());
+    let mut slots = [one, two, three].concat();
+    slots.sort_unstable();
+    assert_eq!(slots.len(), 72);
+    for limit in limits {
+        let window_us = i64::from(limit.per_seconds) * 1_000_000;
+        let most = usize::try_from(limit.requests).unwrap();
+        for window in slots.windows(most + 1) {
+            assert!(window[most] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
+        }
+    }
+    // The narrowest is used to the full all the same: 60 a day, in steps of a 55th of it.
+    let took_days = (slots[71] - slots[0]) as f64 / 86_400e6;
+    let used = 71.0 / took_days / 60.0;
+    assert!((0.9..=1.2).contains(&used), "{used} of the daily limit used in {took_days} days");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn two_engines_keep_to_a_limit_in_every_sliding_window_and_use_it(pool: PgPool) {
     let world = World::new(&pool).await;
     let limit = RateLimit { requests: 10, per_seconds: 1 };

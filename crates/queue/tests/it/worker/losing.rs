@@ -60,6 +60,53 @@ async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_them(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
+    let handler = Script::new(move |_: &HeldJob| {
+        let (tell, drops) = (Arc::clone(&tell), Arc::clone(&drops));
+        let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        Box::pin(async move {
+            if is_first {
+                let _watch = Dropped(drops);
+                tell.notify_one();
+                std::future::pending::<()>().await;
+            }
+            ok()
+        })
+    });
+    let config = EngineConfig { heartbeat_interval: Duration::from_secs(2), ..config() };
+    let engine = start(&pool, config, handler);
+    begun.notified().await;
+    let first = engine.worker_id();
+    // The database answers everything but heartbeats.
+    let mut silence = pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.workers in share mode").execute(&mut *silence).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), dropped.notified()).await.expect("it is stopped");
+    let still_ours: i64 =
+        sqlx::query_scalar("select count(*) from headgate.workers where lease_until > clock_timestamp()")
+            .fetch_one(&mut *silence)
+            .await
+            .unwrap();
+    assert_eq!(still_ours, 1, "the handler is stopped while nobody else may have its job");
+    silence.rollback().await.unwrap();
+
+    until(&pool, "select exists (select 1 from headgate.workers where lease_until < clock_timestamp())")
+        .await;
+    assert_eq!(world.sweep().await.given_back, 1);
+    engine.wake();
+    until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
+    assert_ne!(engine.worker_id(), first);
+    engine.shutdown().await;
+    assert_eq!((world.get(id).await.attempts.len(), runs.load(Ordering::SeqCst)), (2, 2));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(1_000, None).await;

@@ -6,5 +6,6 @@ mod limits;
 mod losing;
 mod running;
 mod schedules;
+mod settings;
 mod stopping;
 mod waiting;
