@@ -29,7 +29,7 @@ const CLAIM_BATCHES: i64 = 50;
 const JOBS: usize = 1_000;
 
 /// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row. One that cannot
-/// be taken back is passed over, and so is one that somebody else holds: all others go back.
+/// be taken back is passed over, and so is one that somebody else holds, or whose key somebody holds: all others go back.
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,

@@ -7,6 +7,7 @@ use crate::{
 };
 use model::id::{ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgConnection;
+use std::collections::HashSet;
 
 /// Leases lost in a row that make a dead letter.
 const MOST_LOST_LEASES: i32 = 3;
@@ -116,7 +117,8 @@ pub async fn lose_of_dead_workers(connection: &mut PgConnection, most: i64) -> R
     Ok(lost)
 }
 
-/// Takes jobs back from workers that are gone; those that somebody else holds right now are passed over. Call it in a transaction.
+/// Takes jobs back from workers that are gone; those that somebody else holds right now, themselves or the key that they would leave, are
+/// passed over. Call it in a transaction.
 ///
 /// # Errors
 /// When the database is away, refuses one of them, or the statement lost a race: nothing is changed.
@@ -131,11 +133,12 @@ pub(crate) async fn lose(
         action: i16,
         successor_key: Option<String>,
     }
+    let jobs = with_free_keys(connection, jobs).await?;
     let rows = sqlx::query_file_as!(
         Row,
         "src/store/jobs/lose.sql",
-        &column(jobs, |(id, _)| id.0),
-        &column(jobs, |(_, worker)| worker.0),
+        &column(&jobs, |(id, _)| id.0),
+        &column(&jobs, |(_, worker)| worker.0),
         MOST_LOST_LEASES
     )
     .fetch_all(&mut *connection)
@@ -150,13 +153,59 @@ pub(crate) async fn lose(
         }
     }
     if !keys.is_empty() {
-        // Here the key comes after the job: which keys there are is known only now. A deadlock with a finishing batch is possible
-        // and costs one round of the sweep.
-        keys::lock(connection, &lanes, &keys).await?;
         let ended: Vec<JobId> = ended.iter().map(|row| row.id).collect();
         keys::leave(connection, &lanes, &keys, &ended).await?;
     }
     let cancelled = ended.iter().filter(|row| row.action == CANCELLED).count();
     let (dead, given_back) = (ended.len() - cancelled, rows.len() - ended.len());
     Ok(Lost { given_back: given_back as u64, dead: dead as u64, cancelled: cancelled as u64 })
+}
+
+/// Those of the jobs of which the sweep needs no key that somebody else holds; their rows are locked now, and the keys of those that end.
+///
+/// A producer that stands in a key's line holds it until it commits. A job that ends moves its line on, and has to wait for that; a sweep
+/// that waited would keep all others waiting too. Which keys are needed is known only with the job's row: so they come after it, against
+/// the order of locks, which is no matter where nothing is waited for.
+async fn with_free_keys(
+    connection: &mut PgConnection,
+    jobs: &[(JobId, WorkerId)],
+) -> Result<Vec<(JobId, WorkerId)>, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        select g.n as "n!", j.integration_id as "integration_id!: IntegrationId",
+            case when j.ends then j.serialize_key end as serialize_key,
+            case when j.ends then j.successor ->> 'serialize_key' end as successor_key
+        from unnest($1::uuid[], $2::uuid[]) with ordinality as g (id, worker_id, n)
+        cross join lateral (
+            select j.integration_id, j.serialize_key, j.successor,
+                j.cancel_requested_of is not distinct from j.assignment_id or j.lost_leases + 1 >= $3 as ends
+            from headgate.jobs j where j.id = g.id and j.status = 1 and j.worker_id = g.worker_id
+            for update skip locked offset 0
+        ) j
+        "#,
+        &column(jobs, |(id, _)| id.0),
+        &column(jobs, |(_, worker)| worker.0),
+        MOST_LOST_LEASES,
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let place = |n: i64| usize::try_from(n - 1).ok().filter(|at| *at < jobs.len());
+    let (mut of, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &rows {
+        for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
+            of.push(row.n);
+            lanes.push(row.integration_id);
+            keys.push(key.clone());
+        }
+    }
+    let mut held = HashSet::new();
+    if !keys.is_empty() {
+        let places = keys::lock_free(connection, &lanes, &keys).await?;
+        held.extend(places.into_iter().filter_map(|n| of.get(usize::try_from(n - 1).ok()?).copied()));
+    }
+    Ok(rows
+        .iter()
+        .filter(|row| !held.contains(&row.n))
+        .filter_map(|row| jobs.get(place(row.n)?).copied())
+        .collect())
 }

@@ -6,7 +6,7 @@ use model::id::JobId;
 use queue::{
     EngineConfig,
     maintenance::{Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
-    store::jobs::{self, JobSpec},
+    store::jobs::{self, JobSpec, Lost},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -125,5 +125,42 @@ async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(po
     producer.commit().await.unwrap();
     assert_eq!(world.sweep().await.given_back, 1);
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_sweep_waits_for_no_key_and_takes_what_it_passed_over_the_next_time(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let keyed = |key: &str| JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
+    let change = |key: &str| JobSpec { deduplication_id: Some("x".into()), ..keyed(key) };
+    world.accept_plain(lane, 7).await;
+    // Two of them end, because they were called off; so the lines of their own key, and of the change behind one of them, move on.
+    let ends = world.accept(&[keyed("a"), change("b"), keyed("c")]).await;
+    let worker = world.worker().await;
+    assert_eq!(world.claim(worker, 10).await.len(), 10);
+    for job in &ends[..2] {
+        world.cancel(job.id).await.unwrap();
+    }
+    let successor = world.accept(&[change("d")]).await[0].id;
+    world.kill(worker).await;
+    // A producer that stands in these lines and does not commit.
+    let mut producer = pool.begin().await.unwrap();
+    jobs::enqueue(&mut producer, &[keyed("a"), keyed("c"), keyed("d")]).await.unwrap();
+    let sweep = async || {
+        let impatient = format!("{}; set local lock_timeout = '100ms'", jobs::BEGIN);
+        let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(impatient)).await.unwrap();
+        let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
+        transaction.commit().await.unwrap();
+        lost
+    };
+    assert_eq!(sweep().await, Lost { given_back: 8, ..Lost::default() }, "one that goes back keeps its key");
+    assert_eq!(sweep().await, Lost::default());
+    producer.commit().await.unwrap();
+    assert_eq!(sweep().await, Lost { cancelled: 2, ..Lost::default() });
+    assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
+    let alive = world.worker().await;
+    let next: Vec<JobId> = world.claim(alive, 20).await.iter().map(|job| job.id).collect();
+    assert!(next.len() == 10 && next.contains(&successor), "both lines went on: {}", next.len());
     world.must_be_sound().await;
 }
