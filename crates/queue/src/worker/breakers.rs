@@ -248,7 +248,12 @@ async fn tell(shared: &Shared, seen: Vec<(IntegrationId, Observed)>) {
             answer = in_time(observe(&shared.pool, chunk, failures)).await;
         }
         match answer {
-            Ok(report) => learned(shared, &report).await,
+            Ok(report) => {
+                let is_passed_over = |(id, _): &&(IntegrationId, Observed)| report.passed_over.contains(id);
+                let untold = chunk.iter().filter(is_passed_over).cloned().collect();
+                shared.breakers.lock().keep(untold);
+                learned(shared, &report).await;
+            }
             Err(error) => {
                 tracing::debug!(%error, "the breakers could not be told what was seen: later");
                 let untold = chunk.iter().chain(chunks.flatten()).cloned().collect();

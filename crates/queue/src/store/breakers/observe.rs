@@ -41,6 +41,8 @@ pub struct Report {
     pub(crate) changes: Vec<Change>,
     /// Whether more jobs may run than before.
     pub(crate) lets_more_run: bool,
+    /// Integrations that somebody is deleting, or has locked as if: nothing was written of them. Tell it again.
+    pub(crate) passed_over: Vec<IntegrationId>,
 }
 
 /// Takes in what was seen, in a transaction of its own. `failures` is how many in a row open a breaker, 0: none do.
@@ -77,12 +79,36 @@ pub async fn observe(
         }
         report.changes.extend(flips.into_iter().map(|flip| Change { integration_id: id, flip }));
     }
+    if report.watched.len() < ids.len() {
+        let missed: Vec<IntegrationId> = ids
+            .into_iter()
+            .filter(|id| report.watched.iter().all(|watched| watched.integration_id != *id))
+            .collect();
+        report.passed_over = still_there(&mut transaction, &missed).await?;
+    }
     if report.changes.is_empty() {
         // A count that a crash forgets is no loss; a change of state is waited for.
         set_asynchronous(&mut transaction).await?;
     }
     transaction.commit().await?;
     Ok(report)
+}
+
+/// Those that have not been deleted, as far as anybody can see yet.
+async fn still_there(
+    connection: &mut PgConnection,
+    ids: &[IntegrationId],
+) -> Result<Vec<IntegrationId>, QueueError> {
+    let there = sqlx::query_scalar!(
+        r#"
+        select l.integration_id as "id: IntegrationId" from headgate.lanes l
+        where l.integration_id = any ($1) and exists (select 1 from headgate.integrations i where i.id = l.integration_id)
+        "#,
+        ids as &[IntegrationId],
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(there)
 }
 
 async fn set_asynchronous(connection: &mut PgConnection) -> Result<(), QueueError> {

@@ -153,3 +153,29 @@ async fn a_run_of_failures_of_one_integration_is_none_of_anothers(pool: PgPool) 
         2
     );
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_seen_while_an_integration_is_edited_counts_when_that_is_over(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(5, None).await;
+    world.accept(&vec![jobs::JobSpec { max_attempts: 1, ..asks(&world, lane, "fails") }; 5]).await;
+    // As for a change of a bundle's window, or a deletion.
+    let mut edit = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.integrations where id = $1 for update")
+        .bind(lane)
+        .execute(&mut *edit)
+        .await
+        .unwrap();
+    let engine = start(&pool, five(), script());
+    // The failures are told before they are recorded, and recording them refers to the integration.
+    until(
+        &pool,
+        "select exists (select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')",
+    )
+    .await;
+    edit.rollback().await.unwrap();
+    until(&pool, IS_OPEN).await;
+    engine.shutdown().await;
+    assert_eq!(cap(&pool, lane).await, Some(0));
+    assert_eq!(course(&pool, lane).await, [BreakerState::Open]);
+}
