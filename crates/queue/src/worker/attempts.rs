@@ -17,7 +17,7 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -40,13 +40,22 @@ pub(super) struct Attempt {
     ticket: Mutex<Option<ClaimedJob>>,
     looks: AtomicU8,
     called_off: Notify,
+    is_told: AtomicBool,
 }
 
 impl Attempt {
     pub(super) fn new(held: HeldJob, ticket: ClaimedJob, slots: Slots, lease: Lease) -> Self {
         let ticket = Mutex::new(Some(ticket));
-        let (looks, called_off) = (AtomicU8::new(0), Notify::new());
-        Self { held, lease, began_at: Instant::now(), slots, ticket, looks, called_off }
+        Self {
+            held,
+            lease,
+            began_at: Instant::now(),
+            slots,
+            ticket,
+            looks: AtomicU8::new(0),
+            called_off: Notify::new(),
+            is_told: AtomicBool::new(false),
+        }
     }
 
     /// When its time is over, as far as is known now: waiting for a slot does not count.
@@ -66,9 +75,24 @@ impl Attempt {
         }
     }
 
+    /// Has the handler stopped; answers whether that is news. Every heartbeat says it again, for what could not be stopped when it was told.
+    fn call_off(&self) -> bool {
+        self.called_off.notify_one();
+        !self.is_told.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether its end was recorded, or is about to be, while its handler does not come back.
+    fn has_ended(&self) -> bool {
+        self.ticket().is_none()
+    }
+
+    fn ticket(&self) -> MutexGuard<'_, Option<ClaimedJob>> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ends the attempt: the job, and what may have arrived. None: it was ended before, and what is said now is too late.
     pub(super) fn end(&self) -> Option<(ClaimedJob, Option<Doubt>)> {
-        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let ticket = self.ticket().take()?;
         Some((ticket, self.held.take_doubt()))
     }
 }
@@ -92,7 +116,7 @@ impl Attempts {
         let id = attempt.held.assignment_id;
         let mut under_way = self.lock();
         if !under_way.early.is_empty() && under_way.early.remove(&id) {
-            attempt.called_off.notify_one();
+            attempt.call_off();
         }
         under_way.attempts.insert(id, Arc::clone(attempt));
     }
@@ -118,10 +142,13 @@ impl Attempts {
         let mut under_way = self.lock();
         for id in assignments {
             match under_way.attempts.get(&id) {
+                // One whose end is recorded while its handler blocks its thread: there is nothing left to call off.
+                Some(attempt) if attempt.has_ended() => {}
                 Some(attempt) => {
-                    let job = &attempt.held;
-                    tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is told to stop", job.id);
-                    attempt.called_off.notify_one();
+                    if attempt.call_off() {
+                        let job = &attempt.held;
+                        tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is told to stop", job.id);
+                    }
                 }
                 None => {
                     under_way.early.insert(id);
@@ -130,11 +157,12 @@ impl Attempts {
         }
     }
 
-    /// What is under way, for whoever asks the database which of it was called off. What was heard before is forgotten.
+    /// What is under way and has not ended, for whoever asks the database which of it was called off. What was heard before is forgotten.
     pub(super) fn held(&self) -> Vec<(JobId, AssignmentId)> {
         let mut under_way = self.lock();
         under_way.early = HashSet::new();
-        under_way.attempts.values().map(|attempt| (attempt.held.id, attempt.held.assignment_id)).collect()
+        let going_on = under_way.attempts.values().filter(|attempt| !attempt.has_ended());
+        going_on.map(|attempt| (attempt.held.id, attempt.held.assignment_id)).collect()
     }
 
     /// Handlers whose attempts were ended and that did not come back.
@@ -152,5 +180,45 @@ impl Attempts {
 
     fn lock(&self) -> MutexGuard<'_, UnderWay> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::{Peers, sample_job::plain};
+    use tracing_subscriber::{Layer, layer::Context, prelude::*};
+
+    /// Counts what is logged.
+    struct Lines(Arc<AtomicUsize>);
+
+    impl<S: tracing::Subscriber> Layer<S> for Lines {
+        fn on_event(&self, _: &tracing::Event<'_>, _: Context<'_, S>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn one_that_is_called_off_is_told_of_once_and_not_at_all_when_it_has_ended() {
+        let lines = Arc::new(AtomicUsize::new(0));
+        let _guard = tracing_subscriber::registry().with(Lines(Arc::clone(&lines))).set_default();
+        let attempts = Attempts::default();
+        let [slow, blocked] = [(); 2].map(|()| {
+            let job = plain();
+            let ticket = ClaimedJob { id: job.id, assignment_id: job.assignment_id, ..plain() };
+            let held = HeldJob::new(job, Duration::from_secs(1), Slots::default(), Arc::new(Peers::new(1)));
+            Arc::new(Attempt::new(held, ticket, Slots::default(), Lease::new()))
+        });
+        attempts.add(&slow);
+        attempts.add(&blocked);
+        assert!(blocked.end().is_some(), "its time-out is recorded, and its handler blocks its thread");
+        let both = [slow.held.assignment_id, blocked.held.assignment_id];
+        for _ in 0..3 {
+            let asked: Vec<AssignmentId> = attempts.held().into_iter().map(|(_, id)| id).collect();
+            assert_eq!(asked, [slow.held.assignment_id]);
+            attempts.call_off(both);
+        }
+        assert_eq!(lines.load(Ordering::Relaxed), 1);
+        attempts.remove(blocked.held.assignment_id);
     }
 }

@@ -30,6 +30,8 @@ mod progress;
 mod recent_sends;
 mod recording;
 mod report;
+#[cfg(test)]
+mod sample_job;
 mod schedules;
 mod shared;
 mod slots;
