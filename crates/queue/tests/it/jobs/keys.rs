@@ -1,11 +1,12 @@
 //! Jobs of one serialize key run one at a time, in the order of acceptance.
 
 use crate::support::{World, end, given_up, retried, sent};
-use queue::store::jobs::{ClaimedJob, JobSpec};
+use model::id::{IntegrationId, JobId, WorkerId};
+use queue::store::jobs::{self, ClaimedJob, JobSpec};
 use sqlx::PgPool;
 use std::time::Duration;
 
-fn of(world: &World, lane: model::id::IntegrationId, key: &str) -> JobSpec {
+fn of(world: &World, lane: IntegrationId, key: &str) -> JobSpec {
     JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) }
 }
 
@@ -78,9 +79,84 @@ async fn many_claimers_keep_the_order_of_every_key(pool: PgPool) {
     let order = order.into_inner();
     for key in ["0", "1", "2", "3"] {
         let of_key = |list: &[(String, _)]| {
-            list.iter().filter(|(k, _)| k == key).map(|(_, id)| *id).collect::<Vec<model::id::JobId>>()
+            list.iter().filter(|(k, _)| k == key).map(|(_, id)| *id).collect::<Vec<JobId>>()
         };
         assert_eq!(of_key(&order), of_key(&expected), "key {key}");
+    }
+    world.must_be_sound().await;
+}
+
+/// A job of the key `k` that stands in `ready` twice, under two ranks: a change of another key was folded into it, and made it more urgent, while
+/// the one before it ended and let it in. (A fold of its own key waits for that.) The head of another line is looked at again whenever
+/// somebody leaves that line.
+async fn twice_ready(world: &World, lane: IntegrationId, worker: WorkerId) -> JobId {
+    let change = |priority, key: Option<&str>| JobSpec {
+        deduplication_id: Some("x".into()),
+        serialize_key: key.map(str::to_owned),
+        priority,
+        ..world.spec(lane)
+    };
+    world.accept(&[of(world, lane, "k")]).await;
+    let before = world.claim(worker, 1).await;
+    let id = world.accept(&[change(0, Some("k"))]).await[0].id;
+    let behind = world.accept(&[of(world, lane, "k")]).await[0].id;
+    let mut fold = world.pool.begin().await.unwrap();
+    jobs::enqueue(&mut fold, &[change(50, None)]).await.unwrap();
+    world.finish(&[end(&before[0], sent())]).await;
+    fold.commit().await.unwrap();
+    world.cancel(behind).await.unwrap();
+    assert_eq!(world.ready().await, [id, id]);
+    id
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_is_ready_twice_begins_once(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let entries = "select count(*) from headgate.ready";
+    // Both entries in one claim.
+    let id = twice_ready(&world, lane, worker).await;
+    let held = world.claim(worker, 10).await;
+    assert_eq!(held.iter().map(|job| (job.id, job.attempt)).collect::<Vec<_>>(), [(id, 1)]);
+    world.must_be_sound().await;
+    // The claim may leave the other entry to the next one: it has changed the job's row by then.
+    assert_eq!(world.claim(worker, 10).await.len(), 0);
+    assert_eq!(world.number(entries).await, 0);
+    world.finish(&[end(&held[0], sent())]).await;
+
+    // The other one is met while it runs, waits for its retry, has ended, or was called off.
+    for ending in [None, Some(retried(Duration::from_secs(60))), Some(retried(Duration::ZERO)), Some(sent())]
+    {
+        let id = twice_ready(&world, lane, worker).await;
+        let held = world.claim(worker, 1).await;
+        assert_eq!(held[0].id, id);
+        assert_eq!(world.number(entries).await, 1);
+        let ends = ending.is_some();
+        let begins_again = ending == Some(retried(Duration::ZERO));
+        if let Some(ending) = ending {
+            world.finish(&[end(&held[0], ending)]).await;
+        }
+        let again = world.claim(worker, 10).await;
+        assert_eq!(again.len(), usize::from(begins_again));
+        assert_eq!(world.claim(worker, 10).await.len(), 0);
+        assert_eq!(world.number(entries).await, 0);
+        world.must_be_sound().await;
+        let last = again.first().unwrap_or(&held[0]);
+        if !ends || begins_again {
+            world.finish(&[end(last, sent())]).await;
+        } else if world.number("select count(*) from headgate.waiting").await > 0 {
+            world.cancel(id).await.unwrap();
+        }
+        world.must_be_sound().await;
+    }
+    let id = twice_ready(&world, lane, worker).await;
+    world.cancel(id).await.unwrap();
+    assert_eq!(world.claim(worker, 10).await.len(), 0);
+    for table in ["ready", "waiting", "jobs", "serialize_keys", "serialized_jobs"] {
+        let sql = format!("select count(*) from headgate.{table}");
+        let rows: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&pool).await.unwrap();
+        assert_eq!(rows, 0, "{table}");
     }
     world.must_be_sound().await;
 }
