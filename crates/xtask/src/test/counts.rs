@@ -35,9 +35,9 @@ impl Counts {
             self.failures.push(format!("[{}", name.trim_end_matches(['─', ' '])));
             self.is_unexplained = true;
         } else if self.is_unexplained && told.starts_with("  ") {
-            if let (Some(name), why) = (self.failures.last_mut(), told.trim()) {
+            if let Some(name) = self.failures.last_mut() {
                 name.push_str(": ");
-                name.push_str(why);
+                name.push_str(told.trim());
             }
             self.is_unexplained = false;
         } else {
