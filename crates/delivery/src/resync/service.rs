@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::{id::BatchId, resync::ResyncState};
+use model::resync::ResyncState;
 use queue::{
     QueueError,
-    maintenance::Service,
+    maintenance::{MaintenanceHealth, Pauses, Service},
     store::{
-        jobs::{BEGIN, batches_to_let_go, hold_of_batch, let_go_of_batch},
+        jobs::{BEGIN, batches_to_let_go},
         leader::{self, Term},
     },
 };
@@ -25,23 +25,29 @@ use crate::{
     store::resyncs::{self as rows, Unfinished},
 };
 
+/// As health and metrics know it.
+const NAME: &str = "resyncs";
+
 pub(super) struct Resyncs {
     delivery: Delivery,
+    pauses: Pauses,
 }
 
 impl Resyncs {
     pub(super) fn new(delivery: Delivery) -> Self {
-        Self { delivery }
+        Self { delivery, pauses: Pauses::of(NAME, CHUNK) }
     }
 
     /// One portion of one re-sync; true when more can follow at once.
     async fn advance(&self, resync: &Unfinished, term: Term) -> Result<bool, DeliveryError> {
         let Unfinished { id, batch_id, state } = *resync;
+        let is_more_to_hold =
+            state == ResyncState::Paused && self.pauses.hold(&self.delivery.pool, term, batch_id).await?;
         let mut transaction = self.delivery.pool.begin_with(BEGIN).await?;
         leader::confirm(&mut transaction, term).await?;
         let has_more = match state {
             ResyncState::Cancelled => steer::call_off(&self.delivery, &mut transaction, id).await?,
-            ResyncState::Paused => hold_of_batch(&mut transaction, batch_id, CHUNK).await? >= CHUNK,
+            ResyncState::Paused => is_more_to_hold,
             ResyncState::Running | ResyncState::Completed => {
                 chunk::enumerate(&self.delivery, &mut transaction, id).await? == chunk::Progress::More
             }
@@ -60,7 +66,7 @@ impl Resyncs {
         let mut has_more = false;
         let mut trouble = None;
         for batch_id in batches_to_let_go(pool).await? {
-            match let_go_portion(pool, term, batch_id).await {
+            match self.pauses.let_go(pool, term, batch_id).await {
                 Ok(more) => has_more |= more,
                 Err(error @ (QueueError::Unavailable(_) | QueueError::LeaseLost)) => return Err(error),
                 Err(error) => {
@@ -74,18 +80,14 @@ impl Resyncs {
     }
 }
 
-async fn let_go_portion(pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
-    let mut transaction = pool.begin_with(BEGIN).await?;
-    leader::confirm(&mut transaction, term).await?;
-    let count = let_go_of_batch(&mut transaction, batch_id, CHUNK).await?;
-    transaction.commit().await?;
-    Ok(count >= CHUNK)
-}
-
 #[async_trait]
 impl Service for Resyncs {
     fn name(&self) -> &'static str {
-        "resyncs"
+        NAME
+    }
+
+    fn watch(&self, health: &MaintenanceHealth) {
+        self.pauses.watch(health);
     }
 
     fn interval(&self) -> Duration {

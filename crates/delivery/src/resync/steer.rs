@@ -6,8 +6,11 @@ use model::{
     record::EventType,
     resync::{Resync, ResyncState},
 };
-use queue::store::jobs::{JobSpec, cancel_of_batch, enqueue, hold_of_batch, let_go_of_batch};
-use sqlx::PgConnection;
+use queue::{
+    QueueError,
+    store::jobs::{JobSpec, cancel_of_batch, enqueue, hold_of_batch, let_go_of_batch},
+};
+use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
 use crate::{Delivery, DeliveryError, catalog::key::deduplication_id, store::resyncs as rows};
@@ -28,7 +31,9 @@ impl Delivery {
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
         let paused = steer(conn, scope, id, ResyncState::Paused).await?;
-        hold_of_batch(conn, paused.batch_id, CHUNK).await?;
+        let mut portion = conn.begin().await.map_err(QueueError::from)?;
+        let held = hold_of_batch(&mut portion, paused.batch_id, CHUNK).await;
+        first_portion(portion, held, id).await?;
         Ok(paused)
     }
 
@@ -43,7 +48,9 @@ impl Delivery {
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
         let running = steer(conn, scope, id, ResyncState::Running).await?;
-        let_go_of_batch(conn, running.batch_id, CHUNK).await?;
+        let mut portion = conn.begin().await.map_err(QueueError::from)?;
+        let freed = let_go_of_batch(&mut portion, running.batch_id, CHUNK).await;
+        first_portion(portion, freed, id).await?;
         Ok(running)
     }
 
@@ -63,6 +70,23 @@ impl Delivery {
         call_off(self, conn, id).await?;
         rows::get(conn, scope, id).await
     }
+}
+
+/// What cannot be held or let go at once is left to the leader, who finds out which job it is: that must not keep anybody from a pause.
+async fn first_portion(
+    portion: Transaction<'_, Postgres>,
+    moved: Result<i64, QueueError>,
+    id: ResyncId,
+) -> Result<(), QueueError> {
+    match moved {
+        Ok(_) => portion.commit().await?,
+        Err(error @ (QueueError::Database(_) | QueueError::Timeout)) => {
+            portion.rollback().await?;
+            tracing::warn!(resync.id = %id, %error, "the jobs of re-sync {id} are held or let go without its first thousand");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 async fn steer(

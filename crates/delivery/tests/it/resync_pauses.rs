@@ -261,3 +261,40 @@ async fn a_paused_resync_of_which_nothing_is_left_is_completed(pool: PgPool) {
     assert_eq!((done.state, done.done), (ResyncState::Completed, 1));
     assert!(done.finished_at.is_some());
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_cannot_be_held_or_let_go_keeps_no_other_from_it(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(30)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    let rotten: JobId = sqlx::query_scalar("select id from headgate.jobs order by id offset 7 limit 1")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    let rot = format!(
+        "create function rot() returns trigger language plpgsql as $$
+        begin
+            raise exception 'rotten' using errcode = '22P02';
+        end $$;
+        create trigger rot before update on headgate.jobs for each row
+            when (old.id = '{rotten}' and old.is_held <> new.is_held) execute function rot();"
+    );
+    let go_bad = async || sqlx::raw_sql(sqlx::AssertSqlSafe(rot.clone())).execute(&world.pool).await.unwrap();
+    let heal = async || sqlx::raw_sql("drop function rot() cascade").execute(&world.pool).await.unwrap();
+    go_bad().await;
+    assert_eq!(pause(&world, resync).await.state, ResyncState::Paused);
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 29);
+    heal().await;
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 30);
+    go_bad().await;
+    resume(&world, resync).await;
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 1);
+    heal().await;
+    maintain(&world).await;
+    assert_eq!(world.number(HELD).await, 0);
+    world.run_until(30).await;
+}

@@ -5,6 +5,7 @@
 //! health, and stops no other.
 
 mod breakers;
+mod cancels;
 mod fold_counts;
 mod health;
 mod lead;
@@ -12,6 +13,7 @@ mod lease_recovery;
 mod operations;
 mod partitions;
 mod passed_over;
+mod pauses;
 mod portions;
 mod promote;
 mod recount;
@@ -27,12 +29,14 @@ mod tidy;
 mod vacuum;
 
 pub use breakers::Breakers;
+pub use cancels::Cancels;
 pub use fold_counts::FoldCounts;
 pub use health::{MaintenanceHealth, ServiceHealth};
 pub use lead::{Maintenance, MaintenanceHandle};
 pub use lease_recovery::LeaseRecovery;
 pub use operations::RunOperations;
 pub use partitions::Partitions;
+pub use pauses::Pauses;
 pub use promote::Promote;
 pub use recount::Recount;
 pub use reindex::Reindex;

@@ -58,6 +58,11 @@ impl PassedOver {
         self.jobs().get(&id).is_some_and(|wait| wait.until > now)
     }
 
+    /// All that is left alone now.
+    pub(super) fn left_alone(&self, now: Instant) -> Vec<JobId> {
+        self.jobs().iter().filter(|(_, wait)| wait.until > now).map(|(id, _)| *id).collect()
+    }
+
     /// Forgets what was not met for so long that it must have come to its end some other way.
     pub(super) fn forget_old(&self, now: Instant) {
         self.jobs().retain(|_, wait| wait.until + LONGEST_WAIT > now);

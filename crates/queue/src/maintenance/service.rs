@@ -1,8 +1,8 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex, Retention,
-    Rollup, RunOperations, Sample, Tidy, Vacuum,
+    Breakers, Cancels, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex,
+    Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -44,6 +44,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
+        Arc::new(Cancels::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Rollup::default()),
         Arc::new(Sample::default()),

@@ -15,14 +15,57 @@ use sqlx::{PgConnection, PgPool};
 /// again while it is `most`, each time in a transaction of its own, and from time to time as long as the batch is paused.
 ///
 /// # Errors
-/// When the database is away.
+/// When the database is away, or refuses one of them.
 pub async fn hold_of_batch(
     connection: &mut PgConnection,
     batch_id: BatchId,
     most: i64,
 ) -> Result<i64, QueueError> {
     probe_only(connection).await?;
-    let held = sqlx::query_file_scalar!("src/store/jobs/hold.sql", batch_id as BatchId, most)
+    let ids = to_hold(connection, batch_id, most, &[]).await?;
+    hold_these(connection, batch_id, &ids).await
+}
+
+/// Up to `most` waiting jobs of a batch that is paused, but for some: those to be held.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn to_hold(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    most: i64,
+    but_for: &[JobId],
+) -> Result<Vec<JobId>, QueueError> {
+    let ids = sqlx::query_scalar!(
+        r#"
+        select j.id as "id: JobId" from headgate.jobs j
+        where j.batch_id = $1 and j.follows_batch and not j.is_held and j.status <> 1 and j.successor is null and j.id <> all ($3)
+            and exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
+        order by j.id
+        limit $2
+        "#,
+        batch_id as BatchId,
+        most,
+        but_for as &[JobId],
+    )
+    .persistent(false)
+    .fetch_all(connection)
+    .await?;
+    Ok(ids)
+}
+
+/// Holds those of these jobs that are to be held still and are free, as long as their batch is paused; answers how many. Call it in a
+/// transaction.
+///
+/// # Errors
+/// When the database is away, or refuses one of them: nothing is changed.
+pub(crate) async fn hold_these(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    ids: &[JobId],
+) -> Result<i64, QueueError> {
+    probe_only(connection).await?;
+    let held = sqlx::query_file_scalar!("src/store/jobs/hold.sql", batch_id as BatchId, ids as &[JobId])
         .persistent(false)
         .fetch_one(connection)
         .await?;
@@ -33,23 +76,68 @@ pub async fn hold_of_batch(
 /// is `most`. Wake the workers after the commit.
 ///
 /// # Errors
-/// When the database is away.
+/// When the database is away, or refuses one of them.
 pub async fn let_go_of_batch(
     connection: &mut PgConnection,
     batch_id: BatchId,
     most: i64,
 ) -> Result<i64, QueueError> {
     probe_only(connection).await?;
-    let held = sqlx::query_scalar!(
+    let ids = to_let_go(connection, batch_id, most, &[]).await?;
+    let_these_go(connection, batch_id, &ids).await
+}
+
+/// Up to `most` held jobs of a batch that is not paused, but for some: those to be let go.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn to_let_go(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    most: i64,
+    but_for: &[JobId],
+) -> Result<Vec<JobId>, QueueError> {
+    let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
-        where j.batch_id = $1 and j.is_held and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
+        where j.batch_id = $1 and j.is_held and j.id <> all ($3)
+            and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
         order by j.id
         limit $2
-        for update of j skip locked
         "#,
         batch_id as BatchId,
         most,
+        but_for as &[JobId],
+    )
+    .persistent(false)
+    .fetch_all(connection)
+    .await?;
+    Ok(ids)
+}
+
+/// Lets those of these jobs go that are held still and are free, unless their batch is paused; answers how many. Call it in a transaction.
+///
+/// # Errors
+/// When the database is away, or refuses one of them: nothing is changed.
+pub(crate) async fn let_these_go(
+    connection: &mut PgConnection,
+    batch_id: BatchId,
+    ids: &[JobId],
+) -> Result<i64, QueueError> {
+    probe_only(connection).await?;
+    let held = sqlx::query_scalar!(
+        r#"
+        select j.id as "id: JobId"
+        from unnest($2::uuid[]) as g (id)
+        cross join lateral (
+            select j.id from headgate.jobs j
+            where j.id = g.id and j.batch_id = $1 and j.is_held
+                and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
+            for update of j skip locked offset 0
+        ) j
+        "#,
+        batch_id as BatchId,
+        ids as &[JobId],
     )
     .persistent(false)
     .fetch_all(&mut *connection)

@@ -1,22 +1,17 @@
--- Holds waiting jobs that follow a paused batch: out of `ready` and `waiting`, and marked.
+-- Holds those of the jobs $2 that wait and follow a paused batch: out of `ready` and `waiting`, and marked.
 --
 -- The job's row is the lock, as for the claim, and not waited for: this is part of no deadlock and keeps nobody waiting. What a claim, a
 -- fold or a promotion has in its hands right now is passed over and found the next time.
-with candidates as materialized (
-    select j.id, j.integration_id, j.rank, j.created_at from headgate.jobs j
-    where j.batch_id = $1 and j.follows_batch and not j.is_held and j.status <> 1 and j.successor is null
-        and exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
-    order by j.id
-    limit $2
-), locked as materialized (
+with locked as materialized (
     -- A change that came since we looked may have been folded into it.
     select j.id, j.integration_id, j.rank, j.created_at
-    from candidates c
+    from unnest($2::uuid[]) as c (id)
     cross join lateral (
         select j.id, j.integration_id, j.rank, j.created_at from headgate.jobs j
         where j.id = c.id and j.batch_id = $1 and j.follows_batch and not j.is_held and j.status <> 1 and j.successor is null
         for update skip locked offset 0
     ) j
+    where exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
 ), not_claimable as (
     delete from headgate.ready r using locked l
     where r.integration_id = l.integration_id and r.rank = l.rank and r.created_at = l.created_at and r.job_id = l.id

@@ -24,6 +24,7 @@ mod orphans;
 mod progress;
 mod requeue;
 mod rows;
+mod unheeded;
 
 pub(crate) use bring_back::{Which, bring_back};
 #[cfg(feature = "testing")]
@@ -40,6 +41,7 @@ pub use get::get;
 pub use hasten::{hasten, is_any_later};
 pub(crate) use held_elsewhere::held_elsewhere;
 pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
+pub(crate) use hold::{hold_these, let_these_go, to_hold, to_let_go};
 pub use let_go::{LET_GO_PATIENCE, until_let_go};
 pub use list::list;
 pub use lose::{Lost, lose_of_dead_workers};
@@ -48,3 +50,4 @@ pub use orphans::{Known, give_back_unknown};
 pub(crate) use progress::note_progress;
 pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;
+pub(crate) use unheeded::{forget_requests, unheeded};

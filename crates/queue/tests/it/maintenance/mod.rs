@@ -1,6 +1,7 @@
 //! What the leader does: counters, snapshots, partitions, retention, bulk actions, and who leads.
 
 mod bulk_pace;
+mod cancels;
 mod fold;
 mod latency;
 mod leader;
