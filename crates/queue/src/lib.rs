@@ -17,7 +17,8 @@
 //!   a concurrency and a rate limit of its own. (To API and console a lane is an *integration* of type `external`.)
 //! - A *program* is a set of processes with the same handlers. Each lane is one program's, and a process claims from no other lanes: of two programs
 //!   on one database at least one takes a name ([`Runner::program`], [`Client::open_for`]; without one it is `main`). `headgate`'s deliveries are
-//!   nobody's but `headgate`'s.
+//!   nobody's but `headgate`'s. Two programs that go by one name take each other's jobs and give them back for 5 s: each process that starts
+//!   beside one that does other kinds of jobs logs a warning with the names of both kinds, and the job's page says that nobody does it.
 //! - Each try at a job is an *attempt*, made under a *lease*, which ends when its process stops renewing it. A job that will not be
 //!   tried again by itself is a *dead letter*: kept until someone requeues or purges it.
 //!

@@ -65,7 +65,8 @@ impl Runner {
     /// Which program this is, 1 to 100 characters; default `main`. A runner claims from lanes of its program and from no others, be they
     /// another program's or `headgate`'s deliveries: what it cannot run is never taken. So programs with different handlers on one database
     /// take different names, and all processes of one program the same; who enqueues for it opens its client with
-    /// [`Client::open_for`](crate::Client::open_for).
+    /// [`Client::open_for`](crate::Client::open_for). Should two programs go by one name all the same, each one's processes log a warning when
+    /// they start beside the other's.
     pub fn program(mut self, name: &str) -> Self {
         self.handlers = self.handlers.program(name);
         self

@@ -164,7 +164,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
                 _ if gates.is_external => {
                     "No external worker takes jobs of this integration; Headgate's own workers leave them alone.".to_owned()
                 }
-                Some(program) => format!("No process of the program {program}, whose jobs these are, claims any: start one."),
+                Some(program) => format!("No process of the program {program} that does jobs of this kind claims any: start one."),
                 None => "No process claims jobs: start a worker.".to_owned(),
             };
             closed(ReasonCode::NoWorker, detail, None);

@@ -28,6 +28,46 @@ pub async fn list(pool: &PgPool) -> Result<Vec<Worker>, QueueError> {
     Ok(workers)
 }
 
+/// A process that has the name of another program, as it seems.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// Where it runs.
+    pub host: String,
+    /// As what.
+    pub pid: i32,
+    /// The kinds of jobs it does.
+    pub job_types: Vec<String>,
+}
+
+/// A live process of the same program that does what this one does not, and does not what this one does: another program under one name.
+/// (One that does more, or less, is one of another version.)
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn stranger(
+    connection: &mut PgConnection,
+    own: WorkerId,
+    program: &str,
+    job_types: &[String],
+) -> Result<Option<Stranger>, QueueError> {
+    let stranger = sqlx::query_as!(
+        Stranger,
+        r#"
+        select w.host, w.pid, w.job_types as "job_types!"
+        from headgate.workers w
+        where w.lease_until > clock_timestamp() and w.id <> $1 and w.program = $2 and not (w.job_types <@ $3 or w.job_types @> $3)
+        order by w.started_at desc, w.id
+        limit 1
+        "#,
+        own as WorkerId,
+        program,
+        job_types,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(stranger)
+}
+
 /// Asks a process to claim nothing more: it reads that with its next heartbeat and finishes what it holds.
 ///
 /// # Errors

@@ -141,6 +141,8 @@ pub const DEFAULT_PROGRAM: &str = "main";
 pub struct Handlers {
     program: Option<String>,
     default: Arc<dyn AttemptHandler>,
+    /// Whether the default one does jobs, or leaves them to others.
+    does_all: bool,
     by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
 }
 
@@ -148,14 +150,15 @@ impl Handlers {
     /// One handler for everything in the lanes that are no program's own: `headgate`'s deliveries.
     #[must_use]
     pub fn new(default: Arc<dyn AttemptHandler>) -> Self {
-        Self { program: None, default, by_job_type: HashMap::new() }
+        Self { program: None, default, does_all: true, by_job_type: HashMap::new() }
     }
 
     /// None yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). A job of a kind nobody registered here is left to a process that
     /// knows it: see [`Unhandled`].
     #[must_use]
     pub fn none() -> Self {
-        Self::new(Arc::new(Unhandled::default())).program(DEFAULT_PROGRAM)
+        let unhandled = Self::new(Arc::new(Unhandled::default())).program(DEFAULT_PROGRAM);
+        Self { does_all: false, ..unhandled }
     }
 
     /// For the lanes of this program instead, and no others: [`Runner::program`](crate::Runner::program) says what that is.
@@ -168,6 +171,14 @@ impl Handlers {
     #[must_use]
     pub fn program_name(&self) -> Option<&str> {
         self.program.as_deref()
+    }
+
+    /// The kinds of jobs it has handlers for, sorted; none: it does whatever it claims.
+    #[must_use]
+    pub fn job_types(&self) -> Option<Vec<String>> {
+        let mut job_types: Vec<String> = self.by_job_type.keys().cloned().collect();
+        job_types.sort();
+        Some(job_types).filter(|_| !self.does_all)
     }
 
     /// A handler of typed jobs, for its [`Job::JOB_TYPE`]. The last one registered for a type counts.

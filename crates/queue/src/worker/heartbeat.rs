@@ -6,7 +6,7 @@
 use crate::{
     error::QueueError,
     pool::prepare,
-    store::jobs::called_off,
+    store::{jobs::called_off, workers::stranger},
     worker::shared::{Lease, Shared},
 };
 use model::id::ClaimBatchId;
@@ -114,10 +114,11 @@ async fn register(
     lease: &Lease,
     lease_ms: f64,
 ) -> Result<(), QueueError> {
+    let job_types = shared.handlers.job_types();
     sqlx::query!(
         r#"
-        insert into headgate.workers (id, host, pid, version, slots, lease_until, program)
-        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $7)
+        insert into headgate.workers (id, host, pid, version, slots, lease_until, program, job_types)
+        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $7, $8)
         on conflict (id) do update set lease_until = excluded.lease_until
         "#,
         lease.worker_id.0,
@@ -127,13 +128,39 @@ async fn register(
         i32::try_from(shared.config.workers).unwrap_or(i32::MAX),
         lease_ms,
         shared.handlers.program_name(),
+        job_types.as_deref() as Option<&[String]>,
     )
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
     shared.set_draining(false);
     shared.is_registered.send_replace(true);
     tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
+    warn_of_strangers(connection, shared, lease).await;
     Ok(())
+}
+
+/// Two programs that go by one name take each other's jobs, and give them back: nothing else says why those are late.
+async fn warn_of_strangers(connection: &mut PgConnection, shared: &Shared, lease: &Lease) {
+    let (Some(program), Some(own)) = (shared.handlers.program_name(), shared.handlers.job_types()) else {
+        return;
+    };
+    match stranger(connection, lease.worker_id, program, &own).await {
+        Ok(Some(other)) => tracing::warn!(
+            worker.id = %lease.worker_id,
+            program,
+            "process {} on {} is of the program {program} too and does other jobs ({}; this one: {}): each takes the other's jobs and gives \
+             them back. If they are two programs, give one of them a name, Runner::program, and open its clients with Client::open_for; while \
+             a new version is rolled out this passes",
+            other.pid,
+            other.host,
+            other.job_types.join(", "),
+            own.join(", "),
+        ),
+        Ok(None) => {}
+        Err(error) => {
+            tracing::debug!(%error, "whether other programs have this one's name was not to be seen");
+        }
+    }
 }
 
 async fn renew(

@@ -59,7 +59,8 @@ impl AttemptHandler for Unhandled {
             tracing::warn!(
                 job.id = %job.id,
                 job.type = %job.job_type,
-                "this process has no handler for jobs of type {}: they are left to others",
+                "this process has no handler for jobs of type {}: they are left to other processes of its program (another program on this database \
+                 takes a name of its own: Runner::program)",
                 job.job_type
             );
         }

@@ -22,14 +22,14 @@ with recursive woken as materialized (
     select a.* from (
         select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
         from headgate.runnable_lanes l
-        where not l.is_asleep and l.served_by is not distinct from $7::text
+        where not l.is_asleep and l.program = coalesce($7::text, '')
         union all
         select l.integration_id, l.last_claimed_at, clock_timestamp(), l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
         from (select distinct w.integration_id from woken w) w
         cross join lateral (
             select x.* from headgate.runnable_lanes x where x.integration_id = w.integration_id and x.is_asleep offset 0
         ) l
-        where l.served_by is not distinct from $7::text
+        where l.program = coalesce($7::text, '')
     ) a
     order by a.last_claimed_at nulls first, a.integration_id
     limit greatest(64, least(2 * $2::int, 256)) + 1
@@ -67,7 +67,7 @@ with recursive woken as materialized (
     select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
     from urgent u
     cross join lateral (select x.* from headgate.runnable_lanes x where x.integration_id = u.integration_id offset 0) l
-    where l.served_by is not distinct from $7::text
+    where l.program = coalesce($7::text, '')
 ), tallied as materialized (
     -- What runs of each lane, unfolded deltas included. Grouped instead of joined: neither side has an index.
     select x.integration_id, max(x.last_claimed_at) as last_claimed_at, max(x.woken_at) as woken_at,

@@ -30,7 +30,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                 -- Nobody but an external worker takes these: one that holds some is the sign of life there is.
                 when l.is_external then coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0)
                 else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining
-                    and w.slots > 0 and w.program is not distinct from l.served_by)
+                    and w.slots > 0 and w.program is not distinct from l.served_by and (w.job_types is null or $4 = any (w.job_types)))
             end as "workers!",
             l.served_by as "program?",
             (
@@ -59,7 +59,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         "#,
         job.integration_id.0,
         id.0,
-        MOST_AHEAD
+        MOST_AHEAD,
+        job.job_type,
     )
     .fetch_one(&mut *connection)
     .await?;

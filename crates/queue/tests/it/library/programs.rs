@@ -1,14 +1,20 @@
 //! Several programs on one database: each claims its own jobs, and nobody takes what it cannot run.
 
 use super::printing::{Print, Printer, kit, print};
-use crate::support::{World, ok, start, until, until_recorded};
-use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
+use crate::support::{World, ok, session, start, until, until_recorded};
+use model::{actor::Scope, id::WorkerId, job::JobStatus, rules::explain::ReasonCode};
 use queue::{
-    Client, LaneOptions, QueueError, Runner,
-    store::jobs::{self, Claims},
+    Client, Job, LaneOptions, QueueError, Runner,
+    store::{
+        jobs::{self, Claims},
+        workers,
+    },
     testing::TestKit,
 };
-use sqlx::PgPool;
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 use std::collections::HashMap;
 
 async fn claimed(world: &World, program: Option<&str>) -> usize {
@@ -84,6 +90,64 @@ async fn jobs_of_other_programs_are_not_touched_by_an_engine_that_is_at_work(poo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
+    let (pool, plans) = session(options);
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    // Kept plans are made before there are any.
+    for _ in 0..8 {
+        world.accept_plain(lane, 2).await;
+        assert_eq!(world.claim(worker, 2).await.len(), 2);
+        look_ahead(&pool).await;
+    }
+    sqlx::query(
+        "with lanes as (
+            insert into headgate.integrations (id, app_id, name, own_lane, own_program, integration_type, signing_secret_sealed)
+            select gen_random_uuid(), $1, 'lane ' || n, 'lane ' || n, 'gone', 'external', '' from generate_series(1, 5000) n
+            returning id
+        )
+        insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select id, 200, clock_timestamp(), gen_random_uuid() from lanes",
+    )
+    .bind(world.app_id)
+    .execute(&pool)
+    .await
+    .unwrap();
+    sqlx::raw_sql(
+        "insert into headgate.lanes (integration_id, app_id, is_external, max_concurrency, limit_keys)
+         select id, app_id, false, 100, array['gone'] from headgate.integrations where own_program = 'gone'",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    world.accept_plain(lane, 2).await;
+    // What was left when they were made is taken away once.
+    world.claim(worker, 1).await;
+    plans.touched();
+    assert_eq!(world.claim(worker, 1).await.len(), 1);
+    let claim = plans.touched();
+    look_ahead(&pool).await;
+    let looked = plans.touched();
+    assert!(claim.rows < 200 && looked.rows < 200, "{claim:?} {looked:?}");
+    assert_eq!(
+        world.number("select count(*) from headgate.lanes where served_by = 'gone' and not is_asleep").await,
+        5_000
+    );
+}
+
+/// What a claimer does that found too little.
+async fn look_ahead(pool: &PgPool) {
+    sqlx::query("select headgate.lanes_are_left(interval '1 second', null), headgate.next_wake_at(null)")
+        .execute(pool)
+        .await
+        .unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_kit_runs_the_program_it_was_opened_for(pool: PgPool) {
     let billing = TestKit::open_for(&pool, "billing").await.unwrap().handle(Printer);
     let main = kit(&pool).await;
@@ -104,7 +168,8 @@ async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
     let reasons = why().await;
     assert_eq!(reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReasonCode::NoWorker]);
     assert!(reasons[0].detail.contains("the program billing"), "{}", reasons[0].detail);
-    let billing = Runner::new(&pool).program("billing").without_migrations().start().await.unwrap();
+    let billing =
+        Runner::new(&pool).program("billing").handle(Printer).without_migrations().start().await.unwrap();
     until(&pool, "select exists (select 1 from headgate.workers where program = 'billing')").await;
     assert!(why().await.iter().all(|reason| reason.code != ReasonCode::NoWorker));
     billing.shutdown().await;
@@ -143,4 +208,63 @@ async fn a_program_has_a_name(pool: PgPool) {
         let runner = Runner::new(&pool).program(name).without_migrations();
         assert!(matches!(runner.start().await.map(|_| ()), Err(QueueError::Invalid(_))));
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
+    let printing = Runner::new(&pool).handle(Printer).without_migrations().start().await.unwrap();
+    until(
+        &pool,
+        "select exists (select 1 from headgate.workers where program = 'main' and job_types is not null)",
+    )
+    .await;
+    let mut connection = pool.acquire().await.unwrap();
+    let mut beside = async |program: &str, job_types: &[&str]| {
+        let job_types: Vec<String> = job_types.iter().map(|one| (*one).to_owned()).collect();
+        workers::stranger(&mut connection, WorkerId::generate(), program, &job_types).await.unwrap()
+    };
+    let found = beside("main", &["invoice.generate"]).await.expect("another program");
+    assert_eq!(
+        (found.job_types.as_slice(), found.pid as u32),
+        ([Print::JOB_TYPE.to_owned()].as_slice(), std::process::id())
+    );
+    let others: [(&str, &[&str]); 4] = [
+        ("billing", &["invoice.generate"]),
+        // The next version, the one before, and a process that only enqueues.
+        ("main", &["invoice.generate", Print::JOB_TYPE]),
+        ("main", &[Print::JOB_TYPE]),
+        ("main", &[]),
+    ];
+    for (program, job_types) in others {
+        assert_eq!(beside(program, job_types).await, None, "{program} {job_types:?}");
+    }
+    let own = printing.worker_id();
+    assert_eq!(workers::stranger(&mut connection, own, "main", &["x".to_owned()]).await.unwrap(), None);
+    printing.shutdown().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_no_process_of_its_program_knows_says_so(pool: PgPool) {
+    let client = Client::open(&pool, "shop").await.unwrap();
+    let printing = Runner::new(&pool).handle(Printer).without_migrations().start().await.unwrap();
+    until(&pool, "select exists (select 1 from headgate.workers where program = 'main')").await;
+    let known = client.enqueue(&pool, print(1)).await.unwrap().id;
+    let unknown = client.enqueue(&pool, Unprinted).await.unwrap().id;
+    until(
+        &pool,
+        "select exists (select 1 from headgate.waiting) and exists (select 1 from headgate.finished_jobs)",
+    )
+    .await;
+    let reasons = jobs::explain(&pool, Scope::AllApps, unknown).await.unwrap().reasons;
+    let none = reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("nobody does it");
+    assert!(none.detail.contains("the program main"), "{}", none.detail);
+    assert_eq!(jobs::get(&pool, Scope::AllApps, known).await.unwrap().job.status, JobStatus::Completed);
+    printing.shutdown().await;
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Unprinted;
+
+impl Job for Unprinted {
+    const JOB_TYPE: &'static str = "test.unprinted";
 }
