@@ -16,12 +16,12 @@ async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_tak
         let world = database.world().await;
         let shape = Shape::new(&world).await;
         let mut plan = Plan::new(&mut random, &world, &shape, 2_000);
-        plan.accept(&mut random, &world, 1_000).await;
+        plan.accept(&mut random, &world, 500).await;
         let mut children = Children::of(&database);
         children.start(3);
-        let mut seen = 0;
-        for _ in 0..4 {
-            seen += random.random_range(50..250);
+        for _ in 0..3 {
+            plan.accept(&mut random, &world, 200).await;
+            let seen = database.number(SEEN).await + random.random_range(20..100);
             database.until_at_least(SEEN, seen).await;
             let leader: Option<i32> =
                 sqlx::query_scalar("select child from leads where leads order by at desc limit 1")
@@ -35,12 +35,10 @@ async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_tak
             children.pause(sleeper, &database).await;
             database.until_at_least(ENDED, 1).await;
             // Others go on with what it held, for a while or longer.
-            let more = random.random_range(1..100);
-            plan.accept(&mut random, &world, 200).await;
-            let now = database.number(SEEN).await;
-            database.until_at_least(SEEN, now + more).await;
-            children.go_on(sleeper);
-            seen = database.number(SEEN).await;
+            plan.accept(&mut random, &world, 150).await;
+            let seen = database.number(SEEN).await + random.random_range(1..50);
+            database.until_at_least(SEEN, seen).await;
+            children.go_on(sleeper, &database).await;
         }
         let left = plan.left();
         plan.accept(&mut random, &world, left).await;

@@ -129,8 +129,14 @@ impl Children {
     }
 
     /// SIGCONT.
-    pub(crate) fn go_on(&mut self, index: usize) {
-        self.alive[index].signal(Signal::SIGCONT);
+    pub(crate) async fn go_on(&mut self, index: usize, database: &Database) {
+        let child = &self.alive[index];
+        sqlx::query("update naps set over_at = clock_timestamp() where child = $1 and over_at = 'infinity'")
+            .bind(child.number)
+            .execute(&database.pool)
+            .await
+            .unwrap();
+        child.signal(Signal::SIGCONT);
     }
 
     /// All stop in order.

@@ -20,7 +20,7 @@ const NOTES: &str = "
         started_at timestamptz not null default clock_timestamp(), ended_at timestamptz, outcome text, sent_us bigint
     );
     create table deaths (child int primary key, at timestamptz not null default clock_timestamp());
-    create table naps (child int not null, at timestamptz not null default clock_timestamp());
+    create table naps (child int not null, at timestamptz not null default clock_timestamp(), over_at timestamptz not null default 'infinity');
     create table clocks (child int primary key, shows timestamptz not null, at timestamptz not null default clock_timestamp());
     create table leads (child int not null, leads boolean not null, at timestamptz not null default clock_timestamp());
     create table chores (child int not null, term bigint not null, at timestamptz not null default clock_timestamp());

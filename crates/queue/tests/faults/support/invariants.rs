@@ -24,15 +24,17 @@ pub(crate) struct Judge<'a> {
     pub(crate) excused: Excused,
 }
 
-/// When an attempt ended: by itself, or with its process, or when that was paused: what it does of it afterwards, without its lease, is
-/// heard by nobody. One that was stopped while it wrote down that it begins, because its job was
-/// called off, leaves its end open: that is the job's.
-const SEEN: &str = "select a.*, coalesce(a.ended_at, least(
-        greatest((select d.at from deaths d where d.child = a.child), a.started_at),
-        (select min(n.at) from naps n where n.child = a.child and n.at >= a.started_at),
-        (select greatest(f.finished_at, a.started_at) from headgate.finished_jobs f where f.id = a.job_id and f.outcome = 'cancelled'),
-        'infinity'
-    )) as over_at from attempts_seen a";
+/// When an attempt ended: by itself, or with its process, or when that was paused (what it had asked to be written down by then is written
+/// during the pause): what it does of it afterwards, without its lease, is heard by nobody. One that was stopped while it wrote down that
+/// it begins, because its job was called off, leaves its end open: that is the job's.
+const SEEN: &str = "select a.*, least(
+        coalesce(a.ended_at, least(
+            greatest((select d.at from deaths d where d.child = a.child), a.started_at),
+            (select greatest(f.finished_at, a.started_at) from headgate.finished_jobs f where f.id = a.job_id and f.outcome = 'cancelled'),
+            'infinity'
+        )),
+        (select min(greatest(n.at, a.started_at)) from naps n where n.child = a.child and n.over_at >= a.started_at)
+    ) as over_at from attempts_seen a";
 
 impl Judge<'_> {
     pub(crate) async fn judge(&self) {
