@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Runs a claimed job to its recorded end. No task is left behind, but for a handler's own.
 pub(crate) async fn run_claimed(pool: &PgPool, config: &EngineConfig, handlers: &Handlers, job: ClaimedJob) {
     let shared = Arc::new(Shared::new(pool.clone(), config.clone(), handlers.clone()));
-    shared.take_in(std::slice::from_ref(&job));
+    shared.take_in(job.claim_batch_id, &[(job.assignment_id, job.integration_id)]);
     let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
     execute(shared, finisher, job, Arc::new(Peers::new(1)), Lease::new()).await;
     if let Err(error) = recorded.await {

@@ -3,7 +3,10 @@
 use crate::{
     error::QueueError,
     store::{
-        jobs::{ClaimedJob, Claimer, Claims, End, Ending, Known, give_back_unknown},
+        jobs::{
+            Claimed, ClaimedJob, Claimer, Claims, Durability, End, Ending, Known, give_back_unknown,
+            reach_disk,
+        },
         promotion::wake_forgotten,
     },
     worker::{
@@ -132,12 +135,23 @@ async fn round(
         program: shared.handlers.program_name().map(str::to_owned),
     };
     let asked_at = Instant::now();
-    let jobs = in_time(claimer.claim(&claims)).await?;
-    let claimed = jobs.len();
+    let (taken, durability) = in_time(claimer.claim(&claims)).await?;
+    let claimed = taken.len();
     shared.meters.claimed(claimed, asked_at.elapsed());
-    shared.take_in(&jobs);
+    let leases = taken.leases()?;
+    shared.take_in(taken.batch_id(), &leases);
     // By a task of its own: the next claim goes on meanwhile.
-    tokio::spawn(begin(Arc::clone(shared), finisher.clone(), jobs, lease));
+    let (shared_too, finisher) = (Arc::clone(shared), finisher.clone());
+    tokio::spawn(async move {
+        let batch_id = taken.batch_id();
+        match certain(&shared_too, taken, durability).await {
+            Ok(jobs) => begin(&shared_too, &finisher, jobs, &lease),
+            Err(error) => {
+                tracing::warn!(%error, count = leases.len(), "claimed jobs are not begun: the database may have forgotten their leases");
+                shared_too.leave(batch_id, &leases);
+            }
+        }
+    });
     if claimed >= wanted {
         return Ok(None);
     }
@@ -166,8 +180,20 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Resul
     tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }
 
+/// The jobs, once nothing can undo their claim.
+async fn certain(
+    shared: &Shared,
+    taken: Claimed,
+    durability: Durability,
+) -> Result<Vec<ClaimedJob>, QueueError> {
+    if durability == Durability::AheadOfDisk {
+        in_time(reach_disk(&shared.pool)).await?;
+    }
+    taken.jobs()
+}
+
 /// Starts a task per job. Jobs that came while the engine was told to stop go back unstarted.
-async fn begin(shared: Arc<Shared>, finisher: Finisher, jobs: Vec<ClaimedJob>, lease: Lease) {
+fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Lease) {
     let is_stopping = shared.no_more_claims.is_cancelled();
     let peers = peers(&jobs);
     for job in jobs {
@@ -178,7 +204,7 @@ async fn begin(shared: Arc<Shared>, finisher: Finisher, jobs: Vec<ClaimedJob>, l
             finisher.record(Finished::new(job, end, None, None));
         } else {
             let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
-            tokio::spawn(execute(Arc::clone(&shared), finisher.clone(), job, peers, lease.clone()));
+            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, lease.clone()));
         }
     }
 }

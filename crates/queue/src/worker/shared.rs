@@ -2,7 +2,6 @@
 
 use crate::{
     EngineConfig,
-    store::jobs::ClaimedJob,
     worker::{
         Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, limiter::Limiter,
         meters::Meters, schedules::Schedules, watchdog::Pulses,
@@ -154,12 +153,18 @@ impl Shared {
     }
 
     /// Takes claimed jobs in.
-    pub(super) fn take_in(&self, jobs: &[ClaimedJob]) {
-        let mut running = lock(&self.running);
-        let mut batches = lock(&self.batches);
-        for job in jobs {
-            running.insert(job.assignment_id, job.integration_id);
-            *batches.open.entry(job.claim_batch_id).or_default() += 1;
+    pub(super) fn take_in(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
+        lock(&self.running).extend(leases.iter().copied());
+        if !leases.is_empty() {
+            *lock(&self.batches).open.entry(batch_id).or_default() += leases.len();
+        }
+    }
+
+    /// Whether these are held, nobody knows: they are not begun, and the sweep must find their batch.
+    pub(super) fn leave(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
+        self.abandon(batch_id);
+        for (assignment_id, _) in leases {
+            self.let_go(*assignment_id);
         }
     }
 

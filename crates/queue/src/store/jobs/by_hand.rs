@@ -64,7 +64,7 @@ pub(crate) async fn claim_one(
     let program = program.map(str::to_owned);
     let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
     take_turn(&mut transaction).await?;
-    let claimed = claim_on(&mut transaction, &claims).await?.into_iter().next();
+    let claimed = claim_on(&mut transaction, &claims).await?.jobs()?.into_iter().next();
     if job_id.is_some() {
         sqlx::raw_sql("insert into headgate.ready select * from pg_temp.aside")
             .execute(&mut *transaction)

@@ -332,10 +332,8 @@ with recursive woken as materialized (
     insert into headgate.claim_batches (id, worker_id, job_ids)
     select $6::uuid, $1::uuid, array_agg(id) from claimed having count(*) > 0
 )
-select c.integration_id as "integration_id!: IntegrationId", c.attempt as "attempt!", c.id as "id!: JobId", c.app_id as "app_id!: AppId",
-    c.batch_id as "batch_id: BatchId", c.assignment_id as "assignment_id!: AssignmentId", c.created_at as "created_at!",
-    c.run_at as "run_at!", c.started_at as "started_at!", c.is_expired as "is_expired!", c.is_limited as "is_limited!",
-    c.is_probe as "is_probe!", c.timeout_ms, c.rank as "rank!", c.max_attempts as "max_attempts!",
-    c.may_have_arrived as "may_have_arrived!", c.is_full as "is_full!", c.job_type as "job_type!", c.record_type, c.record_id,
-    c.deduplication_id, c.serialize_key, c.correlation_id as "correlation_id!", c.payload, $6::uuid as "claim_batch_id!: ClaimBatchId"
+-- In the order in which `ClaimedJob::read` reads them.
+select c.assignment_id, c.integration_id, c.id, c.app_id, c.batch_id, c.created_at, c.run_at, c.started_at, c.attempt, c.is_expired, c.is_limited,
+    c.is_probe, c.timeout_ms, c.rank, c.max_attempts, c.may_have_arrived, c.is_full, c.job_type, c.record_type, c.record_id,
+    c.deduplication_id, c.serialize_key, c.correlation_id, c.payload
 from claimed c
