@@ -56,6 +56,10 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             rest(&shared, shared.config.poll_interval).await;
             continue;
         }
+        if shared.has_left() {
+            failures += 1;
+            pause(&shared, failures).await;
+        }
         let doubt = Doubt::after(failures, reconciled_at);
         match round(&shared, &mut claimer, &finisher, wanted, doubt).await {
             Ok(wait) => {
@@ -72,15 +76,20 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                 if failures == 1 || !error.is_unavailable() {
                     tracing::warn!(%error, source = ?std::error::Error::source(&error), "nothing claimed");
                 }
-                let pause = Duration::from_millis(100 << u32::min(failures, 5));
-                tokio::select! {
-                    () = shared.no_more_claims.cancelled() => {}
-                    () = tokio::time::sleep(pause.mul_f64(0.5 + rand::rng().random::<f64>())) => {}
-                }
+                pause(&shared, failures).await;
             }
         }
     }
     pulse.ended();
+}
+
+/// Between failures, longer each time.
+async fn pause(shared: &Shared, failures: u32) {
+    let pause = Duration::from_millis(100 << u32::min(failures, 5));
+    tokio::select! {
+        () = shared.no_more_claims.cancelled() => {}
+        () = tokio::time::sleep(pause.mul_f64(0.5 + rand::rng().random::<f64>())) => {}
+    }
 }
 
 /// Whether there may be claims without an answer.

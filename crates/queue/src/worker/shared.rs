@@ -58,6 +58,8 @@ pub(super) struct Shared {
     pub is_registered: watch::Sender<bool>,
     running: Mutex<HashMap<AssignmentId, IntegrationId>>,
     batches: Mutex<Batches>,
+    /// Claimed jobs were left, since it was last asked.
+    has_left: AtomicBool,
     /// Results that are not recorded yet.
     unrecorded: AtomicUsize,
     /// Of these, the ones whose rows another transaction holds.
@@ -115,6 +117,7 @@ impl Shared {
             is_registered: watch::Sender::new(false),
             running: Mutex::default(),
             batches: Mutex::default(),
+            has_left: AtomicBool::new(false),
             unrecorded: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
@@ -160,12 +163,18 @@ impl Shared {
         }
     }
 
-    /// Whether these are held, nobody knows: they are not begun, and the sweep must find their batch.
+    /// Whether these are held, nobody knows: they are not begun, and the claimer finds out.
     pub(super) fn leave(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
         self.abandon(batch_id);
+        self.has_left.store(true, Ordering::Relaxed);
         for (assignment_id, _) in leases {
             self.let_go(*assignment_id);
         }
+    }
+
+    /// Whether claimed jobs were left since the last time this was asked.
+    pub(super) fn has_left(&self) -> bool {
+        self.has_left.swap(false, Ordering::Relaxed)
     }
 
     /// A job does not run any more; its slot is free.

@@ -1,5 +1,6 @@
 //! Engines that run: what they do to jobs, and what is left when they stop, die or lose the database.
 
+mod ahead_of_disk;
 mod calling_off;
 mod doubting;
 mod limits;

@@ -1,0 +1,72 @@
+//! Many jobs are claimed ahead of the disk. They begin when it has been reached, and not at all when nobody knows.
+
+use crate::support::{Script, World, config, ok, start, until, until_recorded};
+use queue::{
+    EngineConfig,
+    store::jobs::{Claimer, Claims, Durability, reach_disk},
+    worker::HeldJob,
+};
+use sqlx::{PgPool, postgres::PgPoolOptions};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (lane, worker_id) = (world.lane_with(1_000, None).await, world.worker().await);
+    world.accept_plain(lane, 249).await;
+    // The servers of tests do not wait for disks.
+    let options = (*pool.connect_options()).clone().options([("synchronous_commit", "on")]);
+    let durable = PgPoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
+    let mut claimer = Claimer::new(&durable);
+    let claims =
+        |wanted| Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
+    let (few, durability) = claimer.claim(&claims(99)).await.unwrap();
+    assert_eq!((few.len(), durability), (99, Durability::OnDisk));
+    let (many, durability) = claimer.claim(&claims(150)).await.unwrap();
+    assert_eq!((many.len(), durability), (150, Durability::AheadOfDisk));
+    let committed: String = one(&pool, "select pg_current_wal_insert_lsn()::text").await;
+    reach_disk(&durable).await.unwrap();
+    let reached: String = one(&pool, "select pg_current_wal_flush_lsn()::text").await;
+    assert!(one::<bool>(&pool, &format!("select '{reached}'::pg_lsn >= '{committed}'::pg_lsn")).await, "{committed} {reached}");
+}
+
+async fn one<T>(pool: &PgPool, question: &str) -> T
+where
+    T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    sqlx::query_scalar(sqlx::AssertSqlSafe(question)).fetch_one(pool).await.unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn jobs_whose_claim_the_database_may_forget_do_not_begin(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane_with(1_000, None).await;
+    let jobs = world.accept_plain(lane, 150).await;
+    // What waits for the disk fails.
+    let rename = |from: &str, to: &str| {
+        let rename = format!("alter function pg_catalog.{from}(boolean, text, text) rename to {to}");
+        sqlx::query(sqlx::AssertSqlSafe(rename)).execute(&pool)
+    };
+    rename("pg_logical_emit_message", "emit_elsewhere").await.unwrap();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&begun);
+    let handler = Script::new(move |_: &HeldJob| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { ok() })
+    });
+    let engine = start(&pool, EngineConfig { workers: 150, ..config() }, handler);
+    until(&pool, "select exists(select from headgate.jobs where status = 1)").await;
+    until(&pool, "select not exists(select from headgate.jobs where status = 1)").await;
+    assert_eq!(begun.load(Ordering::SeqCst), 0);
+    rename("emit_elsewhere", "pg_logical_emit_message").await.unwrap();
+    until_recorded(&engine, jobs.len() as u64).await;
+    assert_eq!(begun.load(Ordering::SeqCst), jobs.len());
+    engine.shutdown().await;
+    world.must_be_sound().await;
+}
