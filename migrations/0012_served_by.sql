@@ -25,9 +25,16 @@ create trigger lanes_are_served before insert on headgate.lanes for each row exe
 -- Whose lanes a worker claims from, for people who ask why a job is not running. Null: those of `headgate`.
 alter table headgate.workers add column program text;
 
--- Lanes whose jobs may run now, as the claim looks at them; asleep or not. `cap`: how many at once, as its breaker allows.
+-- Awake lanes are found by whose they are: lanes of a program that does not run never fall asleep, because nobody but its own processes looks at
+-- them, and a claim of another one would read them all. Older workers read the index whole, as before.
+drop index headgate.lanes_awake;
+-- Null is nothing that an index is asked for: `headgate`'s own are those of ''.
+create index lanes_awake on headgate.lanes ((coalesce(served_by, '')), integration_id) where is_open and not is_external and not is_asleep;
+
+-- Lanes whose jobs may run now, as the claim looks at them; asleep or not. `cap`: how many at once, as its breaker allows; `program`: as in the
+-- index.
 create view headgate.runnable_lanes as
 select integration_id, last_claimed_at, woken_at, jobs_per_request, limit_keys, least(max_concurrency, breaker_cap) as cap,
-    breaker_cap is not null as is_probe, is_asleep, served_by
+    breaker_cap is not null as is_probe, is_asleep, coalesce(served_by, '') as program
 from headgate.lanes
 where is_open and not is_external and breaker_cap is distinct from 0 and (held_until is null or held_until <= clock_timestamp());

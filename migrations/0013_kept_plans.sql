@@ -56,7 +56,7 @@ begin
     return (
         select count(*) > 64 and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - lately)
         from headgate.runnable_lanes l
-        where not l.is_asleep and l.served_by is not distinct from program
+        where not l.is_asleep and l.program = coalesce($2, '')
     );
 end;
 $$;
@@ -79,7 +79,7 @@ begin
             ))
             from headgate.lanes l
             where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
-                and l.served_by is not distinct from program
+                and coalesce(l.served_by, '') = coalesce($1, '')
                 and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
                 and exists (select 1 from headgate.ready r where r.integration_id = l.integration_id)
         )
