@@ -10,7 +10,7 @@
 
 use crate::{
     store::jobs::ClaimedJob,
-    worker::{Doubt, HeldJob, Slots, shared::Lease},
+    worker::{Doubt, HeldJob, Slots, lease::Lease},
 };
 use model::id::{AssignmentId, JobId};
 use std::{
@@ -33,7 +33,7 @@ const PATIENT_LOOKS: u8 = 4;
 /// One attempt.
 pub(super) struct Attempt {
     pub held: HeldJob,
-    pub lease: Lease,
+    pub lease: Arc<Lease>,
     pub began_at: Instant,
     slots: Slots,
     /// The job without its payload, until whoever ends the attempt takes it.
@@ -44,7 +44,7 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(held: HeldJob, ticket: ClaimedJob, slots: Slots, lease: Lease) -> Self {
+    pub(super) fn new(held: HeldJob, ticket: ClaimedJob, slots: Slots, lease: Arc<Lease>) -> Self {
         let ticket = Mutex::new(Some(ticket));
         Self {
             held,
@@ -131,7 +131,7 @@ impl Attempts {
     pub(super) fn overdue(&self, now: Instant) -> Vec<Arc<Attempt>> {
         let has_its_turn = |attempt: &&Arc<Attempt>| {
             attempt.deadline() <= now
-                && !attempt.lease.lost.is_cancelled()
+                && !attempt.lease.is_lost()
                 && attempt.looks.fetch_add(1, Ordering::Relaxed) + 1 >= PATIENT_LOOKS
         };
         self.lock().attempts.values().filter(has_its_turn).cloned().collect()
@@ -207,7 +207,7 @@ mod tests {
             let job = plain();
             let ticket = ClaimedJob { id: job.id, assignment_id: job.assignment_id, ..plain() };
             let held = HeldJob::new(job, Duration::from_secs(1), Slots::default(), Arc::new(Peers::new(1)));
-            Arc::new(Attempt::new(held, ticket, Slots::default(), Lease::new()))
+            Arc::new(Attempt::new(held, ticket, Slots::default(), Arc::new(Lease::for_good())))
         });
         attempts.add(&slow);
         attempts.add(&blocked);

@@ -3,12 +3,7 @@
 use crate::{
     EngineConfig,
     store::jobs::ClaimedJob,
-    worker::{
-        Handlers, Peers,
-        execute::execute,
-        finisher::Finisher,
-        shared::{Lease, Shared},
-    },
+    worker::{Handlers, Peers, execute::execute, finisher::Finisher, lease::Lease, shared::Shared},
 };
 use sqlx::PgPool;
 use std::sync::Arc;
@@ -18,7 +13,7 @@ pub(crate) async fn run_claimed(pool: &PgPool, config: &EngineConfig, handlers: 
     let shared = Arc::new(Shared::new(pool.clone(), config.clone(), handlers.clone()));
     shared.take_in(job.claim_batch_id, &[(job.assignment_id, job.integration_id)]);
     let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
-    execute(shared, finisher, job, Arc::new(Peers::new(1)), Lease::new()).await;
+    execute(shared, finisher, job, Arc::new(Peers::new(1)), Arc::new(Lease::for_good())).await;
     if let Err(error) = recorded.await {
         tracing::error!(%error, "the finisher did not end in order");
     }

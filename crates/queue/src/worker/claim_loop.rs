@@ -13,7 +13,8 @@ use crate::{
         Peers,
         execute::execute,
         finisher::{Finished, Finisher},
-        shared::{Lease, Shared},
+        lease::Lease,
+        shared::Shared,
         slots::AT_ONCE,
     },
 };
@@ -48,6 +49,14 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
         tokio::select! {
             () = shared.no_more_claims.cancelled() => return pulse.ended(),
             result = registered.wait_for(|is_registered| *is_registered) => if result.is_err() { return pulse.ended() },
+        }
+        let lease = shared.lease();
+        if !lease.stands() {
+            // This process slept, or hears nothing: what it claims now might be lost at once, and the loss counted against the job.
+            tokio::select! {
+                () = shared.no_more_claims.cancelled() => return pulse.ended(),
+                stands = lease.stands_after_all() => if !stands { continue },
+            }
         }
         // A round is three answers at most and a rest.
         pulse.within(PATIENCE * 3 + shared.config.poll_interval.mul_f64(1.2));
@@ -202,7 +211,7 @@ async fn certain(
 }
 
 /// Starts a task per job. Jobs that came while the engine was told to stop go back unstarted.
-fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Lease) {
+fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease: &Arc<Lease>) {
     let is_stopping = shared.no_more_claims.is_cancelled();
     let peers = peers(&jobs);
     for job in jobs {
@@ -213,7 +222,7 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
             finisher.record(Finished::new(job, end, None, None));
         } else {
             let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
-            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, lease.clone()));
+            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, Arc::clone(lease)));
         }
     }
 }
@@ -260,5 +269,42 @@ async fn rest(shared: &Shared, at_most: Duration) {
         () = shared.no_more_claims.cancelled() => {}
         () = shared.work.notified() => {}
         () = tokio::time::sleep(at_most) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        EngineConfig,
+        worker::{AttemptHandler, Handlers, HeldJob, Outcome},
+    };
+    use futures::{FutureExt as _, poll};
+    use std::pin::pin;
+
+    struct Nothing;
+
+    #[async_trait::async_trait]
+    impl AttemptHandler for Nothing {
+        async fn run(&self, _: &HeldJob) -> Outcome {
+            Outcome::Released { until: AT_ONCE }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_slept_beyond_the_lease_claims_nothing_before_a_heartbeat_was_answered() {
+        let pool = sqlx::PgPool::connect_lazy("postgres://nobody.invalid").unwrap();
+        let handlers = Handlers::new(Arc::new(Nothing));
+        let shared = Arc::new(Shared::new(pool, EngineConfig::default(), handlers));
+        shared.is_registered.send_replace(true);
+        let lease = shared.lease();
+        let (finisher, _recorded) = Finisher::start(Arc::clone(&shared));
+        let mut claiming = pin!(claim_loop(Arc::clone(&shared), finisher));
+        assert!(poll!(&mut claiming).is_pending());
+        assert!(lease.asked_for.notified().now_or_never().is_some(), "it waits for the heartbeat");
+        shared.lose_lease();
+        assert!(poll!(&mut claiming).is_pending(), "and for the next registration");
+        shared.no_more_claims.cancel();
+        assert!(poll!(&mut claiming).is_ready());
     }
 }

@@ -10,8 +10,9 @@ use crate::{
         CompletedJob, HeldJob, Outcome, Peers, Slots,
         attempts::Attempt,
         finisher::{Finished, Finisher},
+        lease::Lease,
         schedules::{Waits, known_waits, waits},
-        shared::{Lease, Shared},
+        shared::Shared,
         slots::AT_ONCE,
     },
 };
@@ -33,7 +34,7 @@ pub(super) async fn execute(
     finisher: Finisher,
     mut job: ClaimedJob,
     peers: Arc<Peers>,
-    lease: Lease,
+    lease: Arc<Lease>,
 ) {
     let payload = job.payload.take();
     let ticket = job.clone();
@@ -43,7 +44,7 @@ pub(super) async fn execute(
         .timeout_ms
         .and_then(|ms| u64::try_from(ms).ok())
         .map_or(shared.config.job_timeout, Duration::from_millis);
-    let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited);
+    let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited, Arc::clone(&lease));
     let held = HeldJob::new(job, timeout, slots.clone(), peers).reporting_to(shared.pool.clone());
     let attempt = Arc::new(Attempt::new(held, ticket, slots, lease));
     let ran = if is_expired {
@@ -107,7 +108,18 @@ type Ran = Option<(Ending, Option<CompletedJob>)>;
 async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
     let held = &attempt.held;
     let handler = Arc::clone(shared.handlers.of(&held.job_type));
-    let mut handled = std::pin::pin!(AssertUnwindSafe(async { handler.run(held).await }).catch_unwind());
+    let handle = async {
+        if !attempt.lease.stands() {
+            // On the heap: every attempt would carry the room for it.
+            let stands = held.off_the_clock(Box::pin(attempt.lease.stands_after_all())).await;
+            if !stands {
+                // Whoever waits for us is told of it too.
+                std::future::pending::<()>().await;
+            }
+        }
+        handler.run(held).await
+    };
+    let mut handled = std::pin::pin!(AssertUnwindSafe(handle).catch_unwind());
     let outcome = loop {
         tokio::select! {
             biased;
@@ -247,7 +259,59 @@ async fn hold(shared: &Shared, integration_id: IntegrationId, quiet: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worker::{AttemptHandler, Handlers, lease::Moment, sample_job::plain};
+    use futures::poll;
     use model::rules::backoff::Backoff;
+    use std::{
+        pin::pin,
+        sync::atomic::{AtomicUsize, Ordering},
+        task::Poll,
+    };
+
+    /// Counts how often it is called.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    #[async_trait::async_trait]
+    impl AttemptHandler for Counting {
+        async fn run(&self, _: &HeldJob) -> Outcome {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        }
+    }
+
+    /// One attempt that begins in a process whose lease has run out, as far as it knows.
+    fn woken() -> (Arc<Counting>, Shared, Attempt) {
+        let handler = Arc::new(Counting::default());
+        let pool = sqlx::PgPool::connect_lazy("postgres://nobody.invalid").unwrap();
+        let handlers = Handlers::new(Arc::clone(&handler) as Arc<dyn AttemptHandler>);
+        let shared = Shared::new(pool, crate::EngineConfig::default(), handlers);
+        let lease = shared.lease();
+        let held =
+            HeldJob::new(plain(), Duration::from_secs(3_600), Slots::unlimited(), Arc::new(Peers::new(1)));
+        (handler, shared, Attempt::new(held, plain(), Slots::unlimited(), lease))
+    }
+
+    #[tokio::test]
+    async fn who_slept_beyond_the_lease_calls_no_handler_before_a_heartbeat_has_renewed_it() {
+        let (handler, shared, attempt) = woken();
+        let mut running = pin!(run(&shared, &attempt));
+        assert!(poll!(&mut running).is_pending());
+        assert_eq!(handler.0.load(Ordering::Relaxed), 0);
+        attempt.lease.grant(Moment::now(), Duration::from_secs(3_600));
+        assert!(matches!(poll!(&mut running), Poll::Ready(Some((Ending::Completed { .. }, _)))));
+        assert_eq!(handler.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn who_slept_and_finds_the_lease_lost_calls_no_handler_and_records_nothing() {
+        let (handler, shared, attempt) = woken();
+        let mut running = pin!(run(&shared, &attempt));
+        assert!(poll!(&mut running).is_pending());
+        shared.lose_lease();
+        assert!(matches!(poll!(&mut running), Poll::Ready(None)));
+        assert_eq!(handler.0.load(Ordering::Relaxed), 0);
+    }
 
     fn failed_as(verdict: Verdict) -> Failure {
         Failure { verdict, message: "x".into(), response: None, sent_body: None }

@@ -7,7 +7,10 @@ use crate::{
     error::QueueError,
     pool::prepare,
     store::{jobs::called_off, workers::stranger},
-    worker::shared::{Lease, Shared},
+    worker::{
+        lease::{Lease, Moment},
+        shared::Shared,
+    },
 };
 use model::id::ClaimBatchId;
 use sqlx::{Connection as _, PgConnection};
@@ -34,6 +37,7 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_registered = *shared.is_registered.borrow();
+        let lease = shared.lease();
         tokio::select! {
             () = stop.cancelled() => break,
             _ = ticks.tick() => {}
@@ -43,6 +47,8 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
             () = tokio::time::sleep(interval / RETRIES), if has_failed => {}
             // Notifications may have been lost: the question that comes with a beat is asked at once.
             () = shared.ask_again.notified(), if is_registered && !has_failed => {}
+            // This process slept, and so did the clock of the ticks if the whole machine did.
+            () = lease.asked_for.notified(), if is_registered && !has_failed => {}
         }
         let asked_at = Instant::now();
         // A beat that hangs must not outlast the patience: beyond it others take our jobs while we still run them.
@@ -99,6 +105,12 @@ async fn beat(shared: &Shared, connection: &mut Option<PgConnection>) -> Result<
     Ok(is_alive)
 }
 
+/// How long after a heartbeat its answer is relied on: no longer than this process waits for the next. What remains of the lease then is left to
+/// what is on its way.
+fn relied_on(shared: &Shared) -> Duration {
+    shared.config.heartbeat_interval * PATIENT_BEATS
+}
+
 async fn connect(shared: &Shared) -> Result<PgConnection, QueueError> {
     let options = shared.pool.connect_options();
     let mut connection = PgConnection::connect_with(&options).await?;
@@ -115,6 +127,7 @@ async fn register(
     lease_ms: f64,
 ) -> Result<(), QueueError> {
     let job_types = shared.handlers.job_types();
+    let asked_at = Moment::now();
     sqlx::query!(
         r#"
         insert into headgate.workers (id, host, pid, version, slots, lease_until, program, job_types)
@@ -133,6 +146,7 @@ async fn register(
     .execute(&mut *connection)
     .await?;
     shared.set_draining(false);
+    lease.grant(asked_at, relied_on(shared));
     shared.is_registered.send_replace(true);
     tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
     warn_of_strangers(connection, shared, lease).await;
@@ -170,6 +184,7 @@ async fn renew(
     lease_ms: f64,
 ) -> Result<bool, QueueError> {
     let done: Vec<ClaimBatchId> = shared.done_batches();
+    let asked_at = Moment::now();
     let row = sqlx::query!(
         r#"
         with forgotten as (
@@ -189,6 +204,7 @@ async fn renew(
     .await?;
     shared.forget_batches(&done);
     if let Some(row) = &row {
+        lease.grant(asked_at, relied_on(shared));
         shared.set_draining(row.is_draining);
     }
     Ok(row.is_some())

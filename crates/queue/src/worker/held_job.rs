@@ -104,7 +104,8 @@ impl SendRight {
     /// handler has ended, even if the job is called off, so that no other attempt begins while this one is on its way.
     #[must_use]
     pub fn doubt(&self, doubt: Doubt) -> bool {
-        let may_send = self.tell(doubt);
+        // Lost, it is about to be stopped.
+        let may_send = !self.slots.is_lease_lost() && self.tell(doubt);
         self.doubts().is_carried |= may_send;
         may_send
     }
@@ -234,6 +235,10 @@ impl HeldJob {
 
     /// Waits for the moment this job may send a request. Ask right before sending: every answer of [`Slot::Go`] uses up a slot
     /// of the integration's limits.
+    ///
+    /// While this process cannot know whether it still holds the job, because it was stopped (SIGSTOP, a suspended machine) or the database
+    /// does not answer, it waits for its next heartbeat: nothing is sent over what others may have sent meanwhile. What is on its way
+    /// by then is not called back.
     pub async fn slot(&self) -> Slot {
         self.right.slot().await
     }

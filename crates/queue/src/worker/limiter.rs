@@ -92,6 +92,10 @@ impl Limiter {
         self.closed.cancel();
     }
 
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
     /// Nothing is sent to this integration for this long, not even by a job whose slot is reserved already.
     pub(super) fn hold(&self, integration_id: IntegrationId, quiet: Duration) {
         let until = Instant::now() + quiet;

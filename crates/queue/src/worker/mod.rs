@@ -20,6 +20,7 @@ mod heartbeat;
 mod held_job;
 mod held_results;
 mod latency;
+mod lease;
 mod lifeline;
 mod limiter;
 mod listen;

@@ -3,11 +3,11 @@
 use crate::{
     EngineConfig,
     worker::{
-        Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, limiter::Limiter,
+        Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, lease::Lease, limiter::Limiter,
         meters::Meters, schedules::Schedules, watchdog::Pulses,
     },
 };
-use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
+use model::id::{AssignmentId, ClaimBatchId, IntegrationId};
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
@@ -19,20 +19,6 @@ use std::{
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
-
-/// One registration in `workers`. When it ends (two failed heartbeats, or the row was gone) the jobs claimed under it are stopped and
-/// forgotten: they belong to someone else, or soon will.
-#[derive(Clone, Debug)]
-pub(super) struct Lease {
-    pub worker_id: WorkerId,
-    pub lost: CancellationToken,
-}
-
-impl Lease {
-    pub(super) fn new() -> Self {
-        Self { worker_id: WorkerId::generate(), lost: CancellationToken::new() }
-    }
-}
 
 pub(super) struct Shared {
     pub pool: PgPool,
@@ -53,7 +39,7 @@ pub(super) struct Shared {
     pub pulses: Pulses,
     /// The loop that has stopped.
     stuck: OnceLock<&'static str>,
-    lease: Mutex<Lease>,
+    lease: Mutex<Arc<Lease>>,
     /// Whether the lease stands in the database: nothing is claimed before.
     pub is_registered: watch::Sender<bool>,
     running: Mutex<HashMap<AssignmentId, IntegrationId>>,
@@ -113,7 +99,7 @@ impl Shared {
             latencies: Latencies::default(),
             pulses: Pulses::default(),
             stuck: OnceLock::new(),
-            lease: Mutex::new(Lease::new()),
+            lease: Mutex::new(Arc::new(Lease::new())),
             is_registered: watch::Sender::new(false),
             running: Mutex::default(),
             batches: Mutex::default(),
@@ -141,16 +127,16 @@ impl Shared {
         Uuid::try_parse(payload).is_ok_and(|waker| lock(&self.wakers).contains(&waker))
     }
 
-    pub(super) fn lease(&self) -> Lease {
-        lock(&self.lease).clone()
+    pub(super) fn lease(&self) -> Arc<Lease> {
+        Arc::clone(&lock(&self.lease))
     }
 
     /// Ends the lease: its jobs are stopped and forgotten, and the next registration is another worker. The sweep can then never take a
     /// job of the new one for a job of the old.
     pub(super) fn lose_lease(&self) {
         self.is_registered.send_replace(false);
-        let old = std::mem::replace(&mut *lock(&self.lease), Lease::new());
-        old.lost.cancel();
+        let old = std::mem::replace(&mut *lock(&self.lease), Arc::new(Lease::new()));
+        old.lose();
         self.meters.lease_lost();
         tracing::warn!(worker.id = %old.worker_id, "worker {} lost its lease: its jobs are left to others", old.worker_id);
     }

@@ -1,6 +1,7 @@
 //! Whole processes, workers and leader alike, paused beyond their leases amid the work, and continued.
 
-use crate::support::{Children, Database, Excused, Judge, Plan, Shape, rounds, seeded};
+use crate::support::{Act, Children, Database, Excused, Judge, Plan, Shape, eventually, rounds, seeded};
+use queue::store::jobs::JobSpec;
 use rand::Rng as _;
 
 const SEEN: &str = "select count(*) from attempts_seen";
@@ -48,4 +49,41 @@ async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_tak
         assert!(database.number(LOST).await > 0, "nobody was paused at work: the test proves nothing");
         database.drop().await;
     }
+}
+
+#[tokio::test]
+async fn a_process_that_slept_beyond_its_lease_sends_nothing_before_its_heartbeat_was_answered() {
+    let database = Database::create().await;
+    let world = database.world().await;
+    let lane = world.lane().await;
+    let payload = Some(serde_json::to_value(Act::Send).unwrap());
+    world.accept(&[JobSpec { payload, ..world.spec(lane) }]).await;
+    // The handler writes down that it begins before it asks for the right to send: there it waits, and falls asleep.
+    let mut gate = database.pool.begin().await.unwrap();
+    sqlx::query("lock table attempts_seen in exclusive mode").execute(&mut *gate).await.unwrap();
+    let mut children = Children::of(&database);
+    children.start(1);
+    const AT_THE_GATE: &str =
+        "select count(*) from pg_locks where relation = 'attempts_seen'::regclass and not granted";
+    database.until_at_least(AT_THE_GATE, 1).await;
+    children.pause(0, &database).await;
+    database.until_at_least(ENDED, 1).await;
+    assert_eq!(world.sweep().await.given_back, 1, "it is somebody else's to send by now");
+    // It wakes up where it fell asleep, and its heartbeat gets no answer.
+    let mut silence = database.pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.workers in share mode").execute(&mut *silence).await.unwrap();
+    gate.commit().await.unwrap();
+    children.go_on(0, &database).await;
+    database.until_at_least("select count(*) from attempts_seen where outcome is not null", 1).await;
+    let (outcome, sent_us): (String, Option<i64>) =
+        sqlx::query_as("select outcome, sent_us from attempts_seen").fetch_one(&database.pool).await.unwrap();
+    assert_eq!((outcome.as_str(), sent_us), ("stopped", None));
+    silence.commit().await.unwrap();
+    eventually("it is sent under the next lease", || async {
+        database.number("select count(*) from headgate.finished_jobs where status = 3").await == 1
+    })
+    .await;
+    children.stop().await;
+    assert_eq!(database.number("select count(*) from attempts_seen where sent_us is not null").await, 1);
+    database.drop().await;
 }
