@@ -61,7 +61,8 @@ pub trait JobHandler<J: Job>: Send + Sync + 'static {
 
     /// Writes what the job did into this database, in the very transaction that ends the job: both are stored or neither is, and nothing of
     /// an attempt that lost its lease. Keep it to a few short statements; hundreds of jobs may be ended by one transaction, and it may run
-    /// again with the same job when that has to be repeated.
+    /// again with the same job when that has to be repeated. The database waits five seconds for the next statement, and then undoes it
+    /// all.
     ///
     /// An error makes the attempt a failed one, which is tried again.
     fn on_completed(

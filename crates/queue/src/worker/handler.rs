@@ -108,7 +108,8 @@ pub trait AttemptHandler: Send + Sync + 'static {
     async fn run(&self, job: &HeldJob) -> Outcome;
 
     /// Inside the finishing transaction, for this handler's jobs that did complete under their lease: what was sent is recorded
-    /// here. It may run again with the same jobs when the transaction has to be repeated.
+    /// here. It may run again with the same jobs when the transaction has to be repeated. The database waits five seconds for the next
+    /// statement, and then undoes it all.
     ///
     /// # Errors
     /// Whatever the database answers: the transaction is repeated job by job.

@@ -7,6 +7,8 @@
 //!   failure would do its job again, so that what was sent is sent twice. That never counts.
 //! - **It broke it off for another's sake** (a deadlock, 40P01 or 40001): the same again may succeed at once, and in the end it does: all our locks are
 //!   taken in one order, and a stranger's transaction ends. [`BROKEN_OFF`] times, some three minutes, because a trigger may say it for ever.
+//! - **It heard nothing for too long** (25P03), because this process was stopped in the middle: as if broken off for another's sake. A handler that
+//!   takes as long each time comes to its end by that too.
 //! - **A unique row was there** (23505): that may have been a race, which the next look decides; [`COLLISIONS`] times, some two seconds.
 //! - **It refused it** (anything else): no repetition helps. A plainer end is tried at once, so that the job is not stuck with it.
 
@@ -43,7 +45,7 @@ impl Races {
         let QueueError::Database(error) = error else { return false };
         match code(error).as_deref() {
             Some("55P03") => true,
-            Some("40P01" | "40001") => {
+            Some("40P01" | "40001" | "25P03") => {
                 self.broken_off += 1;
                 self.broken_off <= BROKEN_OFF
             }
@@ -198,9 +200,13 @@ mod tests {
 
     #[test]
     fn a_lock_that_is_not_given_never_counts_and_what_is_refused_is_not_repeated() {
-        for (said, times) in
-            [("55P03", None), ("40P01", Some(BROKEN_OFF)), ("23505", Some(COLLISIONS)), ("23514", Some(0))]
-        {
+        for (said, times) in [
+            ("55P03", None),
+            ("40P01", Some(BROKEN_OFF)),
+            ("25P03", Some(BROKEN_OFF)),
+            ("23505", Some(COLLISIONS)),
+            ("23514", Some(0)),
+        ] {
             let mut races = Races::default();
             let gone_on = (0..10_000).position(|_| !races.go_on(&QueueError::Database(Said(said).into())));
             assert_eq!(gone_on.and_then(|times| u32::try_from(times).ok()), times, "{said}");

@@ -1,9 +1,14 @@
 //! A process that loses its lease, or the database.
 
 use crate::support::{Script, World, config, ok, start, until};
+use async_trait::async_trait;
 use model::job::JobStatus;
-use queue::{EngineConfig, store::jobs::lose_of_dead_workers, worker::HeldJob};
-use sqlx::PgPool;
+use queue::{
+    EngineConfig,
+    store::jobs::lose_of_dead_workers,
+    worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
+};
+use sqlx::{PgConnection, PgPool};
 use std::{
     sync::{
         Arc,
@@ -152,4 +157,62 @@ async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
     engine.shutdown().await;
     world.must_be_sound().await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+}
+
+/// Falls silent in the first transaction that records its job, as a process does that is stopped there.
+struct Silent {
+    pool: PgPool,
+    told: AtomicUsize,
+}
+
+#[async_trait]
+impl AttemptHandler for Silent {
+    async fn run(&self, _: &HeldJob) -> Outcome {
+        ok()
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        _: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        if self.told.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Ok(());
+        }
+        let patience: String =
+            sqlx::query_scalar("select current_setting('idle_in_transaction_session_timeout')")
+                .fetch_one(&mut *connection)
+                .await?;
+        assert_eq!(patience, "5s", "whoever waits for the job's row waits no longer");
+        let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *connection).await?;
+        sqlx::query("set local idle_in_transaction_session_timeout = '1ms'")
+            .execute(&mut *connection)
+            .await?;
+        let is_gone = || {
+            sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
+                .bind(backend)
+                .fetch_one(&self.pool)
+        };
+        while !is_gone().await? {
+            tokio::task::yield_now().await;
+        }
+        sqlx::query("select 1").execute(connection).await.map(|_| ())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_that_was_stopped_while_it_recorded_a_result_records_it_again_and_repeats_no_job(
+    pool: PgPool,
+) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let handler = Arc::new(Silent { pool: pool.clone(), told: AtomicUsize::new(0) });
+    let engine = start(&pool, config(), Arc::clone(&handler) as Arc<dyn AttemptHandler>);
+    until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
+    engine.shutdown().await;
+    let found = world.get(id).await;
+    assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 1));
+    assert_eq!(handler.told.load(Ordering::SeqCst), 2);
+    world.must_be_sound().await;
 }
