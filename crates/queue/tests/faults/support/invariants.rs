@@ -26,7 +26,8 @@ pub(crate) struct Judge<'a> {
 
 /// When an attempt ended: by itself, or with its process, or when that was paused (what it had asked to be written down by then is written
 /// during the pause): what it does of it afterwards, without its lease, is heard by nobody. One that was stopped while it wrote down that
-/// it begins, because its job was called off, leaves its end open: that is the job's.
+/// it begins, because its job was called off, leaves its end open: that is the job's. One whose process fell asleep between the call and
+/// that note, and that writes it down when its lease is somebody else's already, is none: it may not send any more (`paused_workers`).
 const SEEN: &str = "select a.*, least(
         coalesce(a.ended_at, least(
             greatest((select d.at from deaths d where d.child = a.child), a.started_at),
@@ -34,7 +35,9 @@ const SEEN: &str = "select a.*, least(
             'infinity'
         )),
         (select min(greatest(n.at, a.started_at)) from naps n where n.child = a.child and n.over_at >= a.started_at)
-    ) as over_at from attempts_seen a";
+    ) as over_at from attempts_seen a
+    -- Nobody held the job under this lease when that was written.
+    where not (a.worker_id is null and a.sent_us is null and a.child in (select n.child from naps n))";
 
 impl Judge<'_> {
     pub(crate) async fn judge(&self) {
