@@ -7,7 +7,7 @@
 use crate::error::QueueError;
 use rand::Rng as _;
 use sqlx::{
-    PgConnection, PgPool, Row as _,
+    PgConnection, PgPool, Postgres, Row as _, Transaction,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 use std::{str::FromStr as _, time::Duration};
@@ -110,6 +110,19 @@ pub(crate) async fn prepare(
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(settings)).execute(connection).await?;
     Ok(())
+}
+
+/// Commits what went well, and undoes what did not before it says so: whoever tries a part of it again would meet its locks otherwise.
+pub(crate) async fn end<T>(
+    transaction: Transaction<'_, Postgres>,
+    answer: Result<T, QueueError>,
+) -> Result<T, QueueError> {
+    if answer.is_ok() {
+        transaction.commit().await?;
+    } else {
+        transaction.rollback().await?;
+    }
+    answer
 }
 
 /// Refuses a connection that is inside a transaction, or does not answer in time.

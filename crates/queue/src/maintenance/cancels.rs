@@ -3,14 +3,12 @@
 use super::{
     MaintenanceHealth, Service,
     passed_over::PassedOver,
-    portions::{Done, in_portions},
+    portions::{Done, begin, in_portions},
 };
 use crate::{
     error::QueueError,
-    store::{
-        jobs::{self, BEGIN},
-        leader::{self, Term},
-    },
+    pool::end,
+    store::{jobs, leader::Term},
     wake,
 };
 use async_trait::async_trait;
@@ -60,17 +58,9 @@ impl Service for Cancels {
             return Ok(false);
         }
         let Done { answers, faulty, error, .. } = in_portions(&unheeded, CHUNK, |portion| async move {
-            let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
-            let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(begin)).await?;
-            leader::confirm(&mut transaction, term).await?;
+            let mut transaction = begin(pool, term).await?;
             let called_off = jobs::cancel_many(&mut transaction, Scope::AllApps, &portion).await;
-            // Heard out: the halves would find their rows locked.
-            if called_off.is_ok() {
-                transaction.commit().await?;
-            } else {
-                transaction.rollback().await?;
-            }
-            called_off
+            end(transaction, called_off).await
         })
         .await;
         for (id, error) in &faulty {

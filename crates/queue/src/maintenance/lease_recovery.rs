@@ -3,21 +3,22 @@
 use super::{
     MaintenanceHealth, Service,
     passed_over::PassedOver,
-    portions::{Done, in_portions},
+    portions::{Done, begin, in_portions},
 };
 use crate::{
     config::EngineConfig,
     error::QueueError,
+    pool::end,
     store::{
-        jobs::{self, BEGIN, Lost},
-        leader::{self, Term},
+        jobs::{self, Lost},
+        leader::Term,
         workers,
     },
     wake,
 };
 use async_trait::async_trait;
 use model::id::{ClaimBatchId, JobId, WorkerId};
-use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
+use sqlx::PgPool;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
@@ -67,13 +68,7 @@ impl LeaseRecovery {
         let Done { answers, faulty, error, .. } = in_portions(held, JOBS, |portion| async move {
             let mut transaction = begin(pool, term).await?;
             let lost = jobs::lose(&mut transaction, &portion).await;
-            // Heard out: the halves would pass over what is still locked.
-            if lost.is_ok() {
-                transaction.commit().await?;
-            } else {
-                transaction.rollback().await?;
-            }
-            lost
+            end(transaction, lost).await
         })
         .await;
         for ((id, _), error) in &faulty {
@@ -87,14 +82,6 @@ impl LeaseRecovery {
         }
         error.map_or(Ok(lost), Err)
     }
-}
-
-/// A transaction of the leader's, that waits for no stranger.
-async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
-    let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
-    let mut transaction = pool.begin_with(AssertSqlSafe(begin)).await?;
-    leader::confirm(&mut transaction, term).await?;
-    Ok(transaction)
 }
 
 #[async_trait]

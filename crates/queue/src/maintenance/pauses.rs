@@ -7,12 +7,13 @@ use super::{
 };
 use crate::{
     error::QueueError,
+    pool::end,
     store::{
         jobs::{self, BEGIN},
         leader::{self, Term},
     },
 };
-use model::id::{BatchId, JobId};
+use model::id::BatchId;
 use sqlx::PgPool;
 use std::time::Instant;
 
@@ -22,6 +23,12 @@ use std::time::Instant;
 pub struct Pauses {
     passed_over: PassedOver,
     most: i64,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Hold,
+    LetGo,
 }
 
 impl Pauses {
@@ -41,18 +48,7 @@ impl Pauses {
     /// # Errors
     /// When the database is away, or most of the jobs cannot be moved; [`QueueError::LeaseLost`] when the term is over.
     pub async fn hold(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
-        let left_alone = self.passed_over.left_alone(Instant::now());
-        let mut looking = pool.begin_with(BEGIN).await?;
-        let ids = jobs::to_hold(&mut looking, batch_id, self.most, &left_alone).await?;
-        looking.commit().await?;
-        let done = in_portions(&ids, ids.len(), |portion| async move {
-            let mut transaction = pool.begin_with(BEGIN).await?;
-            leader::confirm(&mut transaction, term).await?;
-            let held = jobs::hold_these(&mut transaction, batch_id, &portion).await;
-            end(transaction, held).await
-        })
-        .await;
-        self.sum(done)
+        self.carry_out(pool, term, batch_id, Way::Hold).await
     }
 
     /// Lets a portion of a batch's held jobs go, unless it is paused; answers whether there may be more. Wake the workers afterwards.
@@ -60,22 +56,33 @@ impl Pauses {
     /// # Errors
     /// As [`hold`](Self::hold).
     pub async fn let_go(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
-        let left_alone = self.passed_over.left_alone(Instant::now());
-        let mut looking = pool.begin_with(BEGIN).await?;
-        let ids = jobs::to_let_go(&mut looking, batch_id, self.most, &left_alone).await?;
-        looking.commit().await?;
-        let done = in_portions(&ids, ids.len(), |portion| async move {
-            let mut transaction = pool.begin_with(BEGIN).await?;
-            leader::confirm(&mut transaction, term).await?;
-            let freed = jobs::let_these_go(&mut transaction, batch_id, &portion).await;
-            end(transaction, freed).await
-        })
-        .await;
-        self.sum(done)
+        self.carry_out(pool, term, batch_id, Way::LetGo).await
     }
 
-    fn sum(&self, done: Done<JobId, i64>) -> Result<bool, QueueError> {
-        let Done { answers, faulty, error, .. } = done;
+    async fn carry_out(
+        &self,
+        pool: &PgPool,
+        term: Term,
+        batch_id: BatchId,
+        way: Way,
+    ) -> Result<bool, QueueError> {
+        let left_alone = self.passed_over.left_alone(Instant::now());
+        let mut looking = pool.begin_with(BEGIN).await?;
+        let ids = match way {
+            Way::Hold => jobs::to_hold(&mut looking, batch_id, self.most, &left_alone).await?,
+            Way::LetGo => jobs::to_let_go(&mut looking, batch_id, self.most, &left_alone).await?,
+        };
+        looking.commit().await?;
+        let Done { answers, faulty, error, .. } = in_portions(&ids, ids.len(), |portion| async move {
+            let mut transaction = pool.begin_with(BEGIN).await?;
+            leader::confirm(&mut transaction, term).await?;
+            let moved = match way {
+                Way::Hold => jobs::hold_these(&mut transaction, batch_id, &portion).await,
+                Way::LetGo => jobs::let_these_go(&mut transaction, batch_id, &portion).await,
+            };
+            end(transaction, moved).await
+        })
+        .await;
         for (id, error) in &faulty {
             self.passed_over.note(*id, error);
         }
@@ -83,17 +90,4 @@ impl Pauses {
         let count: i64 = answers.iter().sum();
         error.map_or(Ok(count >= self.most), Err)
     }
-}
-
-/// Heard out: the halves of what failed would find its rows locked.
-async fn end(
-    transaction: sqlx::Transaction<'static, sqlx::Postgres>,
-    answer: Result<i64, QueueError>,
-) -> Result<i64, QueueError> {
-    if answer.is_ok() {
-        transaction.commit().await?;
-    } else {
-        transaction.rollback().await?;
-    }
-    answer
 }

@@ -3,7 +3,14 @@
 //! What moves many jobs in one statement fails as a whole when one of them cannot be moved: a value that no column takes any more, a trigger of
 //! somebody's, a damaged page. That one must not keep the others for ever. So a portion that fails is halved until the one is found.
 
-use crate::error::{QueueError, is_race};
+use crate::{
+    error::{QueueError, is_race},
+    store::{
+        jobs::BEGIN,
+        leader::{self, Term},
+    },
+};
+use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
 
 /// Rows that failed one by one in one go, from which on it is not the rows that are at fault.
 const MOST_FAULTY: usize = 10;
@@ -19,6 +26,14 @@ pub(super) struct Done<T, R> {
     pub(super) later: Vec<T>,
     /// Why it was broken off, if it was.
     pub(super) error: Option<QueueError>,
+}
+
+/// A transaction of the leader's, that waits for no stranger.
+pub(super) async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
+    let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
+    let mut transaction = pool.begin_with(AssertSqlSafe(begin)).await?;
+    leader::confirm(&mut transaction, term).await?;
+    Ok(transaction)
 }
 
 /// Does something to rows, `most` at a time; each portion in a transaction of its own, which leaves nothing behind when it fails.

@@ -1,6 +1,6 @@
 //! Due jobs become claimable.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::{error::QueueError, pool::end, store::leader::Term};
 use model::id::{JobId, WorkerId};
 use sqlx::PgPool;
 use std::time::Duration;
@@ -71,13 +71,7 @@ pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> R
     )
     .fetch_one(&mut *transaction)
     .await;
-    // Heard out: whoever tries a part of them would pass over what is still locked.
-    if count.is_ok() {
-        transaction.commit().await?;
-    } else {
-        transaction.rollback().await?;
-    }
-    Ok(count?)
+    end(transaction, count.map_err(QueueError::from)).await
 }
 
 /// Lets jobs wait for so long from now, whenever they were due.

@@ -172,10 +172,10 @@ async fn with_free_keys(
 ) -> Result<Vec<(JobId, WorkerId)>, QueueError> {
     let rows = sqlx::query!(
         r#"
-        select g.n as "n!", j.integration_id as "integration_id!: IntegrationId",
+        select g.id as "id!: JobId", g.worker_id as "worker_id!: WorkerId", j.integration_id as "integration_id!: IntegrationId",
             case when j.ends then j.serialize_key end as serialize_key,
             case when j.ends then j.successor ->> 'serialize_key' end as successor_key
-        from unnest($1::uuid[], $2::uuid[]) with ordinality as g (id, worker_id, n)
+        from unnest($1::uuid[], $2::uuid[]) as g (id, worker_id)
         cross join lateral (
             select j.integration_id, j.serialize_key, j.successor,
                 j.cancel_requested_of is not distinct from j.assignment_id or j.lost_leases + 1 >= $3 as ends
@@ -189,23 +189,18 @@ async fn with_free_keys(
     )
     .fetch_all(&mut *connection)
     .await?;
-    let place = |n: i64| usize::try_from(n - 1).ok().filter(|at| *at < jobs.len());
-    let (mut of, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut needed_by, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {
         for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
-            of.push(row.n);
+            needed_by.push(row.id);
             lanes.push(row.integration_id);
             keys.push(key.clone());
         }
     }
-    let mut held = HashSet::new();
+    let mut held: HashSet<&JobId> = HashSet::new();
     if !keys.is_empty() {
         let places = keys::lock_free(connection, &lanes, &keys).await?;
-        held.extend(places.into_iter().filter_map(|n| of.get(usize::try_from(n - 1).ok()?).copied()));
+        held.extend(places.into_iter().filter_map(|n| needed_by.get(usize::try_from(n - 1).ok()?)));
     }
-    Ok(rows
-        .iter()
-        .filter(|row| !held.contains(&row.n))
-        .filter_map(|row| jobs.get(place(row.n)?).copied())
-        .collect())
+    Ok(rows.iter().filter(|row| !held.contains(&row.id)).map(|row| (row.id, row.worker_id)).collect())
 }

@@ -29,20 +29,15 @@ async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPoo
     assert_eq!((few.len(), durability), (99, Durability::OnDisk));
     let (many, durability) = claimer.claim(&claims(150)).await.unwrap();
     assert_eq!((many.len(), durability), (150, Durability::AheadOfDisk));
-    let committed: String = one(&pool, "select pg_current_wal_insert_lsn()::text").await;
+    let committed: String =
+        sqlx::query_scalar("select pg_current_wal_insert_lsn()::text").fetch_one(&pool).await.unwrap();
     reach_disk(&durable).await.unwrap();
-    let reached: String = one(&pool, "select pg_current_wal_flush_lsn()::text").await;
-    assert!(
-        one::<bool>(&pool, &format!("select '{reached}'::pg_lsn >= '{committed}'::pg_lsn")).await,
-        "{committed} {reached}"
-    );
-}
-
-async fn one<T>(pool: &PgPool, question: &str) -> T
-where
-    T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
-{
-    sqlx::query_scalar(sqlx::AssertSqlSafe(question)).fetch_one(pool).await.unwrap()
+    let is_reached: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() >= $1::pg_lsn")
+        .bind(&committed)
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert!(is_reached, "{committed}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -33,37 +33,49 @@ fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {
     })
 }
 
+/// What three callers at once are given under these limits, so many slots at a time, sorted; in microseconds.
+async fn reserved_by_three(pool: &PgPool, keys: &[String], wanted: &[i32], ahead: Duration) -> Vec<i64> {
+    let caller = async || {
+        let mut slots: Vec<i64> = Vec::new();
+        for wanted in wanted {
+            let given: Vec<i64> =
+                sqlx::query_scalar("select slots_us from headgate.reserve_slots($1, $2, $3)")
+                    .bind(keys)
+                    .bind(wanted)
+                    .bind(i64::try_from(ahead.as_micros()).unwrap())
+                    .fetch_one(pool)
+                    .await
+                    .unwrap();
+            slots.extend(given);
+        }
+        slots
+    };
+    let (one, two, three) = tokio::join!(caller(), caller(), caller());
+    let mut slots = [one, two, three].concat();
+    slots.sort_unstable();
+    slots
+}
+
+/// In no window are there more slots than the limit allows.
+fn must_hold(limit: RateLimit, slots: &[i64]) {
+    let window_us = i64::from(limit.per_seconds) * 1_000_000;
+    let most = usize::try_from(limit.requests).unwrap();
+    for window in slots.windows(most + 1) {
+        assert!(window[most] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
+    }
+}
+
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn slots_of_many_callers_keep_to_the_limit_in_every_window_and_use_it(pool: PgPool) {
     let world = World::new(&pool).await;
     for (requests, per_seconds) in [(10, 1), (2, 1), (7, 3), (100, 1)] {
         let limit = RateLimit { requests, per_seconds };
         let key = [world.lane_with(50, Some(limit)).await.to_string()];
-        let caller = async || {
-            let mut slots: Vec<i64> = Vec::new();
-            for wanted in [1, 7, 3, 20, 1, 9] {
-                // Far enough ahead to see many windows without waiting for them.
-                let given: Vec<i64> =
-                    sqlx::query_scalar("select slots_us from headgate.reserve_slots($1, $2, 600000000)")
-                        .bind(key.as_slice())
-                        .bind(wanted)
-                        .fetch_one(&pool)
-                        .await
-                        .unwrap();
-                slots.extend(given);
-            }
-            slots
-        };
-        let (one, two, three) = tokio::join!(caller(), caller(), caller());
-        let mut slots = [one, two, three].concat();
-        slots.sort_unstable();
+        // Far enough ahead to see many windows without waiting for them.
+        let slots = reserved_by_three(&pool, &key, &[1, 7, 3, 20, 1, 9], Duration::from_secs(600)).await;
         assert_eq!(slots.len(), 123);
-        let window_us = i64::from(per_seconds) * 1_000_000;
-        let most = usize::try_from(requests).unwrap();
-        for window in slots.windows(most + 1) {
-            assert!(window[most] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
-        }
-        let took = (slots[122] - slots[0]) as f64 / window_us as f64;
+        must_hold(limit, &slots);
+        let took = (slots[122] - slots[0]) as f64 / (f64::from(per_seconds) * 1e6);
         let used = 122.0 / took / f64::from(requests);
         assert!((0.9..=1.0).contains(&used), "{limit:?}: {used} used");
     }
@@ -78,32 +90,11 @@ async fn slots_of_many_callers_keep_to_each_of_several_limits_in_every_window(po
     ];
     let keys = ["per second", "per minute", "per day"].map(str::to_owned);
     lanes::set_limits(&mut pool.acquire().await.unwrap(), &keys, &limits).await.unwrap();
-    let caller = async || {
-        let mut slots: Vec<i64> = Vec::new();
-        for wanted in [1, 4, 3, 9, 2, 5] {
-            let given: Vec<i64> =
-                sqlx::query_scalar("select slots_us from headgate.reserve_slots($1, $2, $3)")
-                    .bind(keys.as_slice())
-                    .bind(wanted)
-                    // Two days ahead.
-                    .bind(172_800_000_000_i64)
-                    .fetch_one(&pool)
-                    .await
-                    .unwrap();
-            slots.extend(given);
-        }
-        slots
-    };
-    let (one, two, three) = tokio::join!(caller(), caller(), caller());
-    let mut slots = [one, two, three].concat();
-    slots.sort_unstable();
+    let two_days = Duration::from_secs(172_800);
+    let slots = reserved_by_three(&pool, &keys, &[1, 4, 3, 9, 2, 5], two_days).await;
     assert_eq!(slots.len(), 72);
     for limit in limits {
-        let window_us = i64::from(limit.per_seconds) * 1_000_000;
-        let most = usize::try_from(limit.requests).unwrap();
-        for window in slots.windows(most + 1) {
-            assert!(window[most] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
-        }
+        must_hold(limit, &slots);
     }
     // The narrowest is used to the full all the same: 60 a day, in steps of a 55th of it.
     let took_days = (slots[71] - slots[0]) as f64 / 86_400e6;

@@ -27,11 +27,15 @@ impl Drop for Dropped {
     }
 }
 
-#[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane().await;
-    let id = world.accept_plain(lane, 1).await[0];
+/// What is seen of a handler that hangs.
+struct Hanging {
+    begun: Arc<Notify>,
+    dropped: Arc<Notify>,
+    runs: Arc<AtomicUsize>,
+}
+
+/// A handler that never comes back the first time, and does its job the next.
+fn hangs_once() -> (Arc<dyn AttemptHandler>, Hanging) {
     let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let runs = Arc::new(AtomicUsize::new(0));
     let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
@@ -47,6 +51,15 @@ async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: Pg
             ok()
         })
     });
+    (handler, Hanging { begun, dropped, runs })
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept_plain(lane, 1).await[0];
+    let (handler, Hanging { begun, dropped, .. }) = hangs_once();
     let engine =
         start(&pool, EngineConfig { heartbeat_interval: Duration::from_millis(200), ..config() }, handler);
     begun.notified().await;
@@ -69,21 +82,7 @@ async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_the
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
-    let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let runs = Arc::new(AtomicUsize::new(0));
-    let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
-    let handler = Script::new(move |_: &HeldJob| {
-        let (tell, drops) = (Arc::clone(&tell), Arc::clone(&drops));
-        let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
-        Box::pin(async move {
-            if is_first {
-                let _watch = Dropped(drops);
-                tell.notify_one();
-                std::future::pending::<()>().await;
-            }
-            ok()
-        })
-    });
+    let (handler, Hanging { begun, dropped, runs }) = hangs_once();
     let config = EngineConfig { heartbeat_interval: Duration::from_secs(2), ..config() };
     let engine = start(&pool, config, handler);
     begun.notified().await;
