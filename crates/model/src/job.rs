@@ -147,7 +147,8 @@ pub struct Job {
     pub run_at: DateTime<Utc>,
     /// Next attempt of a job that is to be retried.
     pub retry_at: Option<DateTime<Utc>>,
-    /// Called off when not begun by then.
+    /// A job that waits then, for its first attempt or another one, ends as `cancelled` with the `error_kind` `expired`: within some two
+    /// seconds, also while its integration is paused, limited or broken. An attempt that runs then is not stopped.
     pub expires_at: Option<DateTime<Utc>>,
     /// Begin of the last attempt.
     pub started_at: Option<DateTime<Utc>>,
@@ -244,7 +245,7 @@ pub struct NewJob {
     /// Default: now.
     #[serde(default)]
     pub run_at: Option<DateTime<Utc>>,
-    /// Default: never.
+    /// When it waits then, it ends as `cancelled` with the `error_kind` `expired`. Default: never.
     #[serde(default)]
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.

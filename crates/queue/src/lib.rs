@@ -49,7 +49,7 @@
 //! | [`JobError::snooze`] | goes back, no attempt counted | – |
 //! | the attempt takes longer than its time-out | stopped at its next `await`, tried again | `timeout` |
 //! | its process dies | begins elsewhere | `worker_lost` |
-//! | it has not begun by `expires_at` | called off | `expired` |
+//! | it waits when its `expires_at` has passed, wherever that is | called off, within some two seconds | `expired` |
 //! | it is called off while it runs ([`Client::cancel`]) | stopped at its next `await`, `cancelled`; nothing of its id or key begins before, and what it fails with is not tried again | – |
 //!
 //! # Limits

@@ -85,7 +85,8 @@ impl<J: Job> NewJob<J> {
         Self { delay: Some(delay), run_at: None, ..self }
     }
 
-    /// Called off (`cancelled`, with the reason `expired`) when it has not begun by then.
+    /// Called off (`cancelled`, with the reason `expired`) when it waits then, for its first attempt or another one: within some two seconds,
+    /// also where nothing is claimed, as in a paused lane. An attempt that runs then is not stopped.
     pub fn expires_at(self, at: DateTime<Utc>) -> Self {
         Self { expires_at: Some(at), expires_in: None, ..self }
     }

@@ -6,6 +6,7 @@
 
 mod breakers;
 mod cancels;
+mod expiry;
 mod fold_counts;
 mod health;
 mod lead;
@@ -30,6 +31,7 @@ mod vacuum;
 
 pub use breakers::Breakers;
 pub use cancels::Cancels;
+pub use expiry::Expiry;
 pub use fold_counts::FoldCounts;
 pub use health::{MaintenanceHealth, ServiceHealth};
 pub use lead::{Maintenance, MaintenanceHandle};

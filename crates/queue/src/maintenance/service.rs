@@ -1,7 +1,7 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, Cancels, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex,
+    Breakers, Cancels, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex,
     Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
@@ -45,6 +45,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
         Arc::new(Cancels::default()),
+        Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Rollup::default()),
         Arc::new(Sample::default()),

@@ -51,7 +51,7 @@ pub struct Bloat {
 pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>, QueueError> {
     let tables = HOT_TABLES.map(str::to_owned);
     // A thousand dead rows are a few pages; a twentieth of a big table is what one pass is worth. Of `jobs` it is a fifth: each pass reads
-    // its eight indexes, and nobody walks past its dead rows, because jobs are found by id. A snapshot of thousands of integrations is
+    // its nine indexes, and nobody walks past its dead rows, because jobs are found by id. A snapshot of thousands of integrations is
     // hundreds of pages beside the table.
     let bloats = sqlx::query_as!(
         Bloat,

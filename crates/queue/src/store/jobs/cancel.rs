@@ -11,7 +11,7 @@ use crate::{
 };
 use model::{
     actor::Scope,
-    id::{BatchId, IntegrationId, JobId},
+    id::{BatchId, IntegrationId, JobId, WorkerId},
     job::{Job, JobStatus},
     rules::transition::can_cancel,
 };
@@ -128,6 +128,11 @@ pub(super) enum Reach {
     WithSuccessors,
     /// The row, unless it is being processed.
     Waiting,
+    /// The same of jobs that have expired. This process counts an attempt for each, as if it had claimed them.
+    Expired {
+        /// Which process.
+        by: WorkerId,
+    },
 }
 
 /// What is locked before jobs: their integrations, which must not be deleted while we remember what may have arrived there, and keys.
@@ -182,14 +187,16 @@ pub(super) async fn call_off(
     leave_queue(connection, ids).await?;
     let asked = match reach {
         Reach::Rows | Reach::WithSuccessors => ask_workers(connection, ids).await?,
-        Reach::Waiting => Vec::new(),
+        Reach::Waiting | Reach::Expired { .. } => Vec::new(),
     };
+    let by = if let Reach::Expired { by } = reach { Some(by) } else { None };
     let ended = sqlx::query_file_as!(
         Ended,
         "src/store/jobs/cancel.sql",
         ids as &[JobId],
         why,
-        reach == Reach::WithSuccessors
+        reach == Reach::WithSuccessors,
+        by as Option<WorkerId>
     )
     .fetch_all(connection)
     .await?;

@@ -2,6 +2,7 @@
 
 mod bulk_pace;
 mod cancels;
+mod expiry;
 mod fold;
 mod latency;
 mod leader;

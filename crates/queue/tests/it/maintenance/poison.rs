@@ -5,7 +5,7 @@ use crate::support::{World, until};
 use model::id::JobId;
 use queue::{
     EngineConfig,
-    maintenance::{Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
+    maintenance::{Expiry, Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
     store::jobs::{self, JobSpec, Lost},
 };
 use sqlx::PgPool;
@@ -21,6 +21,7 @@ async fn make_rotten(pool: &PgPool, id: JobId) {
         end $$;
         create trigger rot_job before update on headgate.jobs for each row
             when (old.id = '{id}' and old.status = 1 and new.status <> 1) execute function rot();
+        create trigger rot_end before delete on headgate.jobs for each row when (old.id = '{id}') execute function rot();
         create trigger rot_entry before delete on headgate.waiting for each row when (old.job_id = '{id}') execute function rot();"
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
@@ -104,6 +105,25 @@ async fn a_job_that_cannot_be_promoted_keeps_no_other_from_it(pool: PgPool) {
     sqlx::raw_sql("update headgate.waiting set due_at = clock_timestamp()").execute(&pool).await.unwrap();
     promote.run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await.len(), 70);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_cannot_be_ended_when_it_has_expired_keeps_no_other_from_it(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    let past = Some(chrono::Utc::now() - chrono::Duration::hours(1));
+    let ids = world.accept(&vec![JobSpec { expires_at: past, ..world.spec(lane) }; 70]).await;
+    make_rotten(&pool, ids[7].id).await;
+    let expiry = Expiry::default();
+    expiry.run_once(&pool, term).await.unwrap();
+    assert_eq!(world.ready().await, [ids[7].id]);
+    heal(&pool).await;
+    expiry.run_once(&pool, term).await.unwrap();
+    assert_eq!(world.ready().await, [ids[7].id], "it is left alone for a while");
+    Expiry::default().run_once(&pool, term).await.unwrap();
+    assert_eq!(world.ready().await, []);
     world.must_be_sound().await;
 }
 

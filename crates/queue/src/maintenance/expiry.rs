@@ -1,0 +1,85 @@
+//! Ends jobs that have expired, wherever they wait.
+
+use super::{
+    MaintenanceHealth, Service,
+    passed_over::PassedOver,
+    portions::{Done, begin, in_portions},
+};
+use crate::{
+    error::QueueError,
+    pool::end,
+    store::{
+        jobs::{self, BEGIN, Since},
+        leader::Term,
+    },
+    wake,
+};
+use async_trait::async_trait;
+use sqlx::PgPool;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// As health and metrics know it.
+const NAME: &str = "expiry";
+/// Between two looks: nothing else wakes it. A look that finds nothing reads a few pages of an index that holds jobs that expire alone.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Jobs ended in one transaction.
+const CHUNK: usize = 1_000;
+
+/// Ends as `cancelled`, with the reason `expired`, what nobody processes when its `expires_at` has passed: within a second or so, also where
+/// no claim takes it (`store/jobs/expire.rs`). One that cannot be ended, or that somebody holds, keeps no other from it.
+#[derive(Debug)]
+pub struct Expiry {
+    /// Up to where a look that found many has come; none: from the beginning.
+    cursor: Mutex<Option<Since>>,
+    passed_over: PassedOver,
+}
+
+impl Default for Expiry {
+    fn default() -> Self {
+        Self { cursor: Mutex::default(), passed_over: PassedOver::by(NAME) }
+    }
+}
+
+#[async_trait]
+impl Service for Expiry {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn interval(&self) -> Duration {
+        INTERVAL
+    }
+
+    fn watch(&self, health: &MaintenanceHealth) {
+        self.passed_over.watch(health);
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let mut cursor = self.cursor.lock().await;
+        let now = Instant::now();
+        self.passed_over.forget_old(now);
+        let left_alone = self.passed_over.left_alone(now);
+        let mut looking = pool.begin_with(BEGIN).await?;
+        let found = jobs::expired(&mut looking, *cursor, CHUNK as i64, &left_alone).await?;
+        looking.commit().await?;
+        *cursor = found.last().copied().filter(|_| found.len() == CHUNK);
+        let ids: Vec<_> = found.into_iter().map(|(_, id)| id).collect();
+        let Done { answers, faulty, error, .. } = in_portions(&ids, CHUNK, |portion| async move {
+            let mut transaction = begin(pool, term).await?;
+            let ended = jobs::expire(&mut transaction, &portion, term.holder).await;
+            end(transaction, ended).await
+        })
+        .await;
+        for (id, error) in &faulty {
+            self.passed_over.note(*id, error);
+        }
+        let count: usize = answers.iter().sum();
+        if count > 0 {
+            tracing::debug!(count, "ended jobs that had expired");
+            // What stands behind them may begin.
+            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+        }
+        error.map_or(Ok(cursor.is_some()), Err)
+    }
+}

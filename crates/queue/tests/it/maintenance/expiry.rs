@@ -1,0 +1,345 @@
+//! Jobs that expire end wherever they wait.
+
+use super::world::{lead, take_over};
+use crate::support::{World, end, retried, session};
+use chrono::{Duration as Span, Utc};
+use model::{
+    id::{BatchId, IntegrationId, JobId, WorkerId},
+    job::JobStatus,
+    rules::verdict::ErrorKind,
+};
+use queue::{
+    QueueError,
+    maintenance::{Expiry, Service as _},
+    store::{
+        jobs::{self, End, Ending, JobSpec},
+        leader,
+    },
+};
+use serde_json::Value;
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::time::Duration;
+
+const EXPIRED: Ending = Ending::Cancelled { why: "expired" };
+
+fn expired(spec: JobSpec) -> JobSpec {
+    JobSpec { expires_at: Some(Utc::now() - Span::hours(1)), ..spec }
+}
+
+fn not_yet(spec: JobSpec) -> JobSpec {
+    JobSpec { expires_at: Some(Utc::now() + Span::hours(1)), ..spec }
+}
+
+async fn run(pool: &PgPool, sql: &str) {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(pool).await.unwrap();
+}
+
+/// One that has expired, one that will and one that never does, waiting in some way.
+async fn trio(world: &World, spec: JobSpec) -> [JobId; 3] {
+    let specs = [expired(spec.clone()), not_yet(spec.clone()), spec];
+    world.accept(&specs).await.iter().map(|job| job.id).collect::<Vec<_>>().try_into().unwrap()
+}
+
+async fn change_lane(world: &World, lane: IntegrationId, change: &str) {
+    let sql = format!("update headgate.lanes set {change} where integration_id = '{lane}'");
+    run(&world.pool, &sql).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let mut trios = Vec::new();
+    for change in [
+        "is_open = false",
+        "held_until = clock_timestamp() + interval '1 hour'",
+        "breaker_cap = 0",
+        "max_concurrency = 0",
+        "is_external = true",
+    ] {
+        let lane = world.lane().await;
+        change_lane(&world, lane, change).await;
+        trios.push((change, trio(&world, world.spec(lane)).await));
+    }
+    let lane = world.lane().await;
+    let tomorrow = JobSpec { run_at: Some(Utc::now() + Span::days(1)), ..world.spec(lane) };
+    trios.push(("not due", trio(&world, tomorrow).await));
+    // Behind one of their key that waits for its time.
+    let keyed = |spec| JobSpec { serialize_key: Some("k".into()), ..spec };
+    world.accept(&[JobSpec { run_at: Some(Utc::now() + Span::days(1)), ..keyed(world.spec(lane)) }]).await;
+    trios.push(("blocked", trio(&world, keyed(world.spec(lane))).await));
+    let batch_id = BatchId::generate();
+    sqlx::query(
+        "insert into headgate.batches (id, app_id, job_type, is_paused) values ($1, $2, 'resync', true)",
+    )
+    .bind(batch_id)
+    .bind(world.app_id)
+    .execute(&pool)
+    .await
+    .unwrap();
+    let of_batch = JobSpec {
+        batch_id: Some(batch_id),
+        record: Some(("product".into(), "1".into())),
+        ..world.spec(lane)
+    };
+    trios.push(("held", trio(&world, of_batch).await));
+    let mut connection = pool.acquire().await.unwrap();
+    assert_eq!(jobs::hold_of_batch(&mut connection, batch_id, 10).await.unwrap(), 3);
+    drop(connection);
+
+    let expiry = Expiry::default();
+    assert!(!expiry.run_once(&pool, term).await.unwrap());
+    for (how, [expired, not_yet, never]) in trios {
+        let job = world.get(expired).await.job;
+        assert_eq!((job.status, job.error_kind), (JobStatus::Cancelled, Some(ErrorKind::Expired)), "{how}");
+        for id in [not_yet, never] {
+            assert_eq!(world.get(id).await.job.status, JobStatus::Pending, "{how}");
+        }
+    }
+    assert_eq!(world.number("select sum(cancelled)::bigint from headgate.batch_deltas").await, 1);
+    assert_eq!(world.number("select sum(cancelled)::bigint from headgate.throughput_deltas").await, 8);
+    world.must_be_sound().await;
+}
+
+/// All that is kept of a finished job and does not say which, when, or by whom it was ended.
+async fn left_behind(world: &World, id: JobId) -> Value {
+    sqlx::query_scalar(
+        "select to_jsonb(f) - array['id', 'worker_id', 'created_at', 'run_at', 'expires_at', 'started_at', 'finished_at']
+            || jsonb_build_object('has_begun', started_at >= expires_at and finished_at >= started_at, 'worker', worker_id is not null)
+         from headgate.finished_jobs f where id = $1",
+    )
+    .bind(id)
+    .fetch_one(&world.pool)
+    .await
+    .unwrap()
+}
+
+async fn let_expire(world: &World, id: JobId) {
+    let sql = format!("update headgate.jobs set expires_at = clock_timestamp() where id = '{id}'");
+    run(&world.pool, &sql).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let batch_id = Some(BatchId::generate());
+    let spec = || JobSpec { batch_id, payload: Some(serde_json::json!({"n": 1})), ..world.spec(lane) };
+    for failures in [0, 2] {
+        // What the first leaves behind is the claim's, what the second does the service's.
+        let mut left = Vec::new();
+        for is_claimed in [true, false] {
+            run(&pool, "truncate headgate.batch_deltas, headgate.throughput_deltas, headgate.job_attempts")
+                .await;
+            let id = world.accept(&[not_yet(spec())]).await[0].id;
+            for _ in 0..failures {
+                let held = world.claim(worker, 1).await;
+                world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
+            }
+            let_expire(&world, id).await;
+            if is_claimed {
+                let held = world.claim(worker, 1).await;
+                assert!(held[0].is_expired);
+                world.finish(&[End::of(&held[0], Duration::ZERO, EXPIRED)]).await;
+            } else {
+                Expiry::default().run_once(&pool, term).await.unwrap();
+            }
+            let sums: Value = sqlx::query_scalar(
+                "select jsonb_build_object(
+                    'batch', (select jsonb_build_array(sum(total), sum(succeeded), sum(failed), sum(cancelled)) from headgate.batch_deltas),
+                    'flow', (select jsonb_build_array(sum(completed), sum(retried), sum(cancelled), sum(duration_ms)) from headgate.throughput_deltas),
+                    'attempts', (select count(*) from headgate.job_attempts))",
+            )
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+            let detail = world.get(id).await;
+            assert_eq!(detail.job.attempt, failures + 1);
+            left.push((left_behind(&world, id).await, sums, detail.attempts.len(), detail.result));
+        }
+        assert_eq!(left[0], left[1], "after {failures} failures");
+    }
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_runs_or_was_given_more_time_does_not_expire(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    let change = || JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    let runs = world.accept(&[not_yet(world.spec(lane))]).await[0].id;
+    let worker = world.worker().await;
+    assert_eq!(world.claim(worker, 1).await.len(), 1);
+    let_expire(&world, runs).await;
+    let folded = world.accept(&[expired(change())]).await[0].id;
+    world.accept(&[not_yet(change())]).await;
+    Expiry::default().run_once(&pool, term).await.unwrap();
+    assert_eq!(world.get(runs).await.job.status, JobStatus::Processing);
+    assert_eq!(world.get(folded).await.job.status, JobStatus::Pending);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_change_behind_an_expired_job_takes_its_row_over(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let change = |id: &str, key: &str| JobSpec {
+        deduplication_id: Some(id.into()),
+        serialize_key: Some(key.into()),
+        ..world.spec(lane)
+    };
+    let firsts = world.accept(&[change("x", "a"), change("y", "b")]).await;
+    let held = world.claim(worker, 2).await;
+    // One of the changes behind them has expired too, and so has one that waits for the end of the first line.
+    let behind = world.accept(&[change("x", "c"), expired(change("y", "d"))]).await;
+    let next = world.accept(&[change("z", "a")]).await[0].id;
+    let ends: Vec<End> = held.iter().map(|job| end(job, retried(Duration::from_secs(3_600)))).collect();
+    world.finish(&ends).await;
+    for job in &firsts {
+        let_expire(&world, job.id).await;
+    }
+    let expiry = Expiry::default();
+    expiry.run_once(&pool, term).await.unwrap();
+    let status = async |id| world.get(id).await.job.status;
+    assert_eq!(
+        (status(firsts[0].id).await, status(firsts[1].id).await),
+        (JobStatus::Cancelled, JobStatus::Cancelled)
+    );
+    world.must_be_sound().await;
+    expiry.run_once(&pool, term).await.unwrap();
+    assert_eq!(status(behind[1].id).await, JobStatus::Cancelled);
+    let mut ready = world.ready().await;
+    let mut expected = vec![behind[0].id, next];
+    ready.sort_by_key(|id| id.0);
+    expected.sort_by_key(|id| id.0);
+    assert_eq!(ready, expected, "both lines go on");
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 2);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_somebody_holds_is_passed_over_until_it_is_let_go(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let (lane, deleted) = (world.lane().await, world.lane().await);
+    let keyed = || JobSpec { serialize_key: Some("k".into()), ..world.spec(lane) };
+    let folded = || JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
+    world.accept(&vec![expired(world.spec(lane)); 5]).await;
+    world.accept(&[expired(keyed()), expired(folded()), expired(world.spec(deleted))]).await;
+    let mut producer = pool.begin().await.unwrap();
+    jobs::enqueue(&mut producer, &[keyed(), expired(folded())]).await.unwrap();
+    let mut operator = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.integrations where id = $1 for update")
+        .bind(deleted)
+        .execute(&mut *operator)
+        .await
+        .unwrap();
+    // Whoever waited would be told so: nobody lets go before.
+    let expiry = Expiry::default();
+    assert!(!expiry.run_once(&pool, term).await.unwrap());
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 5);
+    producer.commit().await.unwrap();
+    operator.commit().await.unwrap();
+    expiry.run_once(&pool, term).await.unwrap();
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 8);
+    assert_eq!(world.ready().await.len(), 1, "the other one of the key");
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_thousand_that_somebody_holds_do_not_hide_the_next(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    let lane = world.lane().await;
+    world.accept(&vec![expired(world.spec(lane)); 1_000]).await;
+    let mut stranger = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.jobs for update").execute(&mut *stranger).await.unwrap();
+    let later = JobSpec { expires_at: Some(Utc::now() - Span::minutes(1)), ..world.spec(lane) };
+    let behind = world.accept(&[later]).await[0].id;
+    let expiry = Expiry::default();
+    assert!(expiry.run_once(&pool, term).await.unwrap(), "there may be more");
+    assert!(!expiry.run_once(&pool, term).await.unwrap());
+    assert_eq!(world.get(behind).await.job.status, JobStatus::Cancelled);
+    stranger.rollback().await.unwrap();
+    expiry.run_once(&pool, term).await.unwrap();
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_leads_no_more_ends_nothing(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let old = lead(&pool).await;
+    take_over(&pool).await;
+    let lane = world.lane().await;
+    let id = world.accept(&[expired(world.spec(lane))]).await[0].id;
+    let ran = Expiry::default().run_once(&pool, old).await;
+    assert!(matches!(ran, Err(QueueError::LeaseLost)), "{ran:?}");
+    assert_eq!(world.get(id).await.job.status, JobStatus::Pending);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn to_find_none_is_a_few_pages_whatever_waits(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let world = World::new(&pool).await;
+    let mut connection = pool.acquire().await.unwrap();
+    let hour = Duration::from_secs(3_600);
+    let term = leader::take(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
+    drop(connection);
+    let lane = world.lane().await;
+    run(&pool, "alter table headgate.jobs set (autovacuum_enabled = off); analyze headgate.jobs").await;
+    let expiry = Expiry::default();
+    // Plans are made and kept while there is almost nothing.
+    for _ in 0..8 {
+        world.accept(&vec![expired(world.spec(lane)); 2]).await;
+        expiry.run_once(&pool, term).await.unwrap();
+    }
+    run(
+        &pool,
+        "insert into headgate.jobs (id, app_id, integration_id, rank, max_attempts, job_type, correlation_id, expires_at)
+         select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 200, 10, 'test', '', case when n % 100 = 0 then now() + interval '1 day' end
+         from generate_series(1, 100000) n",
+    )
+    .await;
+    plans.touched();
+    expiry.run_once(&pool, term).await.unwrap();
+    let touched = plans.touched();
+    // The sixteen that expired before are dead entries of the index.
+    assert!(touched.rows == 0 && touched.pages <= 20, "none: {touched:?}");
+
+    world.accept(&vec![expired(world.spec(lane)); 100]).await;
+    plans.touched();
+    expiry.run_once(&pool, term).await.unwrap();
+    let touched = plans.touched();
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 116);
+    let is_bounded = touched.in_sequence <= 100 && touched.rows <= 1_000 && touched.pages <= 8_000;
+    assert!(is_bounded, "a hundred: {touched:?}");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn to_claim_a_job_that_expires_writes_no_index(_: PgPoolOptions, options: PgConnectOptions) {
+    // One session, which tells its statistics when it is asked.
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    world.accept(&vec![not_yet(world.spec(lane)); 20]).await;
+    let worker = world.worker().await;
+    assert_eq!(world.claim(worker, 20).await.len(), 20);
+    run(&pool, "select pg_stat_force_next_flush()").await;
+    let updates: (i64, i64) = sqlx::query_as(
+        "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where schemaname = 'headgate' and relname = 'jobs'",
+    )
+    .fetch_one(&pool)
+    .await
+    .unwrap();
+    assert_eq!(updates, (20, 20), "in place");
+}
