@@ -5,10 +5,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use model::resync::ResyncState;
 use queue::{
     QueueError,
-    maintenance::{MaintenanceHealth, Pauses, Service},
+    maintenance::{CallOffs, MaintenanceHealth, Pauses, Service},
     store::{
         jobs::{BEGIN, batches_to_let_go},
         leader::{self, Term},
@@ -18,7 +19,7 @@ use sqlx::PgPool;
 
 use super::{
     chunk,
-    steer::{self, CHUNK},
+    steer::{self, CANCELLED, CHUNK},
 };
 use crate::{
     Delivery, DeliveryError,
@@ -31,23 +32,37 @@ const NAME: &str = "resyncs";
 pub(super) struct Resyncs {
     delivery: Delivery,
     pauses: Pauses,
+    call_offs: CallOffs,
 }
 
 impl Resyncs {
     pub(super) fn new(delivery: Delivery) -> Self {
-        Self { delivery, pauses: Pauses::of(NAME, CHUNK) }
+        Self { delivery, pauses: Pauses::of(NAME, CHUNK), call_offs: CallOffs::of(NAME, CHUNK) }
     }
 
     /// One portion of one re-sync; true when more can follow at once.
     async fn advance(&self, resync: &Unfinished, term: Term) -> Result<bool, DeliveryError> {
         let Unfinished { id, batch_id, state } = *resync;
-        let is_more_to_hold =
-            state == ResyncState::Paused && self.pauses.hold(&self.delivery.pool, term, batch_id).await?;
-        let mut transaction = self.delivery.pool.begin_with(BEGIN).await?;
+        let pool = &self.delivery.pool;
+        let has_more_waiting = match state {
+            ResyncState::Paused => self.pauses.hold(pool, term, batch_id).await?,
+            ResyncState::Cancelled => {
+                let go_on = self.call_offs.carry_out(pool, term, batch_id, CANCELLED, |conn, ended| {
+                    let delivery = self.delivery.clone();
+                    async move { steer::go_on_alone(&delivery, conn, id, &ended).await }.boxed()
+                });
+                go_on.await?
+            }
+            ResyncState::Running | ResyncState::Completed => false,
+        };
+        let mut transaction = pool.begin_with(BEGIN).await?;
         leader::confirm(&mut transaction, term).await?;
         let has_more = match state {
-            ResyncState::Cancelled => steer::call_off(&self.delivery, &mut transaction, id).await?,
-            ResyncState::Paused => is_more_to_hold,
+            ResyncState::Cancelled => {
+                rows::called_off(&mut transaction, id).await?;
+                has_more_waiting
+            }
+            ResyncState::Paused => has_more_waiting,
             ResyncState::Running | ResyncState::Completed => {
                 chunk::enumerate(&self.delivery, &mut transaction, id).await? == chunk::Progress::More
             }
@@ -88,6 +103,7 @@ impl Service for Resyncs {
 
     fn watch(&self, health: &MaintenanceHealth) {
         self.pauses.watch(health);
+        self.call_offs.watch(health);
     }
 
     fn interval(&self) -> Duration {

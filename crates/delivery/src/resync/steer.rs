@@ -2,7 +2,7 @@
 
 use model::{
     actor::Scope,
-    id::ResyncId,
+    id::{BatchId, JobId, ResyncId},
     record::EventType,
     resync::{Resync, ResyncState},
 };
@@ -17,6 +17,8 @@ use crate::{Delivery, DeliveryError, catalog::key::deduplication_id, store::resy
 
 /// Jobs held, let go or called off at once.
 pub(super) const CHUNK: i64 = 1_000;
+/// Why its jobs did not run.
+pub(super) const CANCELLED: &str = "re-sync cancelled";
 
 impl Delivery {
     /// No further jobs are made, and those that wait are held: a first portion now, the others by the leader. Those being processed may
@@ -54,8 +56,8 @@ impl Delivery {
         Ok(running)
     }
 
-    /// Calls it off with the jobs that wait; those being processed end. A change that came meanwhile and was folded into such a job is
-    /// sent all the same.
+    /// Calls it off with the jobs that wait, a first portion now, the others by the leader; those being processed end. A change that came
+    /// meanwhile and was folded into such a job is sent all the same.
     ///
     /// # Errors
     /// No such re-sync in the scope; `wrong-state` once it has ended.
@@ -65,24 +67,28 @@ impl Delivery {
         scope: Scope,
         id: ResyncId,
     ) -> Result<Resync, DeliveryError> {
-        steer(conn, scope, id, ResyncState::Cancelled).await?;
+        let cancelled = steer(conn, scope, id, ResyncState::Cancelled).await?;
         rows::release_successors(conn, id).await?;
-        call_off(self, conn, id).await?;
+        let mut portion = conn.begin().await.map_err(QueueError::from)?;
+        let called_off = call_off(self, &mut portion, id, cancelled.batch_id).await;
+        first_portion(portion, called_off, id).await?;
+        rows::called_off(conn, id).await?;
         rows::get(conn, scope, id).await
     }
 }
 
-/// What cannot be held or let go at once is left to the leader, who finds out which job it is: that must not keep anybody from a pause.
-async fn first_portion(
+/// What cannot be held, let go or called off at once is left to the leader, who finds out which job it is: that must not keep anybody from a
+/// pause.
+async fn first_portion<T>(
     portion: Transaction<'_, Postgres>,
-    moved: Result<i64, QueueError>,
+    moved: Result<T, QueueError>,
     id: ResyncId,
 ) -> Result<(), QueueError> {
     match moved {
         Ok(_) => portion.commit().await?,
         Err(error @ (QueueError::Database(_) | QueueError::Timeout)) => {
             portion.rollback().await?;
-            tracing::warn!(resync.id = %id, %error, "the jobs of re-sync {id} are held or let go without its first thousand");
+            tracing::warn!(resync.id = %id, %error, "the jobs of re-sync {id} are held, let go or called off without its first thousand");
         }
         Err(error) => return Err(error),
     }
@@ -107,20 +113,25 @@ async fn steer(
     rows::get(conn, scope, id).await
 }
 
-/// Calls off a portion of a cancelled re-sync's jobs; true when there may be more.
-pub(super) async fn call_off(
+/// Calls off a portion of a cancelled re-sync's jobs.
+async fn call_off(
     delivery: &Delivery,
     conn: &mut PgConnection,
     id: ResyncId,
-) -> Result<bool, DeliveryError> {
-    let Some(batch_id) = rows::batch_to_call_off(conn, id).await? else { return Ok(false) };
-    let called_off = cancel_of_batch(conn, batch_id, "re-sync cancelled", CHUNK).await?;
-    if called_off.is_empty() {
-        rows::called_off(conn, id).await?;
-        return Ok(false);
-    }
-    // A live change had been folded into these: it is no part of the re-sync and must not be lost with it.
-    let changed = rows::changed_among(conn, &called_off).await?;
+    batch_id: BatchId,
+) -> Result<(), QueueError> {
+    let called_off = cancel_of_batch(conn, batch_id, CANCELLED, CHUNK).await?;
+    go_on_alone(delivery, conn, id, &called_off).await
+}
+
+/// A live change had been folded into some of the jobs that were called off: it is no part of the re-sync and must not be lost with it.
+pub(super) async fn go_on_alone(
+    delivery: &Delivery,
+    conn: &mut PgConnection,
+    id: ResyncId,
+    called_off: &[JobId],
+) -> Result<(), QueueError> {
+    let changed = rows::changed_among(conn, called_off).await?;
     let specs: Vec<JobSpec> = changed
         .into_iter()
         .map(|job| JobSpec {
@@ -142,5 +153,5 @@ pub(super) async fn call_off(
         })
         .collect();
     enqueue(conn, &specs).await?;
-    Ok(true)
+    Ok(())
 }

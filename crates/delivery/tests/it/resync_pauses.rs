@@ -298,3 +298,63 @@ async fn a_job_that_cannot_be_held_or_let_go_keeps_no_other_from_it(pool: PgPool
     assert_eq!(world.number(HELD).await, 0);
     world.run_until(30).await;
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_cannot_be_called_off_keeps_no_other_from_it(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    world.accept(products(30)).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    world.accept([json!({"record_id": "00002", "attributes": {"n": 12}})]).await;
+    let rotten = live_job(&world, "00007").await;
+    let rot = format!(
+        "create function rot() returns trigger language plpgsql as $$
+        begin
+            raise exception 'rotten' using errcode = '22P02';
+        end $$;
+        create trigger rot before delete on headgate.jobs for each row when (old.id = '{rotten}') execute function rot();"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(rot)).execute(&world.pool).await.unwrap();
+    let left = async || world.number("select count(*) from headgate.jobs where batch_id is not null").await;
+    let is_open = "select count(*) from headgate.resyncs where is_calling_off";
+    cancel(&world, resync).await;
+    assert_eq!(get(&world, resync).await.state, ResyncState::Cancelled);
+    maintain(&world).await;
+    assert_eq!((left().await, world.number(is_open).await), (1, 1));
+    assert_eq!(live_job(&world, "00007").await, rotten);
+    sqlx::raw_sql("drop function rot() cascade").execute(&world.pool).await.unwrap();
+    maintain(&world).await;
+    assert_eq!((left().await, world.number(is_open).await), (0, 0));
+    // The change that had been folded into one of them.
+    world.run_until(1).await;
+    assert_eq!(records(&receiver.rest().await), ["00002"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_a_producer_holds_is_called_off_when_it_is_let_go(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.accept(products(5)).await;
+    let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
+    let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
+    let held = live_job(&world, "00003").await;
+    let mut producer = world.pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.jobs where id = $1 for update")
+        .bind(held)
+        .execute(&mut *producer)
+        .await
+        .unwrap();
+    let mut transaction = world.pool.begin().await.unwrap();
+    sqlx::query("set local lock_timeout = '100ms'").execute(&mut *transaction).await.unwrap();
+    world.delivery.cancel_resync(&mut transaction, world.scope, resync).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(live_job(&world, "00003").await, held);
+    assert_eq!(
+        world.number("select count(*) from headgate.jobs").await,
+        1,
+        "the others are not waiting for it"
+    );
+    producer.rollback().await.unwrap();
+    maintain(&world).await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+}

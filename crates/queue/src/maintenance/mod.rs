@@ -5,6 +5,7 @@
 //! health, and stops no other.
 
 mod breakers;
+mod call_offs;
 mod cancels;
 mod expiry;
 mod fold_counts;
@@ -30,6 +31,7 @@ mod tidy;
 mod vacuum;
 
 pub use breakers::Breakers;
+pub use call_offs::CallOffs;
 pub use cancels::Cancels;
 pub use expiry::Expiry;
 pub use fold_counts::FoldCounts;

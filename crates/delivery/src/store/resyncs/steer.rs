@@ -2,9 +2,10 @@
 
 use model::{
     actor::Scope,
-    id::{AppId, BatchId, IntegrationId, JobId, ResyncId},
+    id::{AppId, IntegrationId, JobId, ResyncId},
     resync::ResyncState,
 };
+use queue::QueueError;
 use sqlx::PgConnection;
 
 use super::not_found;
@@ -107,29 +108,17 @@ pub(crate) async fn release_successors(conn: &mut PgConnection, id: ResyncId) ->
     Ok(())
 }
 
-/// Holds a cancelled re-sync whose jobs are still to be called off.
-pub(crate) async fn batch_to_call_off(
-    conn: &mut PgConnection,
-    id: ResyncId,
-) -> Result<Option<BatchId>, DeliveryError> {
-    let batch_id = sqlx::query_scalar!(
-        r#"
-        select batch_id as "batch_id: BatchId" from headgate.resyncs
-        where id = $1 and is_calling_off
-        for no key update
-        "#,
-        id as ResyncId,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(batch_id)
-}
-
-/// Nothing is left to call off.
+/// Says that nothing is left to call off of a cancelled re-sync, when none of its jobs waits any more.
 pub(crate) async fn called_off(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"
-        with done as (update headgate.resyncs set is_calling_off = false where id = $1 returning batch_id)
+        with done as (
+            update headgate.resyncs r set is_calling_off = false
+            where r.id = $1 and r.is_calling_off
+                -- Not `exists`, of which the planner may make a join that reads all jobs.
+                and (select j.id from headgate.jobs j where j.batch_id = r.batch_id and j.status <> 1 limit 1) is null
+            returning r.batch_id
+        )
         update headgate.batches b set completed_at = clock_timestamp(), is_paused = false from done d where b.id = d.batch_id
         "#,
         id as ResyncId,
@@ -153,7 +142,7 @@ pub(crate) struct ChangedJob {
 pub(crate) async fn changed_among(
     conn: &mut PgConnection,
     ids: &[JobId],
-) -> Result<Vec<ChangedJob>, DeliveryError> {
+) -> Result<Vec<ChangedJob>, QueueError> {
     let changed = sqlx::query_as!(
         ChangedJob,
         r#"

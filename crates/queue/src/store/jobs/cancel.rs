@@ -11,7 +11,7 @@ use crate::{
 };
 use model::{
     actor::Scope,
-    id::{BatchId, IntegrationId, JobId, WorkerId},
+    id::{IntegrationId, JobId, WorkerId},
     job::{Job, JobStatus},
     rules::transition::can_cancel,
 };
@@ -73,34 +73,6 @@ pub async fn cancel_of_integration(
         call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.len() as u64)
-}
-
-/// Calls off the jobs of a batch that wait, up to `most` of them; those being processed end by themselves. Answers which: call it again
-/// until it answers none, each time in a transaction of its own.
-///
-/// # Errors
-/// When the database is away, or lost a race: repeat.
-pub async fn cancel_of_batch(
-    connection: &mut PgConnection,
-    batch_id: BatchId,
-    why: &str,
-    most: i64,
-) -> Result<Vec<JobId>, QueueError> {
-    let ids = sqlx::query_scalar!(
-        r#"
-        select id as "id: JobId" from headgate.jobs
-        where batch_id = $1 and status <> 1
-        order by integration_id, deduplication_id collate "C" nulls last, id limit $2
-        "#,
-        batch_id.0,
-        most
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    lock_ahead(connection, &ids).await?;
-    let CalledOff { ended, .. } = call_off(connection, &ids, why, Reach::Waiting).await?;
-    leave_lines(connection, &ended).await?;
-    Ok(ended.into_iter().map(|one| one.id).collect())
 }
 
 /// What became of jobs that were called off.

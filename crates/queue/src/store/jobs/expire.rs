@@ -6,13 +6,12 @@
 
 use super::{
     cancel::{CalledOff, Reach, call_off, leave_lines},
-    keys,
+    free::free,
 };
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
-use model::id::{IntegrationId, JobId, WorkerId};
+use model::id::{JobId, WorkerId};
 use sqlx::PgConnection;
-use std::collections::HashSet;
 
 /// A job that has expired, and since when: the order in which they are looked through.
 pub(crate) type Since = (DateTime<Utc>, JobId);
@@ -56,60 +55,11 @@ pub(crate) async fn expire(
     ids: &[JobId],
     by: WorkerId,
 ) -> Result<usize, QueueError> {
-    let free = free(connection, ids).await?;
+    let free = free(connection, ids, None).await?;
     if free.is_empty() {
         return Ok(0);
     }
     let CalledOff { ended, .. } = call_off(connection, &free, "expired", Reach::Expired { by }).await?;
     leave_lines(connection, &ended).await?;
     Ok(ended.len())
-}
-
-/// Those of the jobs that have expired under their lock and that can be ended without waiting for anybody; their rows are locked now, and so
-/// are their integrations and the keys that they leave.
-///
-/// Against the order of locks, which is no matter where nothing is waited for: a producer holds what it folds into, and the line it stands
-/// in, for as long as it likes, and whoever deletes an integration holds that. As the sweep does (`lose.rs`).
-async fn free(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>, QueueError> {
-    let rows = sqlx::query!(
-        r#"
-        with locked as materialized (
-            select j.id, j.integration_id, j.serialize_key, j.successor ->> 'serialize_key' as successor_key
-            from unnest($1::uuid[]) as g (id)
-            cross join lateral (
-                select j.id, j.integration_id, j.serialize_key, j.successor from headgate.jobs j
-                -- A fold may have given it more time.
-                where j.id = g.id and j.status <> 1 and j.expires_at <= clock_timestamp()
-                for update skip locked offset 0
-            ) j
-        ), present as materialized (
-            select l.integration_id, i.id
-            from (select distinct integration_id from locked) l
-            left join lateral (
-                select i.id from headgate.integrations i where i.id = l.integration_id for key share skip locked offset 0
-            ) i on true
-        )
-        select l.id as "id!: JobId", l.integration_id as "integration_id!: IntegrationId", l.serialize_key, l.successor_key
-        from locked l
-        join present p on p.integration_id = l.integration_id
-        where p.id is not null or not exists (select 1 from headgate.integrations x where x.id = l.integration_id)
-        "#,
-        ids as &[JobId],
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    let (mut needed_by, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
-    for row in &rows {
-        for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
-            needed_by.push(row.id);
-            lanes.push(row.integration_id);
-            keys.push(key.clone());
-        }
-    }
-    let mut held: HashSet<JobId> = HashSet::new();
-    if !keys.is_empty() {
-        let places = keys::lock_free(connection, &lanes, &keys).await?;
-        held.extend(places.into_iter().filter_map(|n| needed_by.get(usize::try_from(n - 1).ok()?)));
-    }
-    Ok(rows.iter().map(|row| row.id).filter(|id| !held.contains(id)).collect())
 }

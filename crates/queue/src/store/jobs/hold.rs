@@ -173,7 +173,7 @@ pub async fn batches_to_let_go(pool: &PgPool) -> Result<Vec<BatchId>, QueueError
 }
 
 /// Portions are taken and written by probes of indexes; a plan made for tables of another size must not read them whole instead.
-async fn probe_only(connection: &mut PgConnection) -> Result<(), QueueError> {
+pub(super) async fn probe_only(connection: &mut PgConnection) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         select set_config('enable_seqscan', 'off', true) as "seqscan!", set_config('enable_hashjoin', 'off', true) as "hashjoin!",

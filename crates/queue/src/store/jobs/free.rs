@@ -1,0 +1,65 @@
+//! Jobs that wait and that can be ended without waiting for anybody.
+
+use super::keys;
+use crate::error::QueueError;
+use model::id::{BatchId, IntegrationId, JobId};
+use sqlx::PgConnection;
+use std::collections::HashSet;
+
+/// Those of the jobs that are items of the batch still, or without a batch those that have expired still, that nobody processes or holds; their
+/// rows are locked now, and so are their integrations and the keys that they leave.
+///
+/// Against the order of locks, which is no matter where nothing is waited for: a producer holds what it folds into, and the line it stands
+/// in, for as long as it likes, and whoever deletes an integration holds that. As the sweep does (`lose.rs`).
+///
+/// # Errors
+/// When the database is away.
+pub(super) async fn free(
+    connection: &mut PgConnection,
+    ids: &[JobId],
+    batch_id: Option<BatchId>,
+) -> Result<Vec<JobId>, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        with locked as materialized (
+            select j.id, j.integration_id, j.serialize_key, j.successor ->> 'serialize_key' as successor_key
+            from unnest($1::uuid[]) as g (id)
+            cross join lateral (
+                select j.id, j.integration_id, j.serialize_key, j.successor from headgate.jobs j
+                -- A fold may have given it more time, or put it into another batch.
+                where j.id = g.id and j.status <> 1
+                    and case when $2::uuid is null then j.expires_at <= clock_timestamp() else j.batch_id = $2 end
+                for update skip locked offset 0
+            ) j
+        ), present as materialized (
+            select l.integration_id, i.id
+            from (select distinct integration_id from locked) l
+            left join lateral (
+                select i.id from headgate.integrations i where i.id = l.integration_id for key share skip locked offset 0
+            ) i on true
+        )
+        select l.id as "id!: JobId", l.integration_id as "integration_id!: IntegrationId", l.serialize_key, l.successor_key
+        from locked l
+        join present p on p.integration_id = l.integration_id
+        where p.id is not null or not exists (select 1 from headgate.integrations x where x.id = l.integration_id)
+        "#,
+        ids as &[JobId],
+        batch_id as Option<BatchId>,
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let (mut needed_by, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &rows {
+        for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
+            needed_by.push(row.id);
+            lanes.push(row.integration_id);
+            keys.push(key.clone());
+        }
+    }
+    let mut held: HashSet<JobId> = HashSet::new();
+    if !keys.is_empty() {
+        let places = keys::lock_free(connection, &lanes, &keys).await?;
+        held.extend(places.into_iter().filter_map(|n| needed_by.get(usize::try_from(n - 1).ok()?)));
+    }
+    Ok(rows.iter().map(|row| row.id).filter(|id| !held.contains(id)).collect())
+}
