@@ -33,6 +33,9 @@ pub struct EngineConfig {
     /// serialize key's line, and has not committed): then the others of their batch are recorded without them. Those that are left
     /// wait as long as it takes, five times as long at a stretch.
     pub lock_wait: Duration,
+    /// How long the database waits for the next statement while results are recorded, before it undoes that: for a process that was
+    /// stopped in the middle of it, and for handlers (`on_completed`), each of which is tried five times.
+    pub longest_silence: Duration,
     /// Time running jobs get to finish at shutdown.
     pub shutdown_grace: Duration,
     /// How long finished jobs and attempts stay.
@@ -53,6 +56,7 @@ impl Default for EngineConfig {
             leader_lease: Duration::from_secs(10),
             recovery_interval: Duration::from_secs(10),
             lock_wait: Duration::from_millis(200),
+            longest_silence: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(20),
             retention: Duration::from_secs(7 * 24 * 60 * 60),
         }

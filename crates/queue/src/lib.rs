@@ -48,6 +48,7 @@
 //! | [`JobError::not_retryable`], a payload that cannot be read | a dead letter at once | `not_retryable` |
 //! | [`JobError::snooze`] | goes back, no attempt counted | – |
 //! | the attempt takes longer than its time-out | stopped at its next `await`, tried again | `timeout` |
+//! | [`JobHandler::on_completed`] answers an error, or five times does something else for more than 5 s than asking the database | the attempt failed, tried again | `retryable` |
 //! | its process dies | begins elsewhere | `worker_lost` |
 //! | it waits when its `expires_at` has passed, wherever that is | called off, within some two seconds | `expired` |
 //! | it is called off while it runs ([`Client::cancel`]) | stopped at its next `await`, `cancelled`; nothing of its id or key begins before, and what it fails with is not tried again | – |

@@ -131,6 +131,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         leader_lease: EngineConfig::default().leader_lease,
         recovery_interval: workers.recovery_interval,
         lock_wait: EngineConfig::default().lock_wait,
+        longest_silence: EngineConfig::default().longest_silence,
         shutdown_grace: workers.shutdown_grace,
         retention: workers.retention,
     }

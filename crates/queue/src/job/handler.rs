@@ -62,9 +62,10 @@ pub trait JobHandler<J: Job>: Send + Sync + 'static {
     /// Writes what the job did into this database, in the very transaction that ends the job: both are stored or neither is, and nothing of
     /// an attempt that lost its lease. Keep it to a few short statements; hundreds of jobs may be ended by one transaction, and it may run
     /// again with the same job when that has to be repeated. The database waits five seconds for the next statement, and then undoes it
-    /// all.
+    /// all: what takes longer, a request to somebody else, belongs into `run`.
     ///
-    /// An error makes the attempt a failed one, which is tried again.
+    /// An error makes the attempt a failed one, which is tried again as any other, up to `max_attempts`; and so does to keep the database waiting
+    /// for longer than that five times, which the job's error says.
     fn on_completed(
         &self,
         _connection: &mut PgConnection,

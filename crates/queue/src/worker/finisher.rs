@@ -44,12 +44,14 @@ pub(super) struct Finished {
     pub plainness: Plainness,
     /// What it has met with so far.
     pub races: Races,
+    /// It was not recorded, because the job was somebody else's: only what it may have left behind is still to be noted.
+    pub is_late: bool,
 }
 
 impl Finished {
     pub(super) fn new(job: ClaimedJob, end: End, done: Option<CompletedJob>, doubt: Option<Doubt>) -> Self {
         let (plainness, races) = (Plainness::default(), Races::default());
-        Self { job, end, done, doubt, is_bare: false, is_echo: false, plainness, races }
+        Self { job, end, done, doubt, is_bare: false, is_echo: false, plainness, races, is_late: false }
     }
 
     /// Nothing is recorded of the job, which is somebody else's: its end is under a lease nobody has. Only its doubt is.

@@ -109,7 +109,8 @@ pub trait AttemptHandler: Send + Sync + 'static {
 
     /// Inside the finishing transaction, for this handler's jobs that did complete under their lease: what was sent is recorded
     /// here. It may run again with the same jobs when the transaction has to be repeated. The database waits five seconds for the next
-    /// statement, and then undoes it all.
+    /// statement ([`longest_silence`](crate::EngineConfig::longest_silence)), and then undoes it all. Whoever keeps it waiting for longer is
+    /// told again, five times of one job alone; then that attempt is a failed one, which says so.
     ///
     /// # Errors
     /// Whatever the database answers: the transaction is repeated job by job.

@@ -1,7 +1,7 @@
 //! One transaction that records ends, repeated while the database is away.
 
 use crate::{
-    error::QueueError,
+    error::{QueueError, code},
     store::{
         jobs::{Applied, BEGIN, End, finish, held_elsewhere},
         partitions,
@@ -9,21 +9,20 @@ use crate::{
     worker::{finisher::Finished, shared::Shared, tell, watchdog::Pulse},
 };
 use sqlx::AssertSqlSafe;
-use std::time::Duration;
+use std::{collections::HashSet, sync::OnceLock, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout};
 
 /// One transaction has this long; afterwards the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A process that is stopped in the middle of it keeps producers that fold into its jobs waiting no longer: a third of what connections have
-/// otherwise. What a handler does between two statements of [`on_completed`](crate::worker::AttemptHandler::on_completed) is shorter.
-const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// One transaction, a missing partition made, and the pause behind it: whoever is silent for longer has stopped.
 pub(super) const LONGEST_TRY: Duration = Duration::from_secs(120);
 
 /// While the database is away.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Before what came too late is tried to be noted again.
+/// How often what came too late is tried to be noted when the database refuses it, or the handler keeps it waiting.
+const TRIES: u32 = 5;
+/// Between two of them.
 const BEFORE_ANOTHER: Duration = Duration::from_millis(3);
 
 /// What is done about rows that other transactions hold.
@@ -37,21 +36,62 @@ pub(super) enum Locks {
     Queue,
 }
 
+/// Why a batch was not recorded.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// What the database said, or that it said nothing.
+    pub(super) error: QueueError,
+    /// A handler kept the database waiting for too long.
+    pub(super) is_silence: bool,
+}
+
+/// How long handlers were told in one transaction. Whoever has kept the database waiting for the next statement for too long finds the
+/// connection closed, which looks as if the database were away, or does not come back at all; but then it is the handler that has to end.
+#[derive(Default)]
+struct Telling {
+    since: OnceLock<Instant>,
+    took: OnceLock<Duration>,
+}
+
+impl Telling {
+    async fn measure<T>(&self, told: impl Future<Output = T>) -> T {
+        let since = *self.since.get_or_init(Instant::now);
+        let answer = told.await;
+        self.took.get_or_init(|| since.elapsed());
+        answer
+    }
+
+    fn took(&self) -> Duration {
+        let under_way = || self.since.get().map(Instant::elapsed).unwrap_or_default();
+        self.took.get().copied().unwrap_or_else(under_way)
+    }
+
+    fn judge(&self, shared: &Shared, error: QueueError) -> Failed {
+        let is_broken_off = match &error {
+            QueueError::Unavailable(_) => !error.wants_partition(),
+            QueueError::Database(error) => code(error).as_deref() == Some("25P03"),
+            _ => false,
+        };
+        Failed { is_silence: is_broken_off && self.took() >= shared.config.longest_silence, error }
+    }
+}
+
 /// Writes a batch, however long the database is away; what was left out comes back, and `batch` is the rest.
 pub(super) async fn persist(
     shared: &Shared,
     pulse: &Pulse<'_>,
     batch: &mut Vec<Finished>,
     locks: Locks,
-) -> Result<Vec<Finished>, QueueError> {
+) -> Result<Vec<Finished>, Failed> {
     let mut pause = FIRST_PAUSE;
     let mut held = Vec::new();
     let applied = loop {
         pulse.within(LONGEST_TRY);
         // Of a try that failed.
         batch.append(&mut held);
-        let answer = timeout(PATIENCE, transaction(shared, batch, &mut held, locks)).await;
-        match unless_away(shared, answer, &mut pause).await {
+        let telling = Telling::default();
+        let answer = timeout(PATIENCE, transaction(shared, batch, &mut held, locks, &telling)).await;
+        match unless_away(shared, answer, &telling, &mut pause).await {
             Some(Ok(applied)) => break applied,
             Some(Err(error)) => {
                 batch.append(&mut held);
@@ -65,12 +105,28 @@ pub(super) async fn persist(
     let late: Vec<usize> = (0..batch.len())
         .filter(|at| !applied.get(*at).is_some_and(|applied| applied.is_recorded()))
         .collect();
-    for at in &late {
-        let id = batch[*at].end.job_id;
-        tracing::info!(job.id = %id, applied = ?applied.get(*at), "the result of job {id} came too late");
+    let mut not_yet = HashSet::new();
+    for at in late {
+        let id = batch[at].end.job_id;
+        if !std::mem::replace(&mut batch[at].is_late, true) {
+            tracing::info!(job.id = %id, applied = ?applied.get(at), "the result of job {id} came too late");
+        }
+        if !remember(shared, pulse, &mut batch[at], locks).await {
+            not_yet.insert(at);
+        }
     }
-    remember(shared, pulse, batch, &late).await;
+    held.extend(take_out(batch, &not_yet));
     Ok(held)
+}
+
+/// Those at these places.
+fn take_out(batch: &mut Vec<Finished>, places: &HashSet<usize>) -> Vec<Finished> {
+    let mut at = 0;
+    let is_one = |_: &mut Finished| {
+        at += 1;
+        places.contains(&(at - 1))
+    };
+    batch.extract_if(.., is_one).collect()
 }
 
 async fn transaction(
@@ -78,21 +134,18 @@ async fn transaction(
     batch: &mut Vec<Finished>,
     held: &mut Vec<Finished>,
     locks: Locks,
+    telling: &Telling,
 ) -> Result<Vec<Applied>, QueueError> {
     let began_at = Instant::now();
     let mut transaction = shared.pool.begin_with(AssertSqlSafe(begin(shared, locks))).await?;
     let mut ends: Vec<End> = batch.iter().map(|finished| finished.end.clone()).collect();
     if locks == Locks::Pass {
         let places = held_elsewhere(&mut transaction, &ends).await?;
-        let mut at = 0;
-        held.extend(batch.extract_if(.., |_| {
-            at += 1;
-            places.contains(&(at - 1))
-        }));
+        held.extend(take_out(batch, &places));
         ends = batch.iter().map(|finished| finished.end.clone()).collect();
     }
     let applied = finish(&mut transaction, &ends).await?;
-    tell::handlers(&shared.handlers, &mut transaction, batch, &applied).await?;
+    telling.measure(tell::handlers(&shared.handlers, &mut transaction, batch, &applied)).await?;
     transaction.commit().await?;
     if !batch.is_empty() {
         shared.meters.finished(batch.len(), began_at.elapsed());
@@ -107,40 +160,56 @@ fn begin(shared: &Shared, locks: Locks) -> String {
         Locks::Wait | Locks::Pass => shared.config.lock_wait,
         Locks::Queue => shared.config.lock_wait * 5,
     };
+    begin_with(shared, wait)
+}
+
+/// A process that is stopped in the middle of it keeps whoever waits for its rows waiting no longer than `longest_silence`: a third of what
+/// connections have otherwise.
+fn begin_with(shared: &Shared, lock_wait: Duration) -> String {
     // Nought would be for ever.
     format!(
         "{BEGIN}; set local lock_timeout = {}; set local idle_in_transaction_session_timeout = {}",
-        wait.as_millis().max(1),
-        LONGEST_SILENCE.as_millis()
+        lock_wait.as_millis().max(1),
+        shared.config.longest_silence.as_millis().max(1)
     )
 }
 
-/// Ends that were not recorded: the job was called off, or taken away. What they may have left behind is recorded all the same, one by
-/// one, so that a job that cannot be does not take the others' doubt with it.
-async fn remember(shared: &Shared, pulse: &Pulse<'_>, batch: &mut [Finished], late: &[usize]) {
-    for at in late {
-        let Some(finished) = batch.get_mut(*at).filter(|finished| finished.doubt.is_some()) else { continue };
-        let (mut tries_left, mut pause) = (5, FIRST_PAUSE);
-        while tries_left > 0 {
-            pulse.within(LONGEST_TRY);
-            let answer = timeout(PATIENCE, tell_late(shared, finished)).await;
-            match unless_away(shared, answer, &mut pause).await {
-                Some(Ok(())) => break,
-                Some(Err(error)) => {
-                    tries_left -= 1;
-                    let id = finished.end.job_id;
-                    tracing::error!(job.id = %id, %error, tries_left, "what job {id} sent although it was taken away could not be noted");
-                    tokio::time::sleep(BEFORE_ANOTHER).await;
-                }
-                None => {}
+/// An end that was not recorded: the job was called off, or taken away. What it may have left behind is recorded all the same, in a
+/// transaction of its own. False when somebody holds what it has to write: it waits, as results do whose rows are held.
+async fn remember(shared: &Shared, pulse: &Pulse<'_>, finished: &mut Finished, locks: Locks) -> bool {
+    let (mut tries_left, mut pause) = (TRIES, FIRST_PAUSE);
+    while finished.doubt.is_some() && tries_left > 0 {
+        pulse.within(LONGEST_TRY);
+        let telling = Telling::default();
+        let answer = timeout(PATIENCE, tell_late(shared, finished, locks, &telling)).await;
+        match unless_away(shared, answer, &telling, &mut pause).await {
+            Some(Ok(())) => return true,
+            Some(Err(failed)) if !failed.is_silence && finished.races.go_on(&failed.error) => return false,
+            Some(Err(Failed { error, is_silence })) => {
+                tries_left -= 1;
+                let id = finished.end.job_id;
+                tracing::error!(job.id = %id, %error, is_silence, tries_left, "what job {id} sent although it was taken away could not be noted");
+                tokio::time::sleep(BEFORE_ANOTHER).await;
             }
+            None => {}
         }
     }
+    true
 }
 
-async fn tell_late(shared: &Shared, finished: &mut Finished) -> Result<(), QueueError> {
-    let mut transaction = shared.pool.begin().await?;
-    tell::unrecorded(&shared.handlers, &mut transaction, finished).await?;
+async fn tell_late(
+    shared: &Shared,
+    finished: &mut Finished,
+    locks: Locks,
+    telling: &Telling,
+) -> Result<(), QueueError> {
+    let begin = match locks {
+        // One after the other: a moment for each would be long for all.
+        Locks::Pass => begin_with(shared, Duration::ZERO),
+        Locks::Wait | Locks::Queue => begin(shared, locks),
+    };
+    let mut transaction = shared.pool.begin_with(AssertSqlSafe(begin)).await?;
+    telling.measure(tell::unrecorded(&shared.handlers, &mut transaction, finished)).await?;
     Ok(transaction.commit().await?)
 }
 
@@ -148,10 +217,12 @@ async fn tell_late(shared: &Shared, finished: &mut Finished) -> Result<(), Queue
 async fn unless_away<T>(
     shared: &Shared,
     answer: Result<Result<T, QueueError>, Elapsed>,
+    telling: &Telling,
     pause: &mut Duration,
-) -> Option<Result<T, QueueError>> {
-    match answer.unwrap_or_else(|_| Err(QueueError::no_answer())) {
-        Err(error) if error.is_unavailable() => {
+) -> Option<Result<T, Failed>> {
+    let answer = answer.unwrap_or_else(|_| Err(QueueError::no_answer()));
+    match answer.map_err(|error| telling.judge(shared, error)) {
+        Err(Failed { error, is_silence: false }) if error.is_unavailable() => {
             shared.set_away(true);
             if error.wants_partition()
                 && let Err(error) = partitions::make_ahead(&shared.pool).await
@@ -166,5 +237,42 @@ async fn unless_away<T>(
             shared.set_away(false);
             Some(result)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        EngineConfig,
+        worker::{Handlers, Unhandled},
+    };
+    use std::sync::Arc;
+
+    fn shared(longest_silence: Duration) -> Shared {
+        let pool = sqlx::PgPool::connect_lazy("postgres://nobody.invalid").unwrap();
+        let config = EngineConfig { longest_silence, ..EngineConfig::default() };
+        Shared::new(pool, config, Handlers::new(Arc::new(Unhandled::default())))
+    }
+
+    #[tokio::test]
+    async fn who_does_not_answer_while_a_handler_is_told_for_too_long_is_the_handler() {
+        let (untold, under_way, told) = (Telling::default(), Telling::default(), Telling::default());
+        let pending = under_way.measure(std::future::pending::<()>());
+        assert!(futures::poll!(Box::pin(pending)).is_pending());
+        told.measure(async {}).await;
+        let too_long = told.took();
+        for (telling, longest, is_silence) in [
+            (&untold, Duration::from_nanos(1), false),
+            (&under_way, Duration::ZERO, true),
+            (&under_way, Duration::from_secs(3_600), false),
+            (&told, too_long, true),
+            (&told, too_long + Duration::from_nanos(1), false),
+        ] {
+            let failed = telling.judge(&shared(longest), QueueError::no_answer());
+            assert_eq!(failed.is_silence, is_silence, "{longest:?}");
+        }
+        let refused = QueueError::Database(sqlx::Error::RowNotFound);
+        assert!(!told.judge(&shared(Duration::ZERO), refused).is_silence, "the database said no");
     }
 }

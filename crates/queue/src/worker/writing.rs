@@ -7,8 +7,9 @@
 //!   failure would do its job again, so that what was sent is sent twice. That never counts.
 //! - **It broke it off for another's sake** (a deadlock, 40P01 or 40001): the same again may succeed at once, and in the end it does: all our locks are
 //!   taken in one order, and a stranger's transaction ends. [`BROKEN_OFF`] times, some three minutes, because a trigger may say it for ever.
-//! - **It heard nothing for too long** (25P03), because this process was stopped in the middle: as if broken off for another's sake. A handler that
-//!   takes as long each time comes to its end by that too.
+//! - **It heard nothing for too long** (`longest_silence`), because this process was stopped in the middle, or because a handler that was told of the
+//!   end did something else than asking the database, whose connection it finds closed then: [`SILENCES`] times. Other ends go first, because each
+//!   of these takes that long.
 //! - **A unique row was there** (23505): that may have been a race, which the next look decides; [`COLLISIONS`] times, some two seconds.
 //! - **It refused it** (anything else): no repetition helps. A plainer end is tried at once, so that the job is not stuck with it.
 
@@ -18,7 +19,7 @@ use crate::{
     worker::{
         execute::{ending_of_failure, failure},
         finisher::Finished,
-        recording::{Locks, persist},
+        recording::{Failed, Locks, persist},
         schedules::known_waits,
         shared::Shared,
         slots::AT_ONCE,
@@ -31,17 +32,20 @@ use model::rules::verdict::ErrorKind;
 const BROKEN_OFF: u32 = 100;
 /// How often it may meet a row that is there already.
 const COLLISIONS: u32 = 15;
+/// How often its handler may keep the database waiting for too long.
+const SILENCES: u32 = 5;
 
 /// Races an end has lost, since it was last made plainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Races {
     broken_off: u32,
     collisions: u32,
+    silences: u32,
 }
 
 impl Races {
     /// Takes note of what the database said of this end alone; whether the same end is to be tried again.
-    fn go_on(&mut self, error: &QueueError) -> bool {
+    pub(super) fn go_on(&mut self, error: &QueueError) -> bool {
         let QueueError::Database(error) = error else { return false };
         match code(error).as_deref() {
             Some("55P03") => true,
@@ -56,6 +60,12 @@ impl Races {
             _ => false,
         }
     }
+
+    /// Takes note that the handler that is told of this end alone kept the database waiting; whether it is to be told again.
+    fn go_on_after_silence(&mut self) -> bool {
+        self.silences += 1;
+        self.silences < SILENCES
+    }
 }
 
 /// Records what can be; answers what is to be tried again later.
@@ -69,7 +79,10 @@ pub(super) async fn write(
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
         let mut tried = persist(shared, pulse, &mut part, locks).await;
-        if part.len() > 1 && locks != Locks::Pass && tried.as_ref().is_err_and(is_locked) {
+        if part.len() > 1
+            && locks != Locks::Pass
+            && tried.as_ref().is_err_and(|failed| is_locked(&failed.error))
+        {
             tried = persist(shared, pulse, &mut part, Locks::Pass).await;
         }
         match tried {
@@ -77,16 +90,27 @@ pub(super) async fn write(
                 later.extend(held);
                 recorded(shared, &part);
             }
-            Err(error) if part.len() > 1 => {
+            Err(Failed { error, .. }) if part.len() > 1 => {
                 tracing::debug!(%error, count = part.len(), "a batch of ends is repeated in halves");
                 let rest = part.split_off(part.len() / 2);
                 parts.extend([rest, part]);
             }
-            Err(error) => {
+            Err(Failed { is_silence: true, error }) => {
+                let Some(mut one) = part.pop() else { continue };
+                say_silent(shared, &one);
+                if one.races.go_on_after_silence() {
+                    parts.insert(0, vec![one]);
+                } else if make_plainer(shared, &mut one, &error, &unheard(shared)) {
+                    parts.push(vec![one]);
+                } else {
+                    recorded_not_at_all(shared, &one);
+                }
+            }
+            Err(Failed { error, .. }) => {
                 let Some(mut one) = part.pop() else { continue };
                 if one.races.go_on(&error) {
                     later.push(one);
-                } else if make_plainer(shared, &mut one, &error) {
+                } else if make_plainer(shared, &mut one, &error, "The result could not be stored.") {
                     parts.push(vec![one]);
                 } else {
                     recorded_not_at_all(shared, &one);
@@ -117,6 +141,25 @@ fn is_locked(error: &QueueError) -> bool {
     matches!(error, QueueError::Database(error) if code(error).as_deref() == Some("55P03"))
 }
 
+/// As the failed attempt reads.
+fn unheard(shared: &Shared) -> String {
+    let silence = shared.config.longest_silence;
+    format!(
+        "The result could not be stored: {SILENCES} times its handler kept the database waiting for more than {silence:?} while it was told of the \
+         end."
+    )
+}
+
+fn say_silent(shared: &Shared, one: &Finished) {
+    let (id, silence) = (one.job.id, shared.config.longest_silence);
+    tracing::warn!(
+        job.id = %id,
+        job.type = %one.job.job_type,
+        "the handler of {} kept the database waiting for more than {silence:?} while it was told of the end of job {id}: that is undone",
+        one.job.job_type,
+    );
+}
+
 /// How much of a result is tried to be stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Plainness {
@@ -130,7 +173,7 @@ pub(super) enum Plainness {
 }
 
 /// A result that cannot be stored becomes one that can: whatever is wrong, the job must not stay ours for ever. False when it was the plainest.
-fn make_plainer(shared: &Shared, one: &mut Finished, error: &QueueError) -> bool {
+fn make_plainer(shared: &Shared, one: &mut Finished, error: &QueueError, message: &str) -> bool {
     let id = one.job.id;
     let source = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(job.id = %id, %error, source, "the result of job {id} could not be stored");
@@ -138,7 +181,7 @@ fn make_plainer(shared: &Shared, one: &mut Finished, error: &QueueError) -> bool
     one.done = None;
     match one.plainness {
         Plainness::Whole => {
-            let failure = failure(ErrorKind::Retryable, "The result could not be stored.".to_owned());
+            let failure = failure(ErrorKind::Retryable, message.to_owned());
             let (attempt, max_attempts) = (one.job.attempt, one.job.max_attempts);
             let waits = known_waits(shared, one.job.integration_id);
             one.end.ending = ending_of_failure(&waits, attempt, max_attempts, failure, rand::random());

@@ -1,14 +1,17 @@
 //! What may have arrived is noted, however an attempt ends.
 
-use crate::support::{World, config, failed, start, until, until_recorded};
+use crate::support::{World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
-    store::jobs::{How, JobSpec},
+    store::jobs::{self, How, JobSpec},
     worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, HeldJob, Outcome, SendRight},
 };
 use sqlx::{PgConnection, PgPool};
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio::sync::Notify;
 
 /// Sends something in doubt, ends as its kind says, and remembers what it was shown.
@@ -150,4 +153,76 @@ async fn nothing_may_be_sent_for_an_attempt_that_has_ended(pool: PgPool) {
     engine.shutdown().await;
     let right = keeper.0.lock().unwrap().take().unwrap();
     assert!(!right.doubt(Box::new(())));
+}
+
+/// Notes what an attempt left behind whose job was taken away, in a row that others may hold.
+#[derive(Default)]
+struct LateNoter {
+    begun: Notify,
+    patience: Mutex<Vec<(String, String)>>,
+}
+
+#[async_trait]
+impl AttemptHandler for LateNoter {
+    async fn run(&self, job: &HeldJob) -> Outcome {
+        if job.job_type == "taken away" {
+            job.doubt(Box::new(()));
+            self.begun.notify_one();
+            std::future::pending::<()>().await;
+        }
+        ok()
+    }
+
+    async fn on_ended(&self, connection: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
+        assert!(ended.iter().all(|job| job.ended_as == EndedAs::Unrecorded && job.doubt.is_some()));
+        let patience = sqlx::query_as(
+            "select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')",
+        );
+        let patience = patience.fetch_one(&mut *connection).await?;
+        self.patience.lock().unwrap().push(patience);
+        sqlx::query("update notes set n = n + 1").execute(connection).await?;
+        Ok(())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_came_too_late_waits_for_its_row_apart_and_is_noted_once(pool: PgPool) {
+    sqlx::raw_sql("create table notes (n int not null); insert into notes values (0)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let world = World::new(&pool).await;
+    let (lane, deleted) = (world.lane().await, world.lane().await);
+    world.accept(&[JobSpec { job_type: "taken away".into(), ..world.spec(deleted) }]).await;
+    let noter = Arc::new(LateNoter::default());
+    let engine = start(&pool, config(), noter.clone());
+    noter.begun.notified().await;
+    let mut stranger = pool.begin().await.unwrap();
+    sqlx::query("update notes set n = 100").execute(&mut *stranger).await.unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    assert_eq!(jobs::cancel_of_integration(&mut transaction, deleted, 10).await.unwrap(), 1);
+    transaction.commit().await.unwrap();
+    let watch = engine.watch();
+    let asked = async {
+        while watch.report().held != 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), asked).await;
+    assert!(waited.is_ok(), "it keeps a writer: {:?}", watch.report());
+    world.accept_plain(lane, 30).await;
+    engine.wake();
+    until(&pool, "select count(*) = 30 from headgate.finished_jobs where status = 3").await;
+    // Several rounds later it waits still.
+    while noter.patience.lock().unwrap().len() < 20 {
+        tokio::task::yield_now().await;
+    }
+    stranger.commit().await.unwrap();
+    until(&pool, "select n = 101 from notes").await;
+    engine.shutdown().await;
+    assert_eq!(world.number("select n::bigint from notes").await, 101);
+    let patience = noter.patience.lock().unwrap();
+    for (lock, silence) in patience.iter() {
+        assert!(["1ms", "200ms", "1s"].contains(&lock.as_str()) && silence == "5s", "{lock} {silence}");
+    }
 }

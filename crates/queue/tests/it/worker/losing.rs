@@ -1,17 +1,17 @@
 //! A process that loses its lease, or the database.
 
-use crate::support::{Script, World, config, ok, start, until};
+use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use async_trait::async_trait;
 use model::job::JobStatus;
 use queue::{
     EngineConfig,
-    store::jobs::lose_of_dead_workers,
+    store::jobs::{JobSpec, lose_of_dead_workers},
     worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -213,5 +213,74 @@ async fn a_process_that_was_stopped_while_it_recorded_a_result_records_it_again_
     let found = world.get(id).await;
     assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 1));
     assert_eq!(handler.told.load(Ordering::SeqCst), 2);
+    world.must_be_sound().await;
+}
+
+/// Does something else than asking the database each time it is told of a job of one of these kinds.
+struct AlwaysSilent {
+    pool: PgPool,
+    told: Mutex<Vec<Vec<String>>>,
+}
+
+#[async_trait]
+impl AttemptHandler for AlwaysSilent {
+    async fn run(&self, _: &HeldJob) -> Outcome {
+        ok()
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        let kinds: Vec<String> = done.iter().map(|job| job.job_type.clone()).collect();
+        let is_any = |wanted: &str| kinds.iter().any(|kind| kind == wanted);
+        let (is_silent, is_careless) = (is_any("silent"), is_any("careless"));
+        self.told.lock().unwrap().push(kinds);
+        if !(is_silent || is_careless) {
+            return Ok(());
+        }
+        let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *connection).await?;
+        let is_gone = || {
+            sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
+                .bind(backend)
+                .fetch_one(&self.pool)
+        };
+        while !is_gone().await? {
+            tokio::task::yield_now().await;
+        }
+        // One that does not look learns of it by the commit.
+        if is_careless { Ok(()) } else { sqlx::query("select 1").execute(connection).await.map(|_| ()) }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_handler_that_keeps_the_database_waiting_each_time_fails_its_attempt_and_no_other(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let of = |kind: &str| JobSpec { job_type: kind.into(), max_attempts: 1, ..world.spec(lane) };
+    let specs = ["good", "silent", "good", "careless", "good"].map(of);
+    let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
+    let handler = Arc::new(AlwaysSilent { pool: pool.clone(), told: Mutex::default() });
+    let brief = EngineConfig { longest_silence: Duration::from_millis(300), ..config() };
+    let engine = start(&pool, brief, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
+    until_recorded(&engine, 5).await;
+    engine.shutdown().await;
+    for (id, spec) in ids.iter().zip(&specs) {
+        let found = world.get(*id).await;
+        if spec.job_type == "good" {
+            assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 1));
+            continue;
+        }
+        assert_eq!(found.job.status, JobStatus::Failed);
+        let message = found.job.error_message.unwrap();
+        assert!(
+            message.contains("5 times its handler kept the database waiting for more than 300ms"),
+            "{message}"
+        );
+        let alone = vec![spec.job_type.clone()];
+        let told = handler.told.lock().unwrap().iter().filter(|kinds| **kinds == alone).count();
+        assert_eq!(told, 5, "{alone:?}");
+    }
     world.must_be_sound().await;
 }
