@@ -4,6 +4,7 @@ use crate::support::{World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
+    EngineConfig,
     store::jobs::{self, How, JobSpec},
     worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, HeldJob, Outcome, SendRight},
 };
@@ -195,7 +196,8 @@ async fn what_came_too_late_waits_for_its_row_apart_and_is_noted_once(pool: PgPo
     let (lane, deleted) = (world.lane().await, world.lane().await);
     world.accept(&[JobSpec { job_type: "taken away".into(), ..world.spec(deleted) }]).await;
     let noter = Arc::new(LateNoter::default());
-    let engine = start(&pool, config(), noter.clone());
+    let hasty = EngineConfig { lock_wait: Duration::from_millis(5), ..config() };
+    let engine = start(&pool, hasty, noter.clone());
     noter.begun.notified().await;
     let mut stranger = pool.begin().await.unwrap();
     sqlx::query("update notes set n = 100").execute(&mut *stranger).await.unwrap();
@@ -223,6 +225,6 @@ async fn what_came_too_late_waits_for_its_row_apart_and_is_noted_once(pool: PgPo
     assert_eq!(world.number("select n::bigint from notes").await, 101);
     let patience = noter.patience.lock().unwrap();
     for (lock, silence) in patience.iter() {
-        assert!(["1ms", "200ms", "1s"].contains(&lock.as_str()) && silence == "5s", "{lock} {silence}");
+        assert!(["1ms", "5ms", "25ms"].contains(&lock.as_str()) && silence == "5s", "{lock} {silence}");
     }
 }
