@@ -41,7 +41,7 @@ pub struct JobSpec {
     pub priority: i16,
     /// Not before then; none: now.
     pub run_at: Option<DateTime<Utc>>,
-    /// Called off when not begun by then.
+    /// Called off when it waits then, wherever that is.
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
     pub max_attempts: i16,
