@@ -78,6 +78,11 @@ impl QueueError {
         matches!(self, Self::Database(error) if code(error).is_some_and(|code| code == "40P01" || code == "40001"))
     }
 
+    /// Whether somebody else held for too long what was asked for.
+    pub(crate) fn waited_for_a_lock(&self) -> bool {
+        matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
+    }
+
     /// Whether it is unavailable for want of the day's partition, which we can make.
     pub(crate) fn wants_partition(&self) -> bool {
         matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))

@@ -1,8 +1,8 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, Cancels, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount, Reindex,
-    Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
+    Breakers, Cancels, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount,
+    Reindex, Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;

@@ -4,8 +4,8 @@ use crate::{
     error::QueueError,
     store::{
         jobs::{
-            Claimed, ClaimedJob, Claimer, Claims, Durability, End, Ending, Known, give_back_unknown,
-            reach_disk,
+            Claimed, ClaimedJob, Claimer, Claims, Durability, End, Ending, Known, end_stopped_claims,
+            give_back_unknown, reach_disk,
         },
         promotion::wake_forgotten,
     },
@@ -58,8 +58,8 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                 stands = lease.stands_after_all() => if !stands { continue },
             }
         }
-        // A round is three answers at most and a rest.
-        pulse.within(PATIENCE * 3 + shared.config.poll_interval.mul_f64(1.2));
+        // A round is four answers at most and a rest.
+        pulse.within(PATIENCE * 4 + shared.config.poll_interval.mul_f64(1.2));
         let wanted = shared.free_slots().min(shared.config.fetch_limit);
         if wanted == 0 || shared.is_away() || shared.is_draining() {
             rest(&shared, shared.config.poll_interval).await;
@@ -85,11 +85,28 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                 if failures == 1 || !error.is_unavailable() {
                     tracing::warn!(%error, source = ?std::error::Error::source(&error), "nothing claimed");
                 }
+                if error.waited_for_a_lock() {
+                    free_turn(&shared).await;
+                }
                 pause(&shared, failures).await;
             }
         }
     }
     pulse.ended();
+}
+
+/// When others kept this process from its turn: they may be stopped amid theirs.
+async fn free_turn(shared: &Shared) {
+    match in_time(end_stopped_claims(&shared.pool)).await {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(
+            count,
+            "ended the claim of a process that did not take its answer: no other could claim"
+        ),
+        Err(error) => {
+            tracing::warn!(%error, "nobody knows whether a stopped process keeps the others from claiming");
+        }
+    }
 }
 
 /// Between failures, longer each time.

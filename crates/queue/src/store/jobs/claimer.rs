@@ -76,6 +76,29 @@ impl Claimer {
     }
 }
 
+/// Ends the connections of who keeps the turn because it does not take its answer: a process that was stopped while its jobs came. Answers
+/// how many; what they claimed is undone with them.
+///
+/// Neither `statement_timeout` nor `idle_in_transaction_session_timeout` ends a session that waits for its client to read.
+///
+/// # Errors
+/// When the database is away.
+pub async fn end_stopped_claims(pool: &PgPool) -> Result<i64, QueueError> {
+    let count = sqlx::query_scalar!(
+        r#"
+        select count(*) filter (where pg_terminate_backend(a.pid)) as "count!"
+        from pg_locks l
+        join pg_stat_activity a using (pid)
+        where l.locktype = 'advisory' and l.classid = 4711 and l.objid = 1 and l.objsubid = 2 and l.granted
+            and l.database = (select oid from pg_database where datname = current_database())
+            and a.usename = current_user and a.wait_event = 'ClientWrite' and a.query_start < clock_timestamp() - interval '2 seconds'
+        "#
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(count)
+}
+
 /// Waits until all that was committed before this call is on disk, as durable as the server makes any transaction.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ pub(crate) use cancel_batch::{call_these_off, to_call_off};
 pub(crate) use cancel_many::cancel_many;
 pub use claim::{Claims, claim, claim_and_undo};
 pub use claimed::{Claimed, ClaimedJob};
-pub use claimer::{Claimer, Durability, reach_disk};
+pub use claimer::{Claimer, Durability, end_stopped_claims, reach_disk};
 pub use enqueue::{JobSpec, enqueue};
 pub(crate) use expire::{Since, expire, expired};
 pub use explain::explain;

@@ -9,4 +9,5 @@ mod running;
 mod schedules;
 mod settings;
 mod stopping;
+mod turns;
 mod waiting;
