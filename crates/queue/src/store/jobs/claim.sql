@@ -232,12 +232,18 @@ with recursive woken as materialized (
     ) j on true
 ), instead as materialized (
     -- For what was passed over, its lane gives as many from behind: one whose first job a producer holds for long would give nothing to
-    -- claims that ask it for one. Not from far behind: each try costs a row.
+    -- claims that ask it for one. Not from far behind: each try costs a row, some 4 us of everybody's turn. From further behind where all that was
+    -- tried is held, or a producer that holds a lane's first hundred would keep it from its work.
     select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_held
     from (
-        select t.integration_id, bool_or(t.is_limited) as is_limited, bool_or(t.is_probe) as is_probe, count(*) as n
-        from tried t where t.id is null
-        group by t.integration_id
+        select h.*, case when h.is_shut then 1024 / count(*) filter (where h.is_shut) over () else 0 end as reach
+        from (
+            select t.integration_id, bool_or(t.is_limited) as is_limited, bool_or(t.is_probe) as is_probe,
+                count(*) filter (where t.id is null) as n, bool_and(t.id is null) as is_shut
+            from tried t
+            group by t.integration_id
+        ) h
+        where h.n > 0
     ) m
     cross join lateral (
         select r.entry, j.status, j.due_at, j.is_held
@@ -245,7 +251,7 @@ with recursive woken as materialized (
             select r.ctid as entry, r.job_id from headgate.ready r
             where r.integration_id = m.integration_id and r.ctid <> all (array(select c.entry from candidates c))
             order by r.rank, r.created_at, r.job_id
-            limit 8 * m.n + 64
+            limit greatest(8 * m.n + 64, m.reach)
         ) r
         cross join lateral (
             select j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at

@@ -41,6 +41,21 @@ async fn claims_of_one_job_pass_over_the_first_that_is_held(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn claims_of_one_job_pass_over_hundreds_that_are_held(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let ids = foldable(&world, lane, 802).await;
+    let _producer = hold_first(&world, lane, 800).await;
+    for expected in &ids[800..] {
+        let claimed: Vec<JobId> = world.claim(worker, 1).await.iter().map(|job| job.id).collect();
+        assert_eq!(claimed, [*expected]);
+    }
+    assert!(world.claim(worker, 1).await.is_empty());
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
