@@ -16,12 +16,17 @@ pub(crate) fn find() -> Option<PathBuf> {
         .collect();
     folders.extend(process::output_of("pg_config", &["--bindir"]).map(PathBuf::from));
     folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    best(folders)
+}
+
+/// The newest; of the same version one that has all of its programs: links to some of them may lie elsewhere on the path.
+fn best(folders: Vec<PathBuf>) -> Option<PathBuf> {
     folders
         .into_iter()
         .filter(|folder| folder.join("postgres").is_file() && folder.join("initdb").is_file())
         .filter_map(|folder| Some((version(&folder)?, folder)))
         .filter(|(version, _)| *version >= OLDEST)
-        .max_by_key(|(version, _)| *version)
+        .max_by_key(|(version, folder)| (*version, folder.join("pgbench").is_file()))
         .map(|(_, folder)| folder)
 }
 
@@ -30,4 +35,36 @@ fn version(folder: &Path) -> Option<u32> {
     let answer = process::output_of(folder.join("postgres").to_str()?, &["--version"])?;
     let number = answer.split_whitespace().nth(2)?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    fn installed(root: &Path, name: &str, version: &str, programs: &[&str]) -> PathBuf {
+        let folder = root.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for program in programs {
+            let path = folder.join(program);
+            fs::write(&path, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn the_newest_is_found_and_of_two_the_one_that_can_measure() {
+        let root = std::env::temp_dir().join(format!("headgate-binaries-{}", std::process::id()));
+        let all = ["postgres", "initdb", "pgbench"];
+        let whole = installed(&root, "whole", "15.14 (Debian)", &all);
+        let links = installed(&root, "links", "15.14 (Debian)", &all[..2]);
+        let newer = installed(&root, "newer", "17.2", &all[..2]);
+        let old = installed(&root, "old", "14.9", &all);
+        assert_eq!(best(vec![whole.clone(), links.clone()]), Some(whole.clone()));
+        assert_eq!(best(vec![links, whole.clone()]), Some(whole));
+        assert_eq!(best(vec![newer.clone(), old.clone()]), Some(newer));
+        assert_eq!(best(vec![old]), None);
+        fs::remove_dir_all(&root).unwrap();
+    }
 }
