@@ -4,7 +4,7 @@
 //! times slower (RELIABILITY 0.7). The first call notifies at once, further ones within the gap are gathered into one at
 //! its end. The payload says nothing about jobs, only who tells: the engine that this waker rang itself need not look again.
 
-use crate::worker::EngineHandle;
+use crate::{error::QueueError, worker::EngineHandle};
 use sqlx::PgPool;
 use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
@@ -19,6 +19,15 @@ pub const CHANNEL: &str = "headgate_jobs";
 pub(crate) const CANCELS: &str = "headgate_cancels";
 /// At most one notification in this time.
 const GAP: Duration = Duration::from_millis(20);
+
+/// Wakes the workers of all processes once, and says so when it cannot. For those that have no [`Waker`].
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn all(pool: &PgPool) -> Result<(), QueueError> {
+    sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(pool).await?;
+    Ok(())
+}
 
 /// Wakes the workers of all processes. Cheap to clone.
 #[derive(Clone, Debug)]

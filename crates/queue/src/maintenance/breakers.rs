@@ -33,7 +33,7 @@ impl Service for Breakers {
             return Ok(false);
         }
         if breakers::tick(pool, term, &due).await? {
-            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+            wake::all(pool).await?;
         }
         Ok(due.len() as i64 == CHUNK)
     }

@@ -70,7 +70,7 @@ impl Service for Cancels {
         if count > 0 {
             tracing::info!(count, "called jobs off again that a worker of an older version let go on");
             // What stands behind them may begin.
-            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+            wake::all(pool).await?;
         }
         error.map_or(Ok(count == CHUNK), Err)
     }

@@ -78,7 +78,7 @@ impl Service for Expiry {
         if count > 0 {
             tracing::debug!(count, "ended jobs that had expired");
             // What stands behind them may begin.
-            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+            wake::all(pool).await?;
         }
         error.map_or(Ok(cursor.is_some()), Err)
     }

@@ -78,7 +78,7 @@ impl LeaseRecovery {
         if lost != Lost::default() {
             let Lost { given_back, dead, cancelled } = lost;
             tracing::warn!(given_back, dead, cancelled, "took jobs back from workers that vanished");
-            sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+            wake::all(pool).await?;
         }
         error.map_or(Ok(lost), Err)
     }

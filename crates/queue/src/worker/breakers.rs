@@ -269,8 +269,7 @@ async fn learned(shared: &Shared, report: &Report) {
     if report.lets_more_run {
         shared.work.notify_one();
         // The others poll if they do not hear it.
-        let heard = sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(&shared.pool);
-        let _ = timeout(PATIENCE, heard).await;
+        let _ = timeout(PATIENCE, wake::all(&shared.pool)).await;
     }
 }
 

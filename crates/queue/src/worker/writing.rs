@@ -81,7 +81,7 @@ pub(super) async fn write(
         let mut tried = persist(shared, pulse, &mut part, locks).await;
         if part.len() > 1
             && locks != Locks::Pass
-            && tried.as_ref().is_err_and(|failed| is_locked(&failed.error))
+            && tried.as_ref().is_err_and(|failed| failed.error.waited_for_a_lock())
         {
             tried = persist(shared, pulse, &mut part, Locks::Pass).await;
         }
@@ -135,10 +135,6 @@ fn recorded_not_at_all(shared: &Shared, one: &Finished) {
     tracing::error!(job.id = %id, "job {id} could not even be given back: it is tried again from time to time");
     shared.note_stuck(one.job.assignment_id, one.job.claim_batch_id);
     shared.note_recorded(1);
-}
-
-fn is_locked(error: &QueueError) -> bool {
-    matches!(error, QueueError::Database(error) if code(error).as_deref() == Some("55P03"))
 }
 
 /// As the failed attempt reads.

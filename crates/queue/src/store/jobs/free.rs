@@ -4,7 +4,6 @@ use super::keys;
 use crate::error::QueueError;
 use model::id::{BatchId, IntegrationId, JobId};
 use sqlx::PgConnection;
-use std::collections::HashSet;
 
 /// Those of the jobs that are items of the batch still, or without a batch those that have expired still, that nobody processes or holds; their
 /// rows are locked now, and so are their integrations and the keys that they leave.
@@ -48,18 +47,12 @@ pub(super) async fn free(
     )
     .fetch_all(&mut *connection)
     .await?;
-    let (mut needed_by, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let mut needed = Vec::new();
     for row in &rows {
         for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
-            needed_by.push(row.id);
-            lanes.push(row.integration_id);
-            keys.push(key.clone());
+            needed.push((row.id, row.integration_id, key.clone()));
         }
     }
-    let mut held: HashSet<JobId> = HashSet::new();
-    if !keys.is_empty() {
-        let places = keys::lock_free(connection, &lanes, &keys).await?;
-        held.extend(places.into_iter().filter_map(|n| needed_by.get(usize::try_from(n - 1).ok()?)));
-    }
+    let held = keys::lock_free(connection, &needed).await?;
     Ok(rows.iter().map(|row| row.id).filter(|id| !held.contains(id)).collect())
 }

@@ -20,14 +20,13 @@ pub(crate) async fn held_elsewhere(
     connection: &mut PgConnection,
     ends: &[End],
 ) -> Result<HashSet<usize>, QueueError> {
-    let mut held = HashSet::new();
     let keyed: Vec<(usize, IntegrationId, String)> = ends
         .iter()
         .enumerate()
         // Also of those that go on: as in `finish`.
         .filter_map(|(at, end)| Some((at, end.integration_id, end.serialize_key.clone()?)))
         .collect();
-    hold_keys(connection, &keyed, &mut held).await?;
+    let mut held = keys::lock_free(connection, &keyed).await?;
 
     let mut order: Vec<usize> = (0..ends.len()).filter(|at| !held.contains(at)).collect();
     order.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
@@ -57,21 +56,6 @@ pub(crate) async fn held_elsewhere(
             behind.push((at, ends[at].integration_id, key));
         }
     }
-    hold_keys(connection, &behind, &mut held).await?;
+    held.extend(keys::lock_free(connection, &behind).await?);
     Ok(held)
-}
-
-async fn hold_keys(
-    connection: &mut PgConnection,
-    keyed: &[(usize, IntegrationId, String)],
-    held: &mut HashSet<usize>,
-) -> Result<(), QueueError> {
-    if keyed.is_empty() {
-        return Ok(());
-    }
-    let lanes: Vec<IntegrationId> = keyed.iter().map(|(_, lane, _)| *lane).collect();
-    let keys: Vec<String> = keyed.iter().map(|(_, _, key)| key.clone()).collect();
-    let places = keys::lock_free(connection, &lanes, &keys).await?;
-    held.extend(places.iter().filter_map(|n| Some(keyed.get(usize::try_from(n - 1).ok()?)?.0)));
-    Ok(())
 }

@@ -55,7 +55,7 @@ pub(crate) async fn to_hold(
 }
 
 /// Holds those of these jobs that are to be held still and are free, as long as their batch is paused; answers how many. Call it in a
-/// transaction.
+/// transaction that [probes only](probe_only), as those of [`BEGIN`](super::BEGIN) do.
 ///
 /// # Errors
 /// When the database is away, or refuses one of them: nothing is changed.
@@ -64,7 +64,6 @@ pub(crate) async fn hold_these(
     batch_id: BatchId,
     ids: &[JobId],
 ) -> Result<i64, QueueError> {
-    probe_only(connection).await?;
     let held = sqlx::query_file_scalar!("src/store/jobs/hold.sql", batch_id as BatchId, ids as &[JobId])
         .persistent(false)
         .fetch_one(connection)
@@ -115,7 +114,8 @@ pub(crate) async fn to_let_go(
     Ok(ids)
 }
 
-/// Lets those of these jobs go that are held still and are free, unless their batch is paused; answers how many. Call it in a transaction.
+/// Lets those of these jobs go that are held still and are free, unless their batch is paused; answers how many. Call it in a transaction, as
+/// [`hold_these`].
 ///
 /// # Errors
 /// When the database is away, or refuses one of them: nothing is changed.
@@ -124,7 +124,6 @@ pub(crate) async fn let_these_go(
     batch_id: BatchId,
     ids: &[JobId],
 ) -> Result<i64, QueueError> {
-    probe_only(connection).await?;
     let held = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId"

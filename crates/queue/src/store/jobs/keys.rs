@@ -6,7 +6,10 @@
 use crate::error::QueueError;
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashSet},
+    hash::Hash,
+};
 
 /// A job that has a key.
 #[derive(Clone, Copy, Debug)]
@@ -122,13 +125,17 @@ pub(crate) async fn lock(
     Ok(())
 }
 
-/// Locks those keys that nobody holds, waits for none, and answers the others by their place in the input.
-pub(crate) async fn lock_free(
+/// Locks those keys that nobody holds, waits for none, and answers who needs one of the others.
+pub(crate) async fn lock_free<T: Copy + Eq + Hash>(
     connection: &mut PgConnection,
-    lanes: &[IntegrationId],
-    keys: &[String],
-) -> Result<Vec<i64>, QueueError> {
-    let held = sqlx::query_scalar!(
+    needed: &[(T, IntegrationId, String)],
+) -> Result<HashSet<T>, QueueError> {
+    if needed.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let lanes: Vec<IntegrationId> = needed.iter().map(|(_, lane, _)| *lane).collect();
+    let keys: Vec<String> = needed.iter().map(|(_, _, key)| key.clone()).collect();
+    let places = sqlx::query_scalar!(
         r#"
         select g.n as "n!"
         from unnest($1::uuid[], $2::text[]) with ordinality as g (lane, key, n)
@@ -138,12 +145,12 @@ pub(crate) async fn lock_free(
         ) k on true
         where k.key is null and exists (select 1 from headgate.serialize_keys x where x.integration_id = g.lane and x.key = g.key)
         "#,
-        lanes as &[IntegrationId],
-        keys,
+        &lanes as &[IntegrationId],
+        &keys,
     )
     .fetch_all(connection)
     .await?;
-    Ok(held)
+    Ok(places.into_iter().filter_map(|n| Some(needed.get(usize::try_from(n - 1).ok()?)?.0)).collect())
 }
 
 /// Takes jobs that came to their end out of their lines; the next of each line becomes claimable. The keys are locked.

@@ -7,7 +7,6 @@ use crate::{
 };
 use model::id::{ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgConnection;
-use std::collections::HashSet;
 
 /// Leases lost in a row that make a dead letter.
 const MOST_LOST_LEASES: i32 = 3;
@@ -189,18 +188,12 @@ async fn with_free_keys(
     )
     .fetch_all(&mut *connection)
     .await?;
-    let (mut needed_by, mut lanes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let mut needed = Vec::new();
     for row in &rows {
         for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
-            needed_by.push(row.id);
-            lanes.push(row.integration_id);
-            keys.push(key.clone());
+            needed.push((row.id, row.integration_id, key.clone()));
         }
     }
-    let mut held: HashSet<&JobId> = HashSet::new();
-    if !keys.is_empty() {
-        let places = keys::lock_free(connection, &lanes, &keys).await?;
-        held.extend(places.into_iter().filter_map(|n| needed_by.get(usize::try_from(n - 1).ok()?)));
-    }
+    let held = keys::lock_free(connection, &needed).await?;
     Ok(rows.iter().filter(|row| !held.contains(&row.id)).map(|row| (row.id, row.worker_id)).collect())
 }

@@ -110,7 +110,7 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
         races = 0;
     }
     if selection.action == BulkAction::Requeue && changed > 0 {
-        sqlx::query("select pg_notify($1, '')").bind(wake::CHANNEL).execute(pool).await?;
+        wake::all(pool).await?;
     }
     if is_last {
         finish(pool, term, id, cursor).await?;

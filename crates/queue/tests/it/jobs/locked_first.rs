@@ -1,7 +1,7 @@
 //! A lane whose first jobs somebody else holds gives what stands behind them.
 
 use crate::support::World;
-use model::id::{IntegrationId, JobId};
+use model::id::{IntegrationId, JobId, WorkerId};
 use queue::store::jobs::{self, JobSpec};
 use sqlx::{PgPool, Postgres, Transaction};
 
@@ -13,6 +13,10 @@ async fn foldable(world: &World, lane: IntegrationId, count: usize) -> Vec<JobId
 
 fn spec(world: &World, lane: IntegrationId, n: usize) -> JobSpec {
     JobSpec { deduplication_id: Some(format!("{n:03}")), ..world.spec(lane) }
+}
+
+async fn claim(world: &World, worker: WorkerId, wanted: usize) -> Vec<JobId> {
+    world.claim(worker, wanted).await.iter().map(|job| job.id).collect()
 }
 
 /// A producer that folds into the first jobs of a lane and does not commit.
@@ -31,8 +35,7 @@ async fn claims_of_one_job_pass_over_the_first_that_is_held(pool: PgPool) {
     let ids = foldable(&world, lane, 3).await;
     let producer = hold_first(&world, lane, 1).await;
     for expected in &ids[1..] {
-        let claimed: Vec<JobId> = world.claim(worker, 1).await.iter().map(|job| job.id).collect();
-        assert_eq!(claimed, [*expected]);
+        assert_eq!(claim(&world, worker, 1).await, [*expected]);
     }
     assert!(world.claim(worker, 1).await.is_empty());
     producer.commit().await.unwrap();
@@ -48,8 +51,7 @@ async fn claims_of_one_job_pass_over_hundreds_that_are_held(pool: PgPool) {
     let ids = foldable(&world, lane, 802).await;
     let _producer = hold_first(&world, lane, 800).await;
     for expected in &ids[800..] {
-        let claimed: Vec<JobId> = world.claim(worker, 1).await.iter().map(|job| job.id).collect();
-        assert_eq!(claimed, [*expected]);
+        assert_eq!(claim(&world, worker, 1).await, [*expected]);
     }
     assert!(world.claim(worker, 1).await.is_empty());
     world.must_be_sound().await;
@@ -65,7 +67,7 @@ async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held
         of_lanes.push((lane, foldable(&world, lane, 3).await));
     }
     let _producer = hold_first(&world, of_lanes[1].0, 1).await;
-    let mut claimed: Vec<JobId> = world.claim(worker, 3).await.iter().map(|job| job.id).collect();
+    let mut claimed = claim(&world, worker, 3).await;
     let mut expected = vec![of_lanes[0].1[0], of_lanes[1].1[1], of_lanes[2].1[0]];
     claimed.sort_unstable();
     expected.sort_unstable();
@@ -80,7 +82,7 @@ async fn what_is_given_instead_is_never_more_than_the_lane_may_run(pool: PgPool)
     let worker = world.worker().await;
     let ids = foldable(&world, lane, 40).await;
     let _producer = hold_first(&world, lane, 6).await;
-    let claimed: Vec<JobId> = world.claim(worker, 30).await.iter().map(|job| job.id).collect();
+    let claimed = claim(&world, worker, 30).await;
     assert_eq!(claimed, ids[6..16], "ten at once, and in their order");
     assert!(world.claim(worker, 30).await.is_empty(), "its cap is full");
     world.must_be_sound().await;

@@ -158,6 +158,20 @@ async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
 }
 
+/// Asks this connection nothing until the database has closed it.
+async fn be_silent(pool: &PgPool, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(connection).await?;
+    let is_gone = || {
+        sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
+            .bind(backend)
+            .fetch_one(pool)
+    };
+    while !is_gone().await? {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
 /// Falls silent in the first transaction that records its job, as a process does that is stopped there.
 struct Silent {
     pool: PgPool,
@@ -183,18 +197,10 @@ impl AttemptHandler for Silent {
                 .fetch_one(&mut *connection)
                 .await?;
         assert_eq!(patience, "5s", "whoever waits for the job's row waits no longer");
-        let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *connection).await?;
         sqlx::query("set local idle_in_transaction_session_timeout = '1ms'")
             .execute(&mut *connection)
             .await?;
-        let is_gone = || {
-            sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
-                .bind(backend)
-                .fetch_one(&self.pool)
-        };
-        while !is_gone().await? {
-            tokio::task::yield_now().await;
-        }
+        be_silent(&self.pool, connection).await?;
         sqlx::query("select 1").execute(connection).await.map(|_| ())
     }
 }
@@ -240,15 +246,7 @@ impl AttemptHandler for AlwaysSilent {
         if !(is_silent || is_careless) {
             return Ok(());
         }
-        let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *connection).await?;
-        let is_gone = || {
-            sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
-                .bind(backend)
-                .fetch_one(&self.pool)
-        };
-        while !is_gone().await? {
-            tokio::task::yield_now().await;
-        }
+        be_silent(&self.pool, connection).await?;
         // One that does not look learns of it by the commit.
         if is_careless { Ok(()) } else { sqlx::query("select 1").execute(connection).await.map(|_| ()) }
     }
