@@ -2,10 +2,7 @@
 
 use crate::{
     components::Frame,
-    pages::{
-        DeadLettersPage, IntegrationDetailPage, IntegrationsPage, JobDetailPage, JobsPage, NotFoundPage,
-        OverviewPage, ResyncsPage, SignInPage,
-    },
+    pages::{self, NotFoundPage},
     state::base_path,
 };
 use leptos::prelude::*;
@@ -26,15 +23,21 @@ pub fn App() -> impl IntoView {
         <Title formatter=|text: String| if text.is_empty() { "Headgate".to_owned() } else { format!("{text} · Headgate") } />
         <Router base=base.as_str().to_owned()>
             <Routes fallback=NotFoundPage>
-                <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async />
+                <Route path=path!("/sign-in") view=pages::sign_in() ssr=SsrMode::Async />
+                <Route path=path!("/wall") view=pages::wall() ssr=SsrMode::Async />
                 <ParentRoute path=path!("") view=Frame ssr=SsrMode::Async>
-                    <Route path=path!("/") view=OverviewPage ssr=SsrMode::Async />
-                    <Route path=path!("/integrations") view=IntegrationsPage ssr=SsrMode::Async />
-                    <Route path=path!("/integrations/:id") view=IntegrationDetailPage ssr=SsrMode::Async />
-                    <Route path=path!("/jobs") view=JobsPage ssr=SsrMode::Async />
-                    <Route path=path!("/jobs/:id") view=JobDetailPage ssr=SsrMode::Async />
-                    <Route path=path!("/dead-letters") view=DeadLettersPage ssr=SsrMode::Async />
-                    <Route path=path!("/resyncs") view=ResyncsPage ssr=SsrMode::Async />
+                    <Route path=path!("/") view=pages::overview() ssr=SsrMode::Async />
+                    <Route path=path!("/integrations") view=pages::integrations() ssr=SsrMode::Async />
+                    <Route path=path!("/integrations/:id") view=pages::integration() ssr=SsrMode::Async />
+                    <Route path=path!("/rate-limits") view=pages::rate_limits() ssr=SsrMode::Async />
+                    <Route path=path!("/workers") view=pages::workers() ssr=SsrMode::Async />
+                    <Route path=path!("/jobs") view=pages::jobs() ssr=SsrMode::Async />
+                    <Route path=path!("/jobs/:id") view=pages::job() ssr=SsrMode::Async />
+                    <Route path=path!("/records") view=pages::records() ssr=SsrMode::Async />
+                    <Route path=path!("/dead-letters") view=pages::dead_letters() ssr=SsrMode::Async />
+                    <Route path=path!("/resyncs") view=pages::resyncs() ssr=SsrMode::Async />
+                    <Route path=path!("/audit-log") view=pages::audit_log() ssr=SsrMode::Async />
+                    <Route path=path!("/settings") view=pages::settings() ssr=SsrMode::Async />
                 </ParentRoute>
             </Routes>
         </Router>

@@ -160,6 +160,21 @@ pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
         .map(|at| at.and_utc())
 }
 
+/// A moment of an address: `2026-11-22T06:13Z`, or as a field for date and time or a program writes it.
+pub fn parse_moment(text: &str) -> Option<DateTime<Utc>> {
+    parse_local(text.strip_suffix('Z').unwrap_or(text)).or_else(|| text.parse().ok())
+}
+
+/// A minute in an address: `2026-11-22T06:13Z`.
+pub fn minute(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%MZ").to_string()
+}
+
+/// `06:13 UTC on 22 November`.
+pub fn moment(at: DateTime<Utc>) -> String {
+    at.format("%H:%M UTC on %-d %B").to_string()
+}
+
 /// For machines.
 pub fn rfc3339(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -253,6 +268,21 @@ mod tests {
         assert_eq!(clock(at("2026-11-20T01:02:03Z"), now), "01:02:03");
         assert_eq!(clock(at("2026-11-09T01:02:03Z"), now), "9 Nov 01:02:03");
         assert_eq!(full(now), "2026-11-20 14:46:02 UTC");
+    }
+
+    #[test]
+    fn a_moment_of_an_address_reads_back() {
+        let then = at("2026-11-22T06:13:00Z");
+        for text in
+            ["2026-11-22T06:13Z", "2026-11-22T06:13", "2026-11-22T06:13:00Z", "2026-11-22T07:13:00+01:00"]
+        {
+            assert_eq!(parse_moment(text), Some(then), "{text}");
+        }
+        for text in ["", "Z", "yesterday", "2026-11-22", "2026-13-22T06:13Z"] {
+            assert_eq!(parse_moment(text), None, "{text}");
+        }
+        assert_eq!(minute(then), "2026-11-22T06:13Z");
+        assert_eq!(moment(then), "06:13 UTC on 22 November");
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub mod ui;
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
-    use leptos::{mount::hydrate_body, prelude::*, server_fn::client::set_server_url};
-    use state::{base_path::BasePath, theme::Theme};
+    use leptos::{mount::hydrate_from_async, prelude::*, server_fn::client::set_server_url};
+    use state::{base_path::BasePath, page_files, theme::Theme};
+    use wasm_bindgen_futures::spawn_local;
     console_error_panic_hook::set_once();
     let root = document().document_element();
     let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
@@ -31,18 +32,16 @@ pub fn hydrate() {
     let theme = attribute("data-theme").parse::<Theme>().unwrap_or_default();
     // Lives as long as the page.
     set_server_url(String::leak(base.as_str().to_owned()));
-    hydrate_body(move || {
-        provide_context(base.clone());
-        provide_context(theme);
-        view! { <app::App /> }
+    let Some(body) = document().body() else { return };
+    spawn_local(async move {
+        let app = move || {
+            provide_context(base.clone());
+            provide_context(theme);
+            view! { <app::App /> }
+        };
+        // Ends when the page's own part of the script has come.
+        hydrate_from_async(body, app).await.forget();
+        // What was suspended is taken over in tasks that run before this.
+        set_timeout(page_files::set_taken_over, std::time::Duration::ZERO);
     });
-    // Tells journeys that buttons work from here on: what was suspended is taken over in tasks that run before this.
-    set_timeout(
-        move || {
-            if let Some(root) = &root {
-                let _ = root.set_attribute("data-hydrated", "");
-            }
-        },
-        std::time::Duration::ZERO,
-    );
 }

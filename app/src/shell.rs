@@ -2,9 +2,9 @@
 
 use crate::{
     app::App,
-    state::{base_path, theme},
+    state::{base_path, page_files, theme},
 };
-use leptos::prelude::*;
+use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::MetaTags;
 
 /// Renders the document. Theme and mount prefix come from the request's context and stand on `<html>`, where the
@@ -25,6 +25,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="robots" content="noindex" />
                 <link rel="stylesheet" href=style />
                 <link rel="icon" type="image/svg+xml" href=base.join("/favicon.svg") />
+                {page_files::loader().map(|loader| view! { <link rel="modulepreload" href=loader nonce=use_nonce() /> })}
                 <HydrationScripts options=options root=base.as_str().to_owned() />
                 <MetaTags />
             </head>

@@ -100,6 +100,9 @@ test("purging asks first, names the count and can be refused", async ({ console:
   await expect(notice(page)).toHaveText("3 dead letters purged.");
   await expect(page).toHaveURL(/error=400/);
   expect((await api.status(integration)).dead_letters).toBe(0);
+  const log = await api.call<{ items: { action: string; actor_kind: string; after: unknown }[] }>("GET", "/audit-log");
+  const purges = log.items.filter(({ action, actor_kind }) => action === "dead_letter.bulk_purge" && actor_kind === "user");
+  expect(purges.map(({ after }) => after)).toContainEqual({ matched: 3, changed: 3, skipped: 0 });
 });
 
 test("ticked ones are purged, and only those", async ({ console: page, api, app, receiver }) => {

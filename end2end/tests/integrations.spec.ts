@@ -149,7 +149,7 @@ test("the browser names what a field accepts", async ({ console: page, api, app,
 test("a re-sync sends the whole catalog again", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(3));
   await open(page, `/integrations/${integration.id}`);
-  await page.getByLabel("What").selectOption("full");
+  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(notice(page)).toHaveText("Re-sync started.");
   await expect.poll(() => receiver.received.length).toBe(6);
@@ -160,7 +160,7 @@ test("a re-sync sends the whole catalog again", async ({ console: page, api, app
   await expect(card(page, "Re-syncs").getByText("3 of 3")).toBeVisible();
   await hydrated(page);
 
-  await page.getByLabel("What").selectOption("full");
+  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(page.getByRole("alert")).toHaveText(/Too soon after the last one: try again in \d/);
 });

@@ -4,7 +4,11 @@
 //! role gets a 403.
 
 use crate::{
-    middleware::session::{self, SessionUnknown},
+    console_files,
+    middleware::{
+        is_https,
+        session::{self, SessionUnknown},
+    },
     state::{AppState, leptos_options},
 };
 use app::{
@@ -98,7 +102,10 @@ fn context(state: &AppState) -> ConsoleContext {
         pool: state.console_pool.clone(),
         live: state.live.clone(),
         session_token: session::token_of,
+        is_https,
+        retention: state.settings.retention,
         base_path: BasePath::new(&state.settings.base_path),
+        page_files: console_files::page_files(),
     }
 }
 

@@ -10,7 +10,8 @@ use delivery::{Delivery, MasterKey};
 use leptos::config::LeptosOptions;
 use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use steering::{Ledger, Steering};
 use tokio_util::sync::CancellationToken;
 
 /// The parts of the program, put together once and cloned per request.
@@ -44,11 +45,25 @@ pub struct AppState {
     pub stop: CancellationToken,
 }
 
+impl AppState {
+    /// What changes apps, integrations, jobs, with a line of the audit log each.
+    pub fn steering(&self) -> Steering {
+        Steering::new(self.delivery.clone())
+    }
+
+    /// The audit log's lines, to act from.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::new(self.steering(), self.access.clone())
+    }
+}
+
 /// What does not change while the program runs.
 #[derive(Clone, Debug, Default)]
 pub struct AppSettings {
     /// `""` at the root, else `/prefix` without a slash at its end.
     pub base_path: String,
+    /// How long finished jobs and their attempts stay.
+    pub retention: Duration,
 }
 
 /// Built here and not from the environment: the program needs no variable to find its own files.

@@ -1,6 +1,6 @@
 //! Dead letters: the list, their causes. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
-use super::{error::CallError, names::Names};
+use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -26,7 +26,7 @@ pub struct DeadLetterList {
 }
 
 /// The dead letters an address asks for.
-#[server(prefix = "/console", endpoint = "dead-letters", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "dead-letters", input = GetUrl, output = Json)]
 pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallError> {
     use crate::{
         server::{actor, context},

@@ -1,11 +1,9 @@
 //! The one error that crosses to the browser. Causes stay in the log.
 
+use super::json::JsonText;
 use leptos::{
     prelude::*,
-    server_fn::{
-        codec::JsonEncoding,
-        error::{FromServerFnError, ServerFnErrorErr},
-    },
+    server_fn::error::{FromServerFnError, ServerFnErrorErr},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,6 +32,9 @@ pub enum CallError {
         /// Until then.
         seconds: i64,
     },
+    /// Others changed the same at the same moment, several times in a row.
+    #[error("others are changing the same right now: try again")]
+    Raced,
     /// The search took longer than it may.
     #[error("the search takes too long")]
     TooSlow,
@@ -53,7 +54,7 @@ impl CallError {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::Invalid(_) => 400,
-            Self::Conflict(_) => 409,
+            Self::Conflict(_) | Self::Raced => 409,
             Self::TooSoon { .. } => 429,
             Self::TooSlow | Self::Unavailable => 503,
             Self::Broken => 500,
@@ -67,7 +68,7 @@ impl CallError {
 }
 
 impl FromServerFnError for CallError {
-    type Encoder = JsonEncoding;
+    type Encoder = JsonText;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {

@@ -1,15 +1,16 @@
 //! Integrations: one of them with what it does now; pause, resume, limits, re-sync.
 
-use super::error::CallError;
+use super::{error::CallError, json::Json, rate_limits::LimitRow};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
+    audit::AuditEntry,
     breaker::{BreakerAction, BreakerFlip},
     id::IntegrationId,
     integration::Integration,
     job::Job,
     resync::{Resync, ResyncMode},
-    stats::{IntegrationGauge, Throughput, Window},
+    stats::{Answers, IntegrationGauge, Throughput, Window},
     sync_status::SyncStatus,
 };
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,14 @@ pub struct IntegrationPage {
     pub status: SyncStatus,
     /// Its gauges at the call.
     pub gauge: IntegrationGauge,
-    /// Its chart.
-    pub throughput: Throughput,
+    /// Its charts.
+    pub charts: IntegrationCharts,
+    /// Each of its limits over the last hour, and over the last day.
+    pub limits: (Vec<LimitRow>, Vec<LimitRow>),
+    /// Its backlog of the last hour, a point a minute, oldest first.
+    pub backlogs: Vec<i64>,
+    /// What people did to it, newest first; none for who may not read the audit log.
+    pub activity: Option<Vec<AuditEntry>>,
     /// Its newest jobs.
     pub jobs: Vec<Job>,
     /// Its newest re-syncs.
@@ -35,20 +42,70 @@ pub struct IntegrationPage {
     pub as_of: DateTime<Utc>,
 }
 
-/// One integration.
-#[server(prefix = "/console", endpoint = "integration", input = GetUrl)]
-pub async fn load_integration(id: IntegrationId, window: Window) -> Result<IntegrationPage, CallError> {
+/// What is done over time, and what they answer to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntegrationCharts {
+    /// What was done, and how long it took.
+    pub throughput: Throughput,
+    /// What was answered.
+    pub answers: Answers,
+}
+
+/// The charts alone, to keep them moving.
+#[server(prefix = "/console", endpoint = "integration-charts", input = GetUrl, output = Json)]
+pub async fn load_integration_charts(
+    id: IntegrationId,
+    window: Window,
+) -> Result<IntegrationCharts, CallError> {
     use crate::server::{actor, context};
-    use model::{filter::JobFilter, page::PageRequest, rules::permission::Permission};
+    use model::rules::permission::Permission;
+    use queue::store::stats;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
+    Ok(IntegrationCharts {
+        throughput: stats::throughput(&cx.pool, scope, Some(id), window).await?,
+        answers: stats::answers::answers(&cx.pool, scope, id, window).await?,
+    })
+}
+
+/// One integration.
+#[server(prefix = "/console", endpoint = "integration", input = GetUrl, output = Json)]
+pub async fn load_integration(id: IntegrationId, window: Window) -> Result<IntegrationPage, CallError> {
+    use crate::server::{actor, context, limit_wall};
+    use model::{
+        audit::AuditFilter,
+        filter::JobFilter,
+        limit_use::LimitWindow,
+        page::PageRequest,
+        rules::permission::{Permission, is_allowed},
+    };
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let scope = actor.scope();
+    let cx = context::current()?;
+    let activity = if is_allowed(actor.role, Permission::ReadDeployment) {
+        let about = AuditFilter {
+            object_kind: Some("integration".to_owned()),
+            object_id: Some(id.to_string()),
+            ..AuditFilter::default()
+        };
+        let few = PageRequest { limit: 8, after: None };
+        Some(access::audit::list(&cx.pool, &about, few).await?.items)
+    } else {
+        None
+    };
     let few = PageRequest { limit: 10, after: None };
     let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
     Ok(IntegrationPage {
         integration: cx.delivery.integration(scope, id).await?,
         status: cx.delivery.status(scope, id).await?,
         gauge: queue::store::stats::gauge(&cx.pool, scope, id).await?,
-        throughput: queue::store::stats::throughput(&cx.pool, scope, Some(id), window).await?,
+        charts: load_integration_charts(id, window).await?,
+        limits: (
+            limit_wall::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
+            limit_wall::of_integration(&cx, scope, id, LimitWindow::Day).await?,
+        ),
+        backlogs: cx.live.backlogs(id).into_iter().map(|(_, n)| n).collect(),
+        activity,
         jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
         resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
         flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,
@@ -57,39 +114,40 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
 }
 
 /// Holds its jobs back.
-#[server(prefix = "/console", endpoint = "pause-integration")]
+#[server(prefix = "/console", endpoint = "pause-integration", output = Json)]
 pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
-        steer::pause_integration(&actor, id).await?;
+        let reason = format!("paused by {}", actor.name);
+        context::current()?.steering().pause_integration(&actor, id, Some(&reason)).await?;
         Ok(Flash::Paused.into())
     })
     .await
 }
 
 /// Lets its jobs go out again.
-#[server(prefix = "/console", endpoint = "resume-integration")]
+#[server(prefix = "/console", endpoint = "resume-integration", output = Json)]
 pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
-        steer::resume_integration(&actor, id).await?;
+        context::current()?.steering().resume_integration(&actor, id).await?;
         Ok(Flash::Resumed.into())
     })
     .await
 }
 
 /// Probes, closes or holds open its circuit breaker. `until` goes with a hold: date and time in UTC, as the browser's field writes them.
-#[server(prefix = "/console", endpoint = "steer-breaker")]
+#[server(prefix = "/console", endpoint = "steer-breaker", output = Json)]
 pub async fn steer_breaker(
     id: IntegrationId,
     action: BreakerAction,
@@ -98,7 +156,7 @@ pub async fn steer_breaker(
 ) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::{breaker::BreakerOrder, rules::permission::Permission};
     redirect::answer(&back, async {
@@ -109,7 +167,8 @@ pub async fn steer_breaker(
                 crate::format::parse_local(text).ok_or_else(|| CallError::Invalid("/until".to_owned()))?,
             ),
         };
-        steer::steer_breaker(&actor, id, BreakerOrder { action, until }).await?;
+        let order = BreakerOrder { action, until };
+        context::current()?.steering().steer_breaker(&actor, id, order).await?;
         Ok(match action {
             BreakerAction::Probe => Flash::BreakerProbes,
             BreakerAction::Close => Flash::BreakerClosed,
@@ -124,41 +183,50 @@ pub async fn steer_breaker(
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitsForm {
-    /// Requests in each window; empty: no limit.
-    pub requests: String,
-    /// Length of the window.
-    pub per_seconds: String,
+    /// Requests in each window, a row for each limit; an empty row is none.
+    pub requests: Vec<String>,
+    /// Length of each window.
+    pub per_seconds: Vec<String>,
     /// Jobs at once.
     pub max_concurrency: String,
     /// Seconds of one attempt; empty: the default.
     pub timeout_seconds: String,
     /// Attempts of a job; empty: the default.
     pub max_attempts: String,
+    /// Waits between attempts; empty: the default.
+    pub retry_schedule: String,
 }
 
 /// Changes how fast and how hard it is tried.
-#[server(prefix = "/console", endpoint = "edit-limits")]
+#[server(prefix = "/console", endpoint = "edit-limits", output = Json)]
 pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
-        state::limits_draft::{self, LimitsDraft},
+        server::{actor, context, redirect},
+        state::{
+            limits_draft::{self, LimitsDraft},
+            page_url::PageUrl,
+        },
     };
     use model::rules::permission::Permission;
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, and what was typed.
-    let draft = changes.is_err().then_some(|url| LimitsDraft::on(url, &limits));
+    let draft = changes.is_err().then_some(|url: PageUrl| {
+        // On the wall of limits the form of one integration opens again.
+        let url = if url.path() == "/rate-limits" { url.with("edit", id) } else { url };
+        LimitsDraft::on(url, &limits)
+    });
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
-        steer::update_integration(&actor, id, changes).await?;
+        context::current()?.steering().update_integration(&actor, id, &changes).await?;
         Ok(Flash::LimitsSaved.into())
     })
     .await
 }
 
 /// Sends its catalog again.
-#[server(prefix = "/console", endpoint = "start-resync")]
+#[server(prefix = "/console", endpoint = "start-resync", output = Json)]
 pub async fn start_resync(
     id: IntegrationId,
     mode: ResyncMode,
@@ -167,7 +235,7 @@ pub async fn start_resync(
 ) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::{resync::NewResync, rules::permission::Permission};
     redirect::answer(&back, async {
@@ -175,7 +243,7 @@ pub async fn start_resync(
         let record_type = Some(record_type.trim().to_owned()).filter(|kind| !kind.is_empty());
         let wanted = NewResync { record_type, record_ids: None, mode };
         wanted.check().map_err(|faults| CallError::Invalid(faults.to_string()))?;
-        steer::start_resync(&actor, id, wanted).await?;
+        context::current()?.steering().start_resync(&actor, id, &wanted).await?;
         Ok(Flash::ResyncStarted.into())
     })
     .await

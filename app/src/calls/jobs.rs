@@ -1,6 +1,6 @@
 //! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
 
-use super::{error::CallError, names::Names};
+use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -28,7 +28,7 @@ pub struct JobList {
 }
 
 /// The jobs an address asks for: `query` is the page's own query string.
-#[server(prefix = "/console", endpoint = "jobs", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
 pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
     use crate::{
         server::{actor, context},
@@ -68,7 +68,7 @@ pub struct JobPage {
 }
 
 /// One job.
-#[server(prefix = "/console", endpoint = "job", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "job", input = GetUrl, output = Json)]
 pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
@@ -82,45 +82,46 @@ pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
 }
 
 /// Gives one job all its attempts anew.
-#[server(prefix = "/console", endpoint = "requeue-job")]
+#[server(prefix = "/console", endpoint = "requeue-job", output = Json)]
 pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
-        steer::requeue_job(&actor, id).await?;
+        context::current()?.steering().requeue_job(&actor, id).await?;
         Ok(Flash::Requeued.into())
     })
     .await
 }
 
 /// Calls one job off.
-#[server(prefix = "/console", endpoint = "cancel-job")]
+#[server(prefix = "/console", endpoint = "cancel-job", output = Json)]
 pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
-        Ok(Flash::of_cancel(steer::cancel_job(&actor, id).await?).into())
+        let job = context::current()?.steering().cancel_job(&actor, id).await?;
+        Ok(Flash::of_cancel(job.status).into())
     })
     .await
 }
 
 /// What a bulk action would touch: the count its question names. Counted exactly, at the call.
-#[server(prefix = "/console", endpoint = "preview", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]
 pub async fn preview(subject: BulkSubject, action: BulkAction, query: String) -> Result<DryRun, CallError> {
     use crate::server::{actor, bulk};
     bulk::preview(&actor::allowed(bulk::permission(action))?, subject, action, &query).await
 }
 
 /// Requeues, cancels or purges all that the address narrows to, or those of its rows that were ticked.
-#[server(prefix = "/console", endpoint = "bulk")]
+#[server(prefix = "/console", endpoint = "bulk", output = Json)]
 pub async fn bulk(
     subject: BulkSubject,
     action: BulkAction,

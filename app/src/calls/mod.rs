@@ -3,12 +3,20 @@
 //! Each is a public endpoint and authorises like one. Those that a form calls end in a redirect to the page they
 //! came from with a word about what happened, so that they work without a script.
 
+pub mod audit;
 pub mod dead_letters;
 pub mod error;
+pub mod find;
+pub mod integration_list;
 pub mod integrations;
 pub mod jobs;
+pub mod json;
 pub mod names;
+pub mod rate_limits;
 pub mod resyncs;
 pub mod session;
+pub mod settings;
 pub mod stats;
 pub mod theme;
+pub mod trail;
+pub mod workers;

@@ -1,9 +1,13 @@
 //! Re-syncs: the list; pause, resume, cancel.
 
-use super::{error::CallError, names::Names};
+use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{id::ResyncId, page::Page, resync::Resync};
+use model::{
+    id::ResyncId,
+    page::Page,
+    resync::{Resync, ResyncStep},
+};
 use serde::{Deserialize, Serialize};
 
 /// One page of re-syncs.
@@ -18,7 +22,7 @@ pub struct ResyncList {
 }
 
 /// The re-syncs an address asks for.
-#[server(prefix = "/console", endpoint = "resyncs", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "resyncs", input = GetUrl, output = Json)]
 pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
     use crate::{
         server::{actor, context},
@@ -33,40 +37,17 @@ pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
     Ok(ResyncList { page, names, as_of: Utc::now() })
 }
 
-/// What a button of the list does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResyncStep {
-    /// Makes no further jobs.
-    Pause,
-    /// Goes on.
-    Resume,
-    /// Calls it off with its waiting jobs.
-    Cancel,
-}
-
-impl ResyncStep {
-    /// As a form field says it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
-    }
-}
-
 /// Pauses, resumes or cancels one.
-#[server(prefix = "/console", endpoint = "steer-resync")]
+#[server(prefix = "/console", endpoint = "steer-resync", output = Json)]
 pub async fn steer_resync(id: ResyncId, step: ResyncStep, back: String) -> Result<(), CallError> {
     use crate::{
         components::Flash,
-        server::{actor, redirect, steer},
+        server::{actor, context, redirect},
     };
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Resync)?;
-        steer::steer_resync(&actor, id, step).await?;
+        context::current()?.steering().steer_resync(&actor, id, step).await?;
         Ok(match step {
             ResyncStep::Pause => Flash::ResyncPaused,
             ResyncStep::Resume => Flash::ResyncResumed,

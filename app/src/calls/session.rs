@@ -1,6 +1,6 @@
 //! Who sits in front of the page. Signing in and out are plain forms of the program (`POST /sign-in`, `POST /sign-out`).
 
-use super::error::CallError;
+use super::{error::CallError, json::Json};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     actor::Role,
@@ -25,7 +25,7 @@ impl Session {
 }
 
 /// The reader, or why there is none.
-#[server(prefix = "/console", endpoint = "session", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "session", input = GetUrl, output = Json)]
 pub async fn load_session() -> Result<Session, CallError> {
     use crate::server::actor;
     let actor = actor::allowed(Permission::OpenConsole)?;

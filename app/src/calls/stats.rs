@@ -1,40 +1,123 @@
 //! Gauges and rollups. The first paint reads the sampler's memory, not the database.
 
-use super::error::CallError;
+use super::{error::CallError, json::Json};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
+    activity::Activity,
     id::IntegrationId,
-    stats::{Snapshot, Throughput, Totals, Window},
+    stats::{Levels, MinuteTotals, Snapshot, Throughput, Window},
+    worker::Worker,
 };
 use serde::{Deserialize, Serialize};
+
+/// What is asked for may not be there to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum OverviewAnswer {
+    /// It is.
+    Shown(Box<Overview>),
+    /// A minute that is kept no more, is yet to come, or that nobody recorded.
+    NotRecorded {
+        /// That minute.
+        at: DateTime<Utc>,
+        /// The nearest one that can be asked for.
+        nearest: Option<DateTime<Utc>>,
+        /// The moment of this answer.
+        now: DateTime<Utc>,
+    },
+    /// The address names no moment.
+    Unreadable(String),
+}
 
 /// The first paint of the overview.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
-    /// The newest gauges.
+    /// The gauges: the newest, or those of a minute that is over.
     pub snapshot: Snapshot,
-    /// The chart.
-    pub throughput: Throughput,
-    /// The last hour, a point a minute, oldest first.
-    pub history: Vec<(DateTime<Utc>, Totals)>,
+    /// The sparklines and their ghosts.
+    pub past: Past,
+    /// The charts.
+    pub charts: Charts,
+    /// The minute that was asked for, where one was.
+    pub at: Option<DateTime<Utc>>,
+    /// The moment of this answer.
+    pub now: DateTime<Utc>,
 }
 
-/// All the overview shows.
-#[server(prefix = "/console", endpoint = "overview", input = GetUrl)]
-pub async fn load_overview(window: Window) -> Result<Overview, CallError> {
+/// The hour before a moment, and the same hour a day before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// A point a minute, oldest first; minutes that nobody recorded are left out.
+    pub hour: Vec<MinuteTotals>,
+    /// A day before.
+    pub yesterday: Vec<MinuteTotals>,
+    /// The retry pyramid of a day before; none when nothing was recorded then.
+    pub yesterdays_pyramid: Option<Vec<i64>>,
+}
+
+/// What the charts of the overview show.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Charts {
+    /// What was done.
+    pub throughput: Throughput,
+    /// What stood where.
+    pub levels: Levels,
+    /// What happened, newest first.
+    pub activity: Vec<Activity>,
+    /// Processes, for those who may know of them.
+    pub workers: Option<Vec<Worker>>,
+}
+
+/// Things of the feed that travel with the charts: more than the list shows, because they are marks too.
+pub const ACTIVITY: i64 = 60;
+
+/// All the overview shows: now, or as it was at a minute.
+#[server(prefix = "/console", endpoint = "overview", input = GetUrl, output = Json)]
+pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<OverviewAnswer, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
-    let snapshot = cx.snapshot().await?;
-    let throughput = queue::store::stats::throughput(&cx.pool, actor.scope(), None, window).await?;
-    let history = cx.live.history().into_iter().map(|point| (point.at, point.totals)).collect();
-    Ok(Overview { snapshot, throughput, history })
+    match at {
+        Some(at) => crate::server::past::overview(&cx, &actor, window, at).await,
+        None => {
+            let yesterday = cx.live.yesterday();
+            Ok(OverviewAnswer::Shown(Box::new(Overview {
+                snapshot: cx.snapshot().await?,
+                past: Past {
+                    hour: cx.live.history(),
+                    yesterday: yesterday.minutes,
+                    yesterdays_pyramid: yesterday.retry_pyramid,
+                },
+                charts: load_charts(window).await?,
+                at: None,
+                now: Utc::now(),
+            })))
+        }
+    }
+}
+
+/// The charts, the feed and the processes alone, to keep them moving.
+#[server(prefix = "/console", endpoint = "charts", input = GetUrl, output = Json)]
+pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
+    use crate::server::{actor, context};
+    use access::activity::{self, Span};
+    use model::{page::PageRequest, rules::permission::Permission};
+    use queue::store::{stats, workers};
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let cx = context::current()?;
+    let newest = PageRequest { limit: ACTIVITY, after: None };
+    let may_know_workers = model::rules::permission::is_allowed(actor.role, Permission::ReadDeployment);
+    Ok(Charts {
+        throughput: stats::throughput(&cx.pool, actor.scope(), None, window).await?,
+        levels: stats::minutes::levels(&cx.pool, window, None).await?,
+        activity: activity::list(&cx.pool, actor.scope(), Span::default(), newest).await?.items,
+        workers: if may_know_workers { Some(workers::list(&cx.pool).await?) } else { None },
+    })
 }
 
 /// The chart alone, to keep it moving.
-#[server(prefix = "/console", endpoint = "throughput", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "throughput", input = GetUrl, output = Json)]
 pub async fn load_throughput(
     window: Window,
     integration_id: Option<IntegrationId>,
@@ -47,7 +130,7 @@ pub async fn load_throughput(
 }
 
 /// The gauges alone: names and counts for navigation and filters.
-#[server(prefix = "/console", endpoint = "gauges", input = GetUrl)]
+#[server(prefix = "/console", endpoint = "gauges", input = GetUrl, output = Json)]
 pub async fn load_gauges() -> Result<Snapshot, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;

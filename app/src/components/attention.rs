@@ -2,11 +2,14 @@
 
 use super::{Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
 use crate::{
-    calls::integrations::{PauseIntegration, ResumeIntegration},
-    ui::{Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Tone},
+    calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
+    ui::{
+        Button, ButtonKind, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Tone,
+    },
 };
 use leptos::prelude::*;
 use model::{
+    breaker::BreakerState,
     integration::IntegrationState,
     stats::{IntegrationGauge, Snapshot},
 };
@@ -21,6 +24,9 @@ pub fn Attention(
     may_configure: bool,
     /// How many rows at most.
     most: usize,
+    /// Without anything to press: of a moment that is over, or on a wall.
+    #[prop(optional)]
+    only_words: bool,
 ) -> impl IntoView {
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
@@ -49,7 +55,7 @@ pub fn Attention(
                         .or_else(|| last.cloned())
                         .unwrap_or_else(|| (health.clone(), gauge.clone()))
                 });
-                view! { <Row row=row may_configure=may_configure /> }
+                view! { <Row row=row may_configure=may_configure only_words=only_words /> }
             }
         />
         {move || {
@@ -87,23 +93,25 @@ pub fn Attention(
 }
 
 #[component]
-fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool) -> impl IntoView {
+fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, only_words: bool) -> impl IntoView {
     let (id, name, app_name) =
         row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
-    let pause = ServerAction::<PauseIntegration>::new();
-    let resume = ServerAction::<ResumeIntegration>::new();
+    let says = name.clone();
     let has_limit = Memo::new(move |_| row.with(|(_, g)| g.rate_limit.is_some()));
-    let state = Memo::new(move |_| row.with(|(_, g)| g.state));
-    let has_failures = Memo::new(move |_| row.with(|(_, g)| g.dead_letters > 0));
-    let fields = move || HiddenFields::default().with("id", id.to_string()).with("back", "/");
-    let says = StoredValue::new(name.clone());
+    let who = if only_words {
+        view! { <span>{name}</span> }.into_any()
+    } else {
+        view! {
+            <Link href=format!("/integrations/{id}") class="hover:underline">
+                {name}
+            </Link>
+        }
+        .into_any()
+    };
     view! {
         <div class="att">
             <div class="who">
-                <Link href=format!("/integrations/{id}") class="hover:underline">
-                    {name}
-                </Link>
-                <span class="type-label font-normal text-faint">{app_name}</span>
+                {who} <span class="type-label font-normal text-faint">{app_name}</span>
                 <HealthBadge health=Signal::derive(move || row.get().0) />
             </div>
             <p class="why">
@@ -129,44 +137,94 @@ fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool) -> impl IntoV
                     }
                 }}
             </div>
-            <div class="act">
-                {move || {
-                    has_failures
-                        .get()
-                        .then(|| {
-                            view! {
-                                <LinkButton
-                                    href=format!("/dead-letters?integration_id={id}")
-                                    says=format!("See failures of {}", says.get_value())
-                                >
-                                    "See failures"
-                                </LinkButton>
-                            }
-                        })
-                }}
-                {move || {
-                    match state.get() {
-                        _ if !may_configure => ().into_any(),
-                        IntegrationState::Active => {
-                            view! {
-                                <PostForm action=pause hidden=fields()>
-                                    <Button says=format!("Pause {}", says.get_value())>"Pause"</Button>
-                                </PostForm>
-                            }
-                                .into_any()
-                        }
-                        IntegrationState::Paused => {
-                            view! {
-                                <PostForm action=resume hidden=fields()>
-                                    <Button says=format!("Resume {}", says.get_value())>"Resume"</Button>
-                                </PostForm>
-                            }
-                                .into_any()
-                        }
-                        IntegrationState::Disabled => ().into_any(),
+            {(!only_words).then(|| view! { <Deeds row=row may_configure=may_configure says=says /> })}
+        </div>
+    }
+    .into_any()
+}
+
+/// What mends it, loudest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    Resume,
+    Probe,
+    ChangeLimit,
+    None,
+}
+
+fn remedy(health: &Health, gauge: &IntegrationGauge) -> Remedy {
+    match gauge.breaker.as_ref().map(|breaker| breaker.state) {
+        _ if gauge.state == IntegrationState::Paused => Remedy::Resume,
+        Some(BreakerState::Open) => Remedy::Probe,
+        None if health.tone == Tone::Limited && gauge.held_until.is_none() => Remedy::ChangeLimit,
+        _ => Remedy::None,
+    }
+}
+
+#[component]
+fn Deeds(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, says: String) -> impl IntoView {
+    let id = row.with_untracked(|(_, g)| g.integration_id);
+    let pause = ServerAction::<PauseIntegration>::new();
+    let resume = ServerAction::<ResumeIntegration>::new();
+    let steer = ServerAction::<SteerBreaker>::new();
+    let remedy = Memo::new(move |_| row.with(|(health, gauge)| remedy(health, gauge)));
+    let is_active = Memo::new(move |_| row.with(|(_, g)| g.state == IntegrationState::Active));
+    let has_failures = Memo::new(move |_| row.with(|(_, g)| g.dead_letters > 0));
+    let fields = move || HiddenFields::default().with("id", id.to_string()).with("back", "/");
+    let says = StoredValue::new(says);
+    view! {
+        <div class="act">
+            {move || match remedy.get() {
+                Remedy::Resume if may_configure => {
+                    view! {
+                        <PostForm action=resume hidden=fields()>
+                            <Button kind=ButtonKind::Primary says=format!("Resume {}", says.get_value())>"Resume"</Button>
+                        </PostForm>
                     }
-                }}
-            </div>
+                        .into_any()
+                }
+                Remedy::Probe if may_configure => {
+                    view! {
+                        <PostForm action=steer hidden=fields().with("action", "probe")>
+                            <Button kind=ButtonKind::Primary says=format!("Probe {} now", says.get_value())>"Probe now"</Button>
+                        </PostForm>
+                    }
+                        .into_any()
+                }
+                Remedy::ChangeLimit if may_configure => {
+                    view! {
+                        <LinkButton href=format!("/integrations/{id}#card-limits") says=format!("Change the limit of {}", says.get_value())>
+                            "Change limit"
+                        </LinkButton>
+                    }
+                        .into_any()
+                }
+                _ => ().into_any(),
+            }}
+            {move || {
+                has_failures
+                    .get()
+                    .then(|| {
+                        view! {
+                            <LinkButton
+                                href=format!("/dead-letters?integration_id={id}")
+                                says=format!("See failures of {}", says.get_value())
+                            >
+                                "See failures"
+                            </LinkButton>
+                        }
+                    })
+            }}
+            {move || {
+                (may_configure && is_active.get())
+                    .then(|| {
+                        view! {
+                            <PostForm action=pause hidden=fields()>
+                                <Button says=format!("Pause {}", says.get_value())>"Pause"</Button>
+                            </PostForm>
+                        }
+                    })
+            }}
         </div>
     }
     .into_any()

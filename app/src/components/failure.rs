@@ -63,6 +63,12 @@ pub fn Failure(
             "Nothing is lost: jobs wait and workers resume by themselves. This page tries again every few seconds.".to_owned(),
         ),
         CallError::Conflict(detail) => (Glyph::Alert, Tone::Retrying, "Its state does not allow that".to_owned(), detail.clone()),
+        CallError::Raced => (
+            Glyph::Alert,
+            Tone::Retrying,
+            "Others are changing the same".to_owned(),
+            "Nothing was changed here. The same again may succeed at once.".to_owned(),
+        ),
         CallError::TooSoon { .. } | CallError::Broken => (
             Glyph::Alert,
             Tone::Failed,

@@ -24,6 +24,10 @@ pub enum Flash {
     BreakerClosed,
     BreakerHeld,
     LimitsSaved,
+    Draining,
+    IntegrationsPaused,
+    IntegrationsResumed,
+    IntegrationsLimited,
     ResyncStarted,
     ResyncPaused,
     ResyncResumed,
@@ -36,11 +40,22 @@ pub enum Flash {
     TooSoon,
     Invalid,
     Unavailable,
+    Raced,
     Broken,
+    Undone,
+    Repeated,
+    UserSaved,
+    UserMade,
+    UserDeleted,
+    KeyMade,
+    KeyRevoked,
+    ChangedSince,
+    UndoneBefore,
+    NothingMatches,
 }
 
 impl Flash {
-    const ALL: [Self; 25] = [
+    const ALL: &'static [Self] = &[
         Self::Requeued,
         Self::Cancelled,
         Self::CancelRequested,
@@ -53,6 +68,10 @@ impl Flash {
         Self::BreakerClosed,
         Self::BreakerHeld,
         Self::LimitsSaved,
+        Self::Draining,
+        Self::IntegrationsPaused,
+        Self::IntegrationsResumed,
+        Self::IntegrationsLimited,
         Self::ResyncStarted,
         Self::ResyncPaused,
         Self::ResyncResumed,
@@ -65,7 +84,18 @@ impl Flash {
         Self::TooSoon,
         Self::Invalid,
         Self::Unavailable,
+        Self::Raced,
         Self::Broken,
+        Self::Undone,
+        Self::Repeated,
+        Self::UserSaved,
+        Self::UserMade,
+        Self::UserDeleted,
+        Self::KeyMade,
+        Self::KeyRevoked,
+        Self::ChangedSince,
+        Self::UndoneBefore,
+        Self::NothingMatches,
     ];
 
     /// The word in the address.
@@ -83,6 +113,10 @@ impl Flash {
             Self::BreakerClosed => "breaker-closed",
             Self::BreakerHeld => "breaker-held",
             Self::LimitsSaved => "limits-saved",
+            Self::Draining => "draining",
+            Self::IntegrationsPaused => "integrations-paused",
+            Self::IntegrationsResumed => "integrations-resumed",
+            Self::IntegrationsLimited => "integrations-limited",
             Self::ResyncStarted => "resync-started",
             Self::ResyncPaused => "resync-paused",
             Self::ResyncResumed => "resync-resumed",
@@ -95,7 +129,18 @@ impl Flash {
             Self::TooSoon => "too-soon",
             Self::Invalid => "invalid",
             Self::Unavailable => "unavailable",
+            Self::Raced => "raced",
             Self::Broken => "broken",
+            Self::Undone => "undone",
+            Self::Repeated => "repeated",
+            Self::UserSaved => "user-saved",
+            Self::UserMade => "user-made",
+            Self::UserDeleted => "user-deleted",
+            Self::KeyMade => "key-made",
+            Self::KeyRevoked => "key-revoked",
+            Self::ChangedSince => "changed-since",
+            Self::UndoneBefore => "undone-before",
+            Self::NothingMatches => "nothing-matches",
         }
     }
 
@@ -109,7 +154,7 @@ impl Flash {
     }
 
     fn find(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|flash| flash.as_str() == word)
+        Self::ALL.iter().copied().find(|flash| flash.as_str() == word)
     }
 
     const fn is_refusal(self) -> bool {
@@ -123,12 +168,17 @@ impl Flash {
                 | Self::TooSoon
                 | Self::Invalid
                 | Self::Unavailable
+                | Self::Raced
                 | Self::Broken
+                | Self::ChangedSince
+                | Self::UndoneBefore
+                | Self::NothingMatches
         )
     }
 
     fn sentence(self, n: i64) -> String {
         let jobs = || format::counted(n, "job", "jobs");
+        let integrations = || format::counted(n, "integration", "integrations");
         match self {
             Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
             Self::Cancelled => format!("{} cancelled.", jobs()),
@@ -148,6 +198,12 @@ impl Flash {
             Self::BreakerClosed => "Closed. Waiting jobs go out again.".to_owned(),
             Self::BreakerHeld => "Held open. Its jobs wait in place until then.".to_owned(),
             Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
+            Self::IntegrationsPaused => format!("{} paused. Their jobs are kept and wait.", integrations()),
+            Self::IntegrationsResumed => format!("{} resumed. Waiting jobs go out again.", integrations()),
+            Self::IntegrationsLimited => {
+                format!("{} limited anew, from the next request on.", integrations())
+            }
+            Self::Draining => "Draining. It finishes what it holds and claims nothing more.".to_owned(),
             Self::ResyncStarted => "Re-sync started.".to_owned(),
             Self::ResyncPaused => {
                 "Re-sync paused: nothing more of it is sent until it is resumed.".to_owned()
@@ -166,9 +222,24 @@ impl Flash {
             Self::Unavailable => {
                 "The database does not answer. Nothing was changed; try again in a moment.".to_owned()
             }
+            Self::Raced => {
+                "Others were changing the same at that moment. Nothing was changed; try again.".to_owned()
+            }
             Self::Broken => {
                 "That failed on our side. Nothing was changed; the cause is in the log.".to_owned()
             }
+            Self::Undone => "Taken back.".to_owned(),
+            Self::Repeated => "Done again.".to_owned(),
+            Self::UserSaved => "Saved.".to_owned(),
+            Self::UserMade => "The user can sign in now.".to_owned(),
+            Self::UserDeleted => "The user is gone; what was done stays in the audit log.".to_owned(),
+            Self::KeyMade => "The key is made. Copy it now: it is shown this once.".to_owned(),
+            Self::KeyRevoked => "The key is refused from now on.".to_owned(),
+            Self::ChangedSince => {
+                "It was changed again since. Nothing was taken back: look at what it is now.".to_owned()
+            }
+            Self::UndoneBefore => "That was taken back before.".to_owned(),
+            Self::NothingMatches => "Nothing matches any more: there was nothing to do.".to_owned(),
         }
     }
 
@@ -221,7 +292,7 @@ mod tests {
 
     #[test]
     fn every_outcome_is_found_by_its_word_and_says_a_sentence() {
-        for flash in Flash::ALL {
+        for flash in Flash::ALL.iter().copied() {
             assert_eq!(Flash::find(flash.as_str()), Some(flash));
             assert!(flash.sentence(2).ends_with('.'), "{flash:?}");
         }

@@ -1,6 +1,6 @@
 //! The console around every page: navigation, who is signed in, theme, and the place for what just happened.
 
-use super::{FlashBar, ThemeSwitch};
+use super::{FlashBar, KeyHelp, Palette, ThemeSwitch};
 use crate::{
     calls::{
         error::CallError,
@@ -13,7 +13,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
-use model::stats::Snapshot;
+use model::{rules::permission::Permission, stats::Snapshot};
 
 /// The reader, loaded once: pages wait for it beside their own data.
 #[derive(Clone, Copy)]
@@ -61,9 +61,16 @@ pub fn Frame() -> impl IntoView {
                 </Link>
                 <Suspense fallback=|| ()>
                     {move || Suspend::new(async move {
+                        reader.get().await.ok().map(|session| view! { <Palette session=session /> })
+                    })}
+                </Suspense>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
                         let snapshot = first.await.ok();
+                        let session = reader.get().await.ok();
+                        let reads_deployment = session.is_some_and(|s| s.may(Permission::ReadDeployment));
                         let counts = Signal::derive(move || live.snapshot().get().or_else(|| snapshot.clone()));
-                        view! { <Navigation counts=counts /> }
+                        view! { <Navigation counts=counts reads_deployment=reads_deployment /> }
                     })}
                 </Suspense>
                 <Suspense fallback=|| ()>
@@ -76,6 +83,7 @@ pub fn Frame() -> impl IntoView {
                 <FlashBar />
                 <Outlet />
             </main>
+            <KeyHelp />
         </div>
     }
     .into_any()
@@ -102,7 +110,11 @@ pub fn Mark() -> impl IntoView {
 }
 
 #[component]
-fn Navigation(counts: Signal<Option<Snapshot>>) -> impl IntoView {
+fn Navigation(
+    counts: Signal<Option<Snapshot>>,
+    /// Pages about the deployment are for operators and auditors.
+    reads_deployment: bool,
+) -> impl IntoView {
     let number = move |read: fn(&Snapshot) -> i64| {
         Signal::derive(move || counts.with(|s| s.as_ref().map(read)).unwrap_or_default())
     };
@@ -119,10 +131,18 @@ fn Navigation(counts: Signal<Option<Snapshot>>) -> impl IntoView {
                 label="Integrations"
                 count=number(|s| i64::try_from(s.integrations.len()).unwrap_or(i64::MAX))
             />
+            {reads_deployment
+                .then(|| {
+                    view! {
+                        <Entry href="/rate-limits" glyph=Glyph::Gauge label="Rate limits" count=none />
+                        <Entry href="/workers" glyph=Glyph::Monitor label="Workers" count=number(|s| s.workers) />
+                    }
+                })}
         </ul>
         <h2>"Work"</h2>
         <ul>
             <Entry href="/jobs" glyph=Glyph::List label="Jobs" count=none />
+            <Entry href="/records" glyph=Glyph::Search label="Records" count=none />
             <Entry
                 href="/dead-letters"
                 glyph=Glyph::Skull
@@ -132,6 +152,16 @@ fn Navigation(counts: Signal<Option<Snapshot>>) -> impl IntoView {
             />
             <Entry href="/resyncs" glyph=Glyph::Sync label="Re-syncs" count=none />
         </ul>
+        {reads_deployment
+            .then(|| {
+                view! {
+                    <h2>"Deployment"</h2>
+                    <ul>
+                        <Entry href="/audit-log" glyph=Glyph::Book label="Audit log" count=none />
+                        <Entry href="/settings" glyph=Glyph::Sliders label="Settings" count=none />
+                    </ul>
+                }
+            })}
     }
     .into_any()
 }

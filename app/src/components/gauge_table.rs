@@ -1,12 +1,15 @@
 //! Integrations as rows: state, backlog, pace, limit, failures.
 
-use super::{Health, HealthBadge, RateLimitUseMeter};
+use super::{
+    Health, HealthBadge, RateLimitUseMeter,
+    gauge_words::{self, alarming, oldest},
+};
 use crate::{
     format,
     ui::{Link, Meter, Table, Tone},
 };
 use leptos::prelude::*;
-use model::{integration::IntegrationType, stats::IntegrationGauge};
+use model::stats::IntegrationGauge;
 
 /// The table around [`GaugeRow`]s.
 #[component]
@@ -46,25 +49,15 @@ pub fn GaugeRow(
     #[prop(into)]
     most: Signal<i64>,
 ) -> impl IntoView {
-    let (id, name, about) = row.with_untracked(|(_, g)| {
-        let about = match g.integration_type {
-            IntegrationType::Webhook => g.app_name.clone(),
-            other => format!("{} · {}", g.app_name, other.as_str()),
-        };
-        (g.integration_id, g.name.clone(), about)
-    });
+    let (id, name, about) =
+        row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), gauge_words::about(g)));
     let read = move |read: fn(&IntegrationGauge) -> String| move || row.with(|(_, g)| read(g));
     let backlog = Signal::derive(move || row.with(|(_, g)| g.backlog));
     let share = Signal::derive(move || backlog.get() as f64 / most.get() as f64);
     let zero = move |value: fn(&IntegrationGauge) -> bool| {
         move || if row.with(|(_, g)| value(g)) { "n zero" } else { "n" }
     };
-    let failing = Signal::derive(move || {
-        row.with(|(_, g)| {
-            let tried = g.delivered_per_minute + g.failed_per_minute;
-            (tried > 0).then(|| g.failed_per_minute as f64 / tried as f64)
-        })
-    });
+    let failing = Signal::derive(move || row.with(|(_, g)| gauge_words::failing(g)));
     let error = Memo::new(move |_| {
         row.with(|(_, g)| {
             g.last_error.as_ref().map(|e| format::error_line(&e.message).to_owned()).unwrap_or_default()
@@ -102,11 +95,7 @@ pub fn GaugeRow(
             <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } data-label="limit">
                 <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />
             </td>
-            <td class=move || match failing.get() {
-                Some(share) if share >= 0.3 => "n text-failed font-semibold",
-                Some(share) if share > 0.0 => "n",
-                _ => "n zero",
-            } data-label="failing">{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
+            <td class=move || alarming(failing.get()) data-label="failing">{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
             <td class=zero(|g| oldest(g).is_none()) data-label="oldest">{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
             <td
                 class=move || if error.with(String::is_empty) { "grow rest zero" } else { "grow rest text-muted" }
@@ -117,9 +106,4 @@ pub fn GaugeRow(
         </tr>
     }
     .into_any()
-}
-
-/// Nothing is old where nothing waits.
-fn oldest(gauge: &IntegrationGauge) -> Option<i64> {
-    gauge.oldest_pending_age_seconds.filter(|_| gauge.backlog > 0)
 }

@@ -224,7 +224,7 @@ pub fn HealthBadge(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use chrono::{DateTime, TimeDelta, Utc};
     use model::{
@@ -238,7 +238,7 @@ mod tests {
         "2026-11-20T12:00:00Z".parse().expect("a time")
     }
 
-    fn calm() -> IntegrationGauge {
+    pub(crate) fn calm() -> IntegrationGauge {
         IntegrationGauge {
             integration_id: IntegrationId::generate(),
             app_id: AppId::generate(),
@@ -256,6 +256,8 @@ mod tests {
             retry_pyramid: vec![],
             delivered_per_minute: 0,
             failed_per_minute: 0,
+            accepted_per_minute: None,
+            refused_share: None,
             oldest_pending_age_seconds: None,
             eta_seconds: None,
             latency: None,

@@ -1,14 +1,14 @@
 //! How long attempts of an integration take, and how long its jobs wait before their first one.
 
 use crate::{
-    components::throughput_chart::over_time,
+    components::windows::over_time,
     format,
-    ui::{Card, ChartData, ChartSeries, Fact, Facts, TimeChart, Tone},
+    ui::{Card, ChartData, ChartForm, ChartSeries, ChartUnit, Fact, Facts, Stroke, TimeChart, Tone},
 };
 use leptos::prelude::*;
 use model::{histogram::Percentiles, stats::Throughput};
 
-/// The percentiles of the window in words, and over time as bars.
+/// The percentiles of the window in words, and over time as lines.
 #[component]
 pub fn LatencyCard(
     /// The numbers.
@@ -16,14 +16,24 @@ pub fn LatencyCard(
     throughput: Signal<Throughput>,
 ) -> impl IntoView {
     let data = Memo::new(move |_| throughput.with(chart));
-    let series = vec![ChartSeries { label: "p95 of attempts, ms", tone: Tone::Processing }];
+    let series = vec![
+        ChartSeries::new("p50", Tone::Processing),
+        ChartSeries::new("p95", Tone::Retrying).stroke(Stroke::Dashed),
+        ChartSeries::new("p99", Tone::Failed).stroke(Stroke::Dotted),
+    ];
     view! {
         <Card title="How long it takes" sub=Signal::stored("estimates, at most 10 % off".to_owned())>
             <Facts>
                 <Fact name="An attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
                 <Fact name="Waiting for the first">{move || throughput.with(|t| in_words(t.wait))}</Fact>
             </Facts>
-            <TimeChart label="Time that 95 of 100 attempts took at most, over time, in milliseconds" series=series data=data />
+            <TimeChart
+                label="Time that 50, 95 and 99 of 100 attempts took at most, over time"
+                series=series
+                data=data
+                form=ChartForm::Lines
+                unit=ChartUnit::Milliseconds
+            />
         </Card>
     }
     .into_any()
@@ -44,7 +54,10 @@ fn in_words(percentiles: Option<Percentiles>) -> String {
 }
 
 fn chart(throughput: &Throughput) -> ChartData {
-    over_time(throughput, |bucket| vec![bucket.latency.map_or(0.0, |latency| latency.p95_ms as f64)])
+    over_time(throughput.step_seconds, &throughput.buckets, |bucket| {
+        let value = |read: fn(Percentiles) -> i64| bucket.latency.map(read);
+        (bucket.at, vec![value(|p| p.p50_ms), value(|p| p.p95_ms), value(|p| p.p99_ms)])
+    })
 }
 
 #[cfg(test)]

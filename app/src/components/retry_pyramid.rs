@@ -1,6 +1,6 @@
 //! Jobs that wait for another attempt, by how many they have had: each step is a link to exactly those jobs.
 
-use crate::{format, ui::Link};
+use crate::{format, ui::PerhapsLink};
 use leptos::prelude::*;
 
 /// The steps, and the dead letters below.
@@ -12,23 +12,37 @@ pub fn RetryPyramid(
     /// Jobs given up.
     #[prop(into)]
     dead: Signal<i64>,
+    /// The steps a day before, drawn as dashed outlines; empty: not known.
+    #[prop(optional, into)]
+    ghost: Signal<Vec<i64>>,
     /// Narrows the links: `integration_id=…`, or nothing.
     #[prop(optional, into)]
     filter: String,
     /// Steps drawn even while they are empty.
     #[prop(default = 10)]
     least: usize,
+    /// Of a moment that is over: those jobs are no list any more.
+    #[prop(optional)]
+    is_past: bool,
 ) -> impl IntoView {
     let filter = StoredValue::new(filter);
     let rows = Memo::new(move |_| steps.with(Vec::len).max(least));
-    let most = Memo::new(move |_| steps.with(|s| s.iter().copied().max().unwrap_or(0)).max(1));
+    let most = Memo::new(move |_| {
+        let highest = |steps: &Vec<i64>| steps.iter().copied().max().unwrap_or(0);
+        steps.with(highest).max(ghost.with(highest)).max(1)
+    });
     let href = move |path: &str, own: &str| {
         let query = [own.to_owned(), filter.get_value()]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>();
-        if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+        match query.as_slice() {
+            _ if is_past => String::new(),
+            [] => path.to_owned(),
+            query => format!("{path}?{}", query.join("&")),
+        }
     };
+    let none = Signal::stored(None);
     view! {
         <div class="pyr">
             <For
@@ -36,18 +50,29 @@ pub fn RetryPyramid(
                 key=|step| *step
                 children=move |step| {
                     let value = Signal::derive(move || steps.with(|s| s.get(step).copied().unwrap_or(0)));
+                    let before = Signal::derive(move || {
+                        ghost.with(|g| (!g.is_empty()).then(|| g.get(step).copied().unwrap_or(0)))
+                    });
                     view! {
                         <Step
                             href=href("/jobs", &format!("status=to_be_retried&attempt={}", step + 1))
                             label=format!("attempt {}", step + 1)
                             value=value
+                            before=before
                             most=most
                             kind=""
                         />
                     }
                 }
             />
-            <Step href=href("/dead-letters", "") label="dead" value=dead most=Signal::derive(move || dead.get().max(1)) kind="dead" />
+            <Step
+                href=href("/dead-letters", "")
+                label="dead"
+                value=dead
+                before=none
+                most=Signal::derive(move || dead.get().max(1))
+                kind="dead"
+            />
         </div>
     }
     .into_any()
@@ -58,34 +83,41 @@ fn Step(
     href: String,
     #[prop(into)] label: String,
     value: Signal<i64>,
+    /// A day before.
+    before: Signal<Option<i64>>,
     #[prop(into)] most: Signal<i64>,
     kind: &'static str,
 ) -> impl IntoView {
-    let width = move || {
-        let n = value.get();
+    let width = move |n: i64| {
         // One job is still a visible step.
         if n == 0 { 0.0 } else { (n as f64 / most.get() as f64 * 100.0).clamp(1.2, 100.0) }
     };
+    let x = move |n: i64| format!("{:.1}%", 50.0 - width(n) / 2.0);
     let tone = if kind == "dead" { "fill-failed-solid" } else { "fill-retrying-solid" };
+    let says = move || before.get().map(|n| format!("a day before: {}", format::count(n)));
+    let class = Signal::derive(move || format!("row {kind} {}", if value.get() == 0 { "none" } else { "" }));
     view! {
-        <Link
-            href=href
-            class=Signal::derive(move || {
-                format!("row {kind} {}", if value.get() == 0 { "none" } else { "" })
-            })
-        >
-            <span>{label}</span>
-            <svg aria-hidden="true">
-                <rect
-                    class=tone
-                    rx="3"
-                    height="14"
-                    x=move || format!("{:.1}%", 50.0 - width() / 2.0)
-                    width=move || format!("{:.1}%", width())
-                />
-            </svg>
-            <span>{move || format::count(value.get())}</span>
-        </Link>
+        <PerhapsLink href=href class=class>
+        <span>{label}</span>
+        <svg aria-hidden="true">
+            <rect class=tone rx="3" height="14" x=move || x(value.get()) width=move || format!("{:.1}%", width(value.get())) />
+            <rect
+                class="stroke-muted"
+                fill="none"
+                stroke-dasharray="3 3"
+                rx="3"
+                y="0.5"
+                height="13"
+                x=move || x(before.get().unwrap_or(0))
+                width=move || format!("{:.1}%", width(before.get().unwrap_or(0)))
+                visibility=move || if before.get().unwrap_or(0) == 0 { "hidden" } else { "visible" }
+            />
+        </svg>
+        <span title=says>
+            {move || format::count(value.get())}
+            {move || says().map(|says| view! { <span class="sr-only">", " {says}</span> })}
+        </span>
+        </PerhapsLink>
     }
     .into_any()
 }

@@ -1,22 +1,51 @@
 //! Pages: each loads its data, sets its title and composes components.
 
+mod audit_log;
 mod dead_letters;
 #[cfg(feature = "ssr")]
 mod forbidden;
 mod integrations;
 mod jobs;
+mod lazy;
 mod not_found;
 mod overview;
+mod rate_limits;
+mod records;
 mod resyncs;
+mod settings;
 mod sign_in;
+mod workers;
 
+pub use audit_log::AuditLogPage;
 pub use dead_letters::DeadLettersPage;
 #[cfg(feature = "ssr")]
 pub use forbidden::forbidden_document;
+use integrations::LimitsForm;
 pub use integrations::{IntegrationDetailPage, IntegrationsPage};
 pub use jobs::{JobDetailPage, JobsPage};
 use jobs::{origin, subject as jobs_subject};
 pub use not_found::NotFoundPage;
-pub use overview::OverviewPage;
+pub use overview::{OverviewPage, WallPage};
+pub use rate_limits::RateLimitsPage;
+pub use records::RecordsPage;
 pub use resyncs::ResyncsPage;
+pub use settings::SettingsPage;
 pub use sign_in::SignInPage;
+pub use workers::WorkersPage;
+
+lazy::pages! {
+    audit_log: AuditLogPage,
+    dead_letters: DeadLettersPage,
+    integration: IntegrationDetailPage,
+    integrations: IntegrationsPage,
+    job: JobDetailPage,
+    jobs: JobsPage,
+    overview: OverviewPage,
+    records: RecordsPage,
+    rate_limits: RateLimitsPage,
+    resyncs: ResyncsPage,
+    settings: SettingsPage,
+    sign_in: SignInPage,
+    wall: WallPage,
+    workers: WorkersPage,
+}

@@ -3,7 +3,7 @@
 use crate::{
     calls::{
         names::Names,
-        resyncs::{ResyncList, ResyncStep, SteerResync, list_resyncs},
+        resyncs::{ResyncList, SteerResync, list_resyncs},
     },
     components::{Confirm, IntegrationLink, LiveBadge, Loaded, PageHead, ResyncBadge, ResyncProgress},
     format,
@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{
     id::ResyncId,
-    resync::{Resync, ResyncMode, ResyncState},
+    resync::{Resync, ResyncMode, ResyncState, ResyncStep},
     rules::permission::Permission,
 };
 use std::time::Duration;

@@ -68,9 +68,7 @@ pub async fn run(
         }
     }
     let cx = context::current()?;
-    let started = operations::start(&cx.delivery.pool, actor, subject, wanted).await?;
-    cx.delivery.wake();
-    Ok(match started {
+    Ok(match cx.steering().bulk(actor, subject, wanted).await? {
         BulkStart::Outcome(BulkOutcome::Done { changed, skipped, .. }) => {
             let flash = match action {
                 BulkAction::Requeue => Flash::Requeued,

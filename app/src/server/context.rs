@@ -7,7 +7,7 @@ use crate::{
         names::Names,
     },
     server::cookies,
-    state::{base_path::BasePath, theme::Theme},
+    state::{base_path::BasePath, page_files::PageFiles, theme::Theme},
 };
 use access::Access;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
@@ -17,7 +17,8 @@ use leptos_axum::ResponseOptions;
 use model::{actor::Scope, filter::JobFilter, id::IntegrationId, job::Job, stats::Snapshot};
 use queue::live::LiveHub;
 use sqlx::PgPool;
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use steering::{Ledger, Steering};
 
 /// Given to every render and every server function by the program.
 #[derive(Clone)]
@@ -32,8 +33,14 @@ pub struct ConsoleContext {
     pub live: LiveHub,
     /// The session's token of a request; the cookie's name depends on the connection, which is the program's business.
     pub session_token: fn(&HeaderMap) -> Option<String>,
+    /// Whether the request came over https.
+    pub is_https: fn(&HeaderMap) -> bool,
+    /// How long finished jobs stay.
+    pub retention: Duration,
     /// Where the console is mounted.
     pub base_path: BasePath,
+    /// What the script of each page is made of.
+    pub page_files: PageFiles,
 }
 
 impl ConsoleContext {
@@ -41,6 +48,7 @@ impl ConsoleContext {
     pub fn provide(&self) {
         provide_context(self.clone());
         provide_context(self.base_path.clone());
+        provide_context(self.page_files);
         provide_context(cookies::theme().unwrap_or(Theme::System));
         if let Some(response) = use_context::<ResponseOptions>() {
             let status = response.clone();
@@ -57,6 +65,16 @@ impl ConsoleContext {
             })));
             secure(&response);
         }
+    }
+
+    /// What the buttons change, with a line of the audit log each.
+    pub fn steering(&self) -> Steering {
+        Steering::new(self.delivery.clone())
+    }
+
+    /// The audit log's lines, to act from.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::new(self.steering(), self.access.clone())
     }
 
     /// The sampler's newest snapshot; before the first one it is read from the database.

@@ -5,14 +5,18 @@ use access::AccessError;
 use delivery::DeliveryError;
 use queue::QueueError;
 use std::time::Duration;
+use steering::SteeringError;
 
 impl From<QueueError> for CallError {
     fn from(error: QueueError) -> Self {
         match error {
             QueueError::NotFound => Self::NotFound,
-            QueueError::WrongState { .. } | QueueError::LeaseLost => Self::Conflict(error.to_string()),
+            QueueError::WrongState { .. }
+            | QueueError::WrongOperationState { .. }
+            | QueueError::LeaseLost => Self::Conflict(error.to_string()),
             QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
             QueueError::Timeout => Self::TooSlow,
+            error if error.lost_a_race() => Self::Raced,
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::Unavailable
@@ -47,6 +51,16 @@ impl From<AccessError> for CallError {
             AccessError::TooMany { retry_after } => Self::TooSoon { seconds: seconds(retry_after) },
             AccessError::Store(error) => error.into(),
             error => broken(&error),
+        }
+    }
+}
+
+impl From<SteeringError> for CallError {
+    fn from(error: SteeringError) -> Self {
+        match error {
+            SteeringError::Delivery(error) => error.into(),
+            SteeringError::Access(error) => error.into(),
+            SteeringError::NotAllowed => Self::Forbidden,
         }
     }
 }

@@ -5,7 +5,10 @@ pub mod bulk;
 pub mod context;
 pub mod cookies;
 mod errors;
+pub mod forms;
+pub mod integration_list;
+pub mod limit_wall;
+pub mod past;
 pub mod redirect;
-pub mod steer;
 
 pub use context::ConsoleContext;

@@ -57,6 +57,7 @@ fn refusal(error: CallError) -> Outcome {
         CallError::Invalid(_) => Flash::Invalid,
         CallError::Conflict(_) => Flash::Conflict,
         CallError::TooSlow | CallError::Unavailable => Flash::Unavailable,
+        CallError::Raced => Flash::Raced,
         CallError::Broken => Flash::Broken,
     };
     flash.into()

@@ -13,62 +13,99 @@ use std::str::FromStr;
 
 /// Longer input is no number of ours, and an address has an end.
 const LONGEST: usize = 20;
+/// A schedule is longer.
+const LONGEST_SCHEDULE: usize = 300;
+/// The most limits that hold together.
+pub const ROWS: usize = 8;
 
 /// One of the form's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitField {
-    Requests,
-    PerSeconds,
+    /// Of the limit in this row.
+    Requests(usize),
+    /// Of the limit in this row.
+    PerSeconds(usize),
     MaxConcurrency,
     MaxAttempts,
     TimeoutSeconds,
+    RetrySchedule,
 }
 
 impl LimitField {
     /// In the order they stand in.
-    pub const ALL: [Self; 5] =
-        [Self::Requests, Self::PerSeconds, Self::MaxConcurrency, Self::MaxAttempts, Self::TimeoutSeconds];
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..ROWS).flat_map(|row| [Self::Requests(row), Self::PerSeconds(row)]).chain([
+            Self::MaxConcurrency,
+            Self::MaxAttempts,
+            Self::TimeoutSeconds,
+            Self::RetrySchedule,
+        ])
+    }
 
     /// The name it is sent under.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
+        const REQUESTS: [&str; ROWS] = [
+            "limits[requests][0]",
+            "limits[requests][1]",
+            "limits[requests][2]",
+            "limits[requests][3]",
+            "limits[requests][4]",
+            "limits[requests][5]",
+            "limits[requests][6]",
+            "limits[requests][7]",
+        ];
+        const PER_SECONDS: [&str; ROWS] = [
+            "limits[per_seconds][0]",
+            "limits[per_seconds][1]",
+            "limits[per_seconds][2]",
+            "limits[per_seconds][3]",
+            "limits[per_seconds][4]",
+            "limits[per_seconds][5]",
+            "limits[per_seconds][6]",
+            "limits[per_seconds][7]",
+        ];
         match self {
-            Self::Requests => "limits[requests]",
-            Self::PerSeconds => "limits[per_seconds]",
+            Self::Requests(row) => REQUESTS.get(row).copied().unwrap_or_default(),
+            Self::PerSeconds(row) => PER_SECONDS.get(row).copied().unwrap_or_default(),
             Self::MaxConcurrency => "limits[max_concurrency]",
             Self::MaxAttempts => "limits[max_attempts]",
             Self::TimeoutSeconds => "limits[timeout_seconds]",
+            Self::RetrySchedule => "limits[retry_schedule]",
         }
     }
 
-    /// The least and the most it takes.
-    pub const fn range(self) -> (i64, i64) {
-        match self {
-            Self::Requests => (1, 1_000_000),
-            Self::PerSeconds => (1, 86_400),
+    /// The least and the most it takes; none: it is no number.
+    pub const fn range(self) -> Option<(i64, i64)> {
+        Some(match self {
+            Self::Requests(_) => (1, 1_000_000),
+            Self::PerSeconds(_) => (1, 86_400),
             Self::MaxConcurrency => (1, 10_000),
             Self::MaxAttempts => (1, 100),
             Self::TimeoutSeconds => (1, 3_600),
-        }
+            Self::RetrySchedule => return None,
+        })
     }
 
     /// Where a problem document points for it.
-    const fn pointer(self) -> &'static str {
+    fn pointer(self) -> String {
         match self {
-            Self::Requests => "/rate_limit/requests",
-            Self::PerSeconds => "/rate_limit/per_seconds",
-            Self::MaxConcurrency => "/max_concurrency",
-            Self::MaxAttempts => "/max_attempts",
-            Self::TimeoutSeconds => "/timeout_ms",
+            Self::Requests(row) => format!("/rate_limit/{row}/requests"),
+            Self::PerSeconds(row) => format!("/rate_limit/{row}/per_seconds"),
+            Self::MaxConcurrency => "/max_concurrency".to_owned(),
+            Self::MaxAttempts => "/max_attempts".to_owned(),
+            Self::TimeoutSeconds => "/timeout_ms".to_owned(),
+            Self::RetrySchedule => "/retry_schedule".to_owned(),
         }
     }
 
     fn read(self, form: &LimitsForm) -> &str {
         match self {
-            Self::Requests => &form.requests,
-            Self::PerSeconds => &form.per_seconds,
+            Self::Requests(row) => form.requests.get(row).map_or("", String::as_str),
+            Self::PerSeconds(row) => form.per_seconds.get(row).map_or("", String::as_str),
             Self::MaxConcurrency => &form.max_concurrency,
             Self::MaxAttempts => &form.max_attempts,
             Self::TimeoutSeconds => &form.timeout_seconds,
+            Self::RetrySchedule => &form.retry_schedule,
         }
         .trim()
     }
@@ -80,30 +117,44 @@ impl LimitField {
 /// Every fault, by the field of the API's document it belongs to.
 pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
     let mut faults = Faults::default();
-    let requests = number::<i32>(form, LimitField::Requests, &mut faults);
-    let per_seconds = number::<i32>(form, LimitField::PerSeconds, &mut faults);
+    let limits: Vec<_> = (0..ROWS).filter_map(|row| limit(form, row, &mut faults)).collect();
     let max_concurrency = number::<i32>(form, LimitField::MaxConcurrency, &mut faults);
     let max_attempts = number::<i16>(form, LimitField::MaxAttempts, &mut faults);
-    let timeout = number::<i32>(form, LimitField::TimeoutSeconds, &mut faults);
-    if timeout.is_some_and(|seconds| !(1..=3_600).contains(&seconds)) {
+    // Settings may be finer than a second.
+    let timeout = number::<f64>(form, LimitField::TimeoutSeconds, &mut faults);
+    if timeout.is_some_and(|seconds| !(1.0..=3_600.0).contains(&seconds)) {
         // The engine would speak of milliseconds.
         faults.add(LimitField::TimeoutSeconds.pointer(), "must be 1 to 3,600");
     }
+    let schedule = LimitField::RetrySchedule.read(form);
     let changes = IntegrationChanges {
-        rate_limit: requests.map_or(Change::Clear, |requests| {
-            Change::Set(RateLimits::One(RateLimit { requests, per_seconds: per_seconds.unwrap_or(1) }))
-        }),
-        timeout_ms: timeout.map_or(Change::Clear, |seconds| Change::Set(seconds.saturating_mul(1_000))),
+        rate_limit: RateLimits::from_vec(limits).map_or(Change::Clear, Change::Set),
+        timeout_ms: timeout.map_or(Change::Clear, |seconds| Change::Set((seconds * 1_000.0).round() as i32)),
         max_concurrency: max_concurrency.map_or(Change::Clear, Change::Set),
         max_attempts: max_attempts.map_or(Change::Clear, Change::Set),
+        retry_schedule: if schedule.is_empty() { Change::Clear } else { Change::Set(schedule.to_owned()) },
         ..IntegrationChanges::default()
     };
     if let Err(judged) = changes.check() {
-        let is_new = |pointer: &str| !faults.0.iter().any(|fault| fault.pointer == pointer);
+        // Limits were judged row by row.
+        let is_new = |pointer: &str| {
+            !pointer.starts_with("/rate_limit") && !faults.0.iter().any(|fault| fault.pointer == pointer)
+        };
         let judged: Vec<_> = judged.0.into_iter().filter(|fault| is_new(&fault.pointer)).collect();
         faults.0.extend(judged);
     }
     if faults.0.is_empty() { Ok(changes) } else { Err(faults) }
+}
+
+/// The limit of a row; without requests there is none.
+fn limit(form: &LimitsForm, row: usize, faults: &mut Faults) -> Option<RateLimit> {
+    let requests = number::<i32>(form, LimitField::Requests(row), faults);
+    let per_seconds = number::<i32>(form, LimitField::PerSeconds(row), faults);
+    let limit = RateLimit { requests: requests?, per_seconds: per_seconds.unwrap_or(1) };
+    if let Err(judged) = limit.check() {
+        faults.nest(&format!("/rate_limit/{row}"), judged);
+    }
+    Some(limit)
 }
 
 fn number<N: FromStr>(form: &LimitsForm, field: LimitField, faults: &mut Faults) -> Option<N> {
@@ -112,8 +163,7 @@ fn number<N: FromStr>(form: &LimitsForm, field: LimitField, faults: &mut Faults)
         return None;
     }
     let number = text.parse().ok();
-    if number.is_none() {
-        let (least, most) = field.range();
+    if let (None, Some((least, most))) = (&number, field.range()) {
         let (least, most) = (crate::format::count(least), crate::format::count(most));
         faults.add(field.pointer(), format!("must be a whole number, {least} to {most}"));
     }
@@ -132,11 +182,12 @@ impl LimitsDraft {
     pub fn of(url: &PageUrl) -> Option<Self> {
         let value = |field: LimitField| url.get(field.name()).unwrap_or_default().to_owned();
         let form = LimitsForm {
-            requests: value(LimitField::Requests),
-            per_seconds: value(LimitField::PerSeconds),
+            requests: (0..ROWS).map(|row| value(LimitField::Requests(row))).collect(),
+            per_seconds: (0..ROWS).map(|row| value(LimitField::PerSeconds(row))).collect(),
             max_concurrency: value(LimitField::MaxConcurrency),
             timeout_seconds: value(LimitField::TimeoutSeconds),
             max_attempts: value(LimitField::MaxAttempts),
+            retry_schedule: value(LimitField::RetrySchedule),
         };
         let faults = changes(&form).err()?;
         Some(Self { form, faults })
@@ -144,9 +195,23 @@ impl LimitsDraft {
 
     /// The address that carries a form.
     pub fn on(url: PageUrl, form: &LimitsForm) -> PageUrl {
-        LimitField::ALL.into_iter().fold(url, |url, field| {
-            url.with(field.name(), field.read(form).chars().take(LONGEST).collect::<String>())
+        LimitField::all().fold(url, |url, field| {
+            let longest = if field == LimitField::RetrySchedule { LONGEST_SCHEDULE } else { LONGEST };
+            let typed: String = field.read(form).chars().take(longest).collect();
+            if typed.is_empty() { url.without(field.name()) } else { url.with(field.name(), typed) }
         })
+    }
+
+    /// The limits that were typed, the last row with anything in it counted.
+    pub fn rows(&self) -> usize {
+        (0..ROWS)
+            .rev()
+            .find(|row| {
+                [LimitField::Requests(*row), LimitField::PerSeconds(*row)]
+                    .into_iter()
+                    .any(|field| !field.read(&self.form).is_empty())
+            })
+            .map_or(0, |row| row + 1)
     }
 
     /// What was typed into a field.
@@ -164,7 +229,7 @@ impl LimitsDraft {
 
     /// The first field that is wrong.
     pub fn first_fault(&self) -> Option<LimitField> {
-        LimitField::ALL.into_iter().find(|field| self.fault(*field).is_some())
+        LimitField::all().find(|field| self.fault(*field).is_some())
     }
 }
 
@@ -174,11 +239,11 @@ mod tests {
 
     fn form(requests: &str, per_seconds: &str, timeout: &str) -> LimitsForm {
         LimitsForm {
-            requests: requests.to_owned(),
-            per_seconds: per_seconds.to_owned(),
+            requests: vec![requests.to_owned()],
+            per_seconds: vec![per_seconds.to_owned()],
             max_concurrency: "50".to_owned(),
             timeout_seconds: timeout.to_owned(),
-            max_attempts: String::new(),
+            ..LimitsForm::default()
         }
     }
 
@@ -199,9 +264,9 @@ mod tests {
     #[test]
     fn each_fault_stands_at_its_field_and_what_was_typed_is_kept() {
         for (requests, per_seconds, timeout, field, says) in [
-            ("x", "1", "", LimitField::Requests, "Must be a whole number, 1 to 1,000,000."),
-            ("2000000", "1", "", LimitField::Requests, "Must be 1 to 1,000,000."),
-            ("1", "99999", "", LimitField::PerSeconds, "Must be 1 to 86,400."),
+            ("x", "1", "", LimitField::Requests(0), "Must be a whole number, 1 to 1,000,000."),
+            ("2000000", "1", "", LimitField::Requests(0), "Must be 1 to 1,000,000."),
+            ("1", "99999", "", LimitField::PerSeconds(0), "Must be 1 to 86,400."),
             ("1", "1", "-3", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
             ("1", "1", "9999999", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
         ] {
@@ -210,15 +275,49 @@ mod tests {
             let draft = LimitsDraft::of(&PageUrl::parse(&url.to_string())).expect("a draft");
             assert_eq!(draft.first_fault(), Some(field), "{url}");
             assert_eq!(draft.fault(field).as_deref(), Some(says), "{url}");
-            assert_eq!(draft.typed(LimitField::Requests), requests);
-            let faults = LimitField::ALL.into_iter().filter(|field| draft.fault(*field).is_some()).count();
+            assert_eq!(draft.typed(LimitField::Requests(0)), requests);
+            let faults = LimitField::all().filter(|field| draft.fault(*field).is_some()).count();
             assert_eq!(faults, 1, "{url}");
         }
     }
 
     #[test]
+    fn several_limits_hold_together_and_rows_between_may_be_empty() {
+        let several = LimitsForm {
+            requests: vec!["10".to_owned(), String::new(), "100".to_owned()],
+            per_seconds: vec!["1".to_owned(), "5".to_owned(), "60".to_owned()],
+            ..form("", "", "1.5")
+        };
+        let set = changes(&several).expect("changes");
+        let limit = |requests, per_seconds| RateLimit { requests, per_seconds };
+        assert_eq!(set.rate_limit, Change::Set(RateLimits::Several(vec![limit(10, 1), limit(100, 60)])));
+        assert_eq!(set.timeout_ms, Change::Set(1_500), "finer than a second");
+
+        let third = LimitsForm { requests: vec!["10".to_owned(), String::new(), "0".to_owned()], ..several };
+        let url = LimitsDraft::on(PageUrl::parse("/rate-limits?edit=1"), &third);
+        let draft = LimitsDraft::of(&url).expect("a draft");
+        assert_eq!((draft.first_fault(), draft.rows()), (Some(LimitField::Requests(2)), 3));
+    }
+
+    #[test]
+    fn a_retry_schedule_is_set_taken_away_and_refused_in_words() {
+        let with = |schedule: &str| LimitsForm { retry_schedule: schedule.to_owned(), ..form("", "", "") };
+        let set = |schedule| changes(&with(schedule)).map(|changes| changes.retry_schedule);
+        assert_eq!(set(" 0s,10s,1m "), Ok(Change::Set("0s,10s,1m".to_owned())));
+        assert_eq!(set(""), Ok(Change::Clear));
+        let draft = LimitsDraft::of(&LimitsDraft::on(PageUrl::parse("/"), &with("soon"))).expect("a draft");
+        assert_eq!(draft.first_fault(), Some(LimitField::RetrySchedule));
+        assert_eq!(draft.typed(LimitField::RetrySchedule), "soon");
+    }
+
+    #[test]
     fn a_link_cannot_fill_the_form_with_what_could_be_saved() {
-        assert_eq!(LimitsDraft::of(&PageUrl::parse("/integrations/1?limits%5Brequests%5D=1")), None);
+        assert_eq!(
+            LimitsDraft::of(&PageUrl::parse(
+                "/integrations/1?limits%5Brequests%5D%5B0%5D=1&limits%5Bmax_concurrency%5D=2"
+            )),
+            None
+        );
         assert_eq!(LimitsDraft::of(&PageUrl::parse("/integrations/1")), None);
     }
 }

@@ -1,11 +1,18 @@
 //! What pages share: the mount prefix, the theme, the clock, the address with its filters and the live stream.
 
+pub mod audit_filters;
 pub mod base_path;
 pub mod clock;
+pub mod integration_query;
+pub mod keys;
 pub mod limits_draft;
 pub mod live;
+pub mod page_files;
 pub mod page_url;
 pub mod refresh;
 pub mod revision;
 pub mod theme;
+pub mod trail_query;
 pub mod url_filters;
+pub mod user_draft;
+pub mod what_if;

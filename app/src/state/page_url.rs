@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 /// What was typed into a form that was refused.
-const DRAFT: &str = "limits[";
+const DRAFTS: [&str; 2] = ["limits[", "draft["];
 
 /// Parameters that say something about one visit, not about what is shown.
 const TRANSIENT: [&str; 4] = ["notice", "count", "skipped", "confirm"];
@@ -50,7 +50,9 @@ impl PageUrl {
     /// The same page without notice and question.
     #[must_use]
     pub fn settled(mut self) -> Self {
-        self.pairs.retain(|(own, _)| !TRANSIENT.contains(&own.as_str()) && !own.starts_with(DRAFT));
+        self.pairs.retain(|(own, _)| {
+            !TRANSIENT.contains(&own.as_str()) && !DRAFTS.iter().any(|draft| own.starts_with(draft))
+        });
         self
     }
 

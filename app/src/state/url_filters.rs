@@ -2,6 +2,7 @@
 
 use super::page_url::PageUrl;
 use model::{filter::JobFilter, page::PageRequest};
+use serde::de::DeserializeOwned;
 
 /// The parameters that belong to the filter; all others are the page's own.
 const FIELDS: [&str; 14] = [
@@ -41,20 +42,34 @@ impl ListQuery {
     /// # Errors
     /// A sentence that names what is wrong.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
-        let url = PageUrl::parse(&format!("/?{query}"));
-        let fields: Vec<_> =
-            FIELDS.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
-        // Postgres has no text with one.
-        if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
-            return Err(BadQuery(format!("{name} contains a NUL character")));
-        }
-        let text = serde_html_form::to_string(fields).map_err(|error| BadQuery(error.to_string()))?;
-        let filter = serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))?;
-        let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
-        let page =
-            PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))?;
+        let filter = read(&PageUrl::parse(&format!("/?{query}")), &FIELDS)?;
+        let page = page(query)?;
         Ok(Self { filter, page })
     }
+}
+
+/// The named parameters of an address as what they stand for; empty ones are absent.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn read<T: DeserializeOwned>(url: &PageUrl, names: &[&str]) -> Result<T, BadQuery> {
+    let fields: Vec<_> = names.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
+    // Postgres has no text with one.
+    if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
+        return Err(BadQuery(format!("{name} contains a NUL character")));
+    }
+    let text = serde_html_form::to_string(fields).map_err(|error| BadQuery(error.to_string()))?;
+    serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))
+}
+
+/// Which page of a list a query string asks for.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
+    let url = PageUrl::parse(&format!("/?{query}"));
+    let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
+    PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
 }
 
 /// The narrowing parameters of an address with their words, for chips.
@@ -64,7 +79,12 @@ pub fn active(url: &PageUrl) -> Vec<(&'static str, String)> {
 
 /// The address without any narrowing.
 pub fn cleared(url: &PageUrl) -> PageUrl {
-    FIELDS.iter().fold(url.clone().settled().without("cursor"), |url, name| url.without(name))
+    without(url, &FIELDS)
+}
+
+/// The first page of an address without these parameters.
+pub fn without(url: &PageUrl, names: &[&str]) -> PageUrl {
+    names.iter().fold(url.clone().settled().without("cursor"), |url, name| url.without(name))
 }
 
 /// A parameter in words.

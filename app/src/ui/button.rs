@@ -69,11 +69,15 @@ pub fn Button(
     /// Cannot be pressed now.
     #[prop(optional, into)]
     disabled: Signal<bool>,
+    /// The key that presses it (see [`crate::state::keys`]).
+    #[prop(optional)]
+    key: Option<&'static str>,
     children: Children,
 ) -> impl IntoView {
     view! {
         <button
             type="submit"
+            data-key=key
             class=kind.full_class()
             name=name
             value=value

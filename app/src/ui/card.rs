@@ -13,7 +13,7 @@ pub fn Card(
     #[prop(optional, into)]
     sub: Signal<String>,
     /// Address and words of the link at the right.
-    #[prop(optional, into)]
+    #[prop(optional_no_strip, into)]
     more: Option<(String, String)>,
     /// What stands at the right instead of a link, such as a legend.
     #[prop(optional, into)]

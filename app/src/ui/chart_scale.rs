@@ -16,27 +16,36 @@ pub(super) fn axis(max: f64) -> (f64, f64) {
     ((max / step).ceil() * step, step)
 }
 
-/// `x,y` pairs over a box; 2 units stay free above and below, so that the line is not cut.
-pub(super) fn points(values: &[f64], width: f64, height: f64) -> String {
-    if values.len() < 2 {
+/// A path over a box, broken where there is no value; 2 units stay free above and below, so that the line is not cut. Nothing where fewer
+/// than two values are.
+pub(super) fn path(values: &[Option<f64>], top: f64, width: f64, height: f64) -> String {
+    if values.iter().flatten().nth(1).is_none() {
         return String::new();
     }
-    let top = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let step = width / (values.len() - 1) as f64;
-    values
-        .iter()
-        .enumerate()
-        .map(|(at, value)| {
-            let share = if top > 0.0 && value.is_finite() { value / top } else { 0.0 };
-            format!("{:.1},{:.1}", at as f64 * step, height - 2.0 - share * (height - 4.0))
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut pen_is_down = false;
+    let mut path = String::new();
+    for (at, value) in values.iter().enumerate() {
+        let Some(value) = value.filter(|value| value.is_finite()) else {
+            pen_is_down = false;
+            continue;
+        };
+        let share = if top > 0.0 { value / top } else { 0.0 };
+        let y = height - 2.0 - share * (height - 4.0);
+        path.push_str(&format!("{}{:.1} {y:.1}", if pen_is_down { 'L' } else { 'M' }, at as f64 * step));
+        pen_is_down = true;
+    }
+    path
+}
+
+/// The highest of several lines: they are drawn on one scale.
+pub(super) fn top<'a>(values: impl Iterator<Item = &'a Option<f64>>) -> f64 {
+    values.flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{axis, points};
+    use super::{axis, path};
 
     #[test]
     fn the_axis_ends_on_a_round_number_above_the_data() {
@@ -55,8 +64,16 @@ mod tests {
 
     #[test]
     fn a_flat_line_lies_at_the_bottom_and_a_single_value_draws_nothing() {
-        assert_eq!(points(&[0.0, 0.0], 200.0, 30.0), "0.0,28.0 200.0,28.0");
-        assert_eq!(points(&[1.0], 200.0, 30.0), "");
-        assert_eq!(points(&[0.0, 4.0], 200.0, 30.0), "0.0,28.0 200.0,2.0");
+        let line = |values: &[Option<f64>], top| path(values, top, 200.0, 30.0);
+        assert_eq!(line(&[Some(0.0), Some(0.0)], 0.0), "M0.0 28.0L200.0 28.0");
+        assert_eq!(line(&[Some(1.0)], 1.0), "");
+        assert_eq!(line(&[None, Some(1.0), None], 1.0), "");
+        assert_eq!(line(&[Some(0.0), Some(4.0)], 4.0), "M0.0 28.0L200.0 2.0");
+    }
+
+    #[test]
+    fn a_gap_breaks_the_line() {
+        let values = [Some(4.0), Some(4.0), None, Some(0.0), Some(2.0)];
+        assert_eq!(path(&values, 4.0, 200.0, 30.0), "M0.0 2.0L50.0 2.0M150.0 28.0L200.0 15.0");
     }
 }

@@ -35,8 +35,11 @@ pub fn TextField(
     #[prop(optional)]
     required: bool,
     /// Lower and upper bound of a number.
-    #[prop(optional)]
+    #[prop(optional_no_strip)]
     range: Option<(i64, i64)>,
+    /// How fine a number may be, such as `any`; whole numbers unless told.
+    #[prop(optional_no_strip)]
+    step: Option<&'static str>,
     /// Takes the room that is left in a row of fields.
     #[prop(optional)]
     grow: bool,
@@ -60,6 +63,7 @@ pub fn TextField(
                 autofocus=autofocus
                 min=range.map(|(min, _)| min)
                 max=range.map(|(_, max)| max)
+                step=step
                 aria-invalid=move || error.get().is_some().then_some("true")
                 aria-describedby=described_by.trim().to_owned()
             />
@@ -144,10 +148,13 @@ pub fn CheckField(
     /// The form it belongs to, when it stands outside of it.
     #[prop(optional, into)]
     form: Option<String>,
+    /// Ticked at first.
+    #[prop(optional)]
+    checked: bool,
 ) -> impl IntoView {
     view! {
         <label class="inline-flex items-center gap-2">
-            <input type="checkbox" class="check" name=name value=value form=form />
+            <input type="checkbox" class="check" name=name value=value form=form checked=checked />
             <span class=if bare { "sr-only" } else { "" }>{label}</span>
         </label>
     }

@@ -1,15 +1,20 @@
-//! A row of cells, darker where more was used; hatched where the other side said no.
+//! A row of cells, darker where more was used; hatched where the other side said no; a tick where something was changed.
 
 use super::Tone;
 use leptos::prelude::*;
+use std::fmt::Write as _;
 
 /// One cell in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatCell {
     /// 0 to 1: the shade.
     pub share: f64,
     /// Draws the hatch.
     pub refused: bool,
+    /// Draws the tick.
+    pub is_marked: bool,
+    /// What it says under the pointer. Digits and plain words: it is written into the drawing as it is.
+    pub says: String,
 }
 
 /// The strip and its caption.
@@ -18,9 +23,9 @@ pub fn HeatStrip(
     /// What the cells say, for assistive technology, with the figure that matters.
     #[prop(into)]
     label: Signal<String>,
-    /// Left and right caption.
-    #[prop(into)]
-    caption: Signal<(String, String)>,
+    /// Left and right caption; none: the strip stands under captions of its own.
+    #[prop(optional, into)]
+    caption: Signal<Option<(String, String)>>,
     /// Oldest first.
     #[prop(into)]
     cells: Signal<Vec<HeatCell>>,
@@ -29,47 +34,87 @@ pub fn HeatStrip(
 ) -> impl IntoView {
     view! {
         <div class=format!("strip {}", tone.class())>
+            // One node: a wall of strips has thousands of cells.
             <svg
-                viewBox=move || format!("0 0 {} 16", cells.with(Vec::len).max(1) * 41)
+                viewBox=move || format!("0 0 {} 16", cells.with(Vec::len).max(1) * STEP)
                 preserveAspectRatio="none"
                 role="img"
                 aria-label=move || label.get()
-            >
-                {move || {
-                    cells
-                        .get()
-                        .into_iter()
-                        .enumerate()
-                        .map(|(at, cell)| {
-                            view! {
-                                <rect
-                                    class="fill-tone-solid"
-                                    x=at * 41
-                                    width="34"
-                                    height="16"
-                                    fill-opacity=format!("{:.2}", 0.08 + 0.92 * cell.share.clamp(0.0, 1.0))
-                                />
-                                {cell.refused
-                                    .then(|| {
-                                        view! {
-                                            <rect
-                                                class="fill-failed-solid"
-                                                x=at * 41
-                                                width="34"
-                                                height="4"
-                                            />
-                                        }
-                                    })}
-                            }
-                        })
-                        .collect_view()
-                }}
-            </svg>
-            <div class="cap">
-                <span>{move || caption.get().0}</span>
-                <span>{move || caption.get().1}</span>
-            </div>
+                inner_html=move || cells.with(|cells| drawing(cells))
+            ></svg>
+            {move || {
+                caption
+                    .get()
+                    .map(|(left, right)| {
+                        view! {
+                            <div class="cap">
+                                <span>{left}</span>
+                                <span>{right}</span>
+                            </div>
+                        }
+                    })
+            }}
         </div>
     }
     .into_any()
+}
+
+/// Width of a cell with the gap behind it, and without, in the drawing's own units.
+const STEP: usize = 41;
+const WIDTH: usize = 34;
+const SHADE: &str = "fill-tone-solid";
+const HATCH: &str = "stroke-failed-solid";
+const TICK: &str = "fill-ink";
+
+fn drawing(cells: &[HeatCell]) -> String {
+    let mut svg = String::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let x = at * STEP;
+        let opacity = 0.08 + 0.92 * cell.share.clamp(0.0, 1.0);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            svg,
+            "<g><rect class=\"{SHADE}\" x=\"{x}\" width=\"{WIDTH}\" height=\"16\" fill-opacity=\"{opacity:.2}\"/>"
+        );
+        if cell.refused {
+            let _ = write!(
+                svg,
+                "<path class=\"{HATCH}\" d=\"M{x} 8l12-8M{x} 16l24-16M{} 16l22-14.6M{} 16l10-6.6\" stroke-width=\"1.5\" \
+                 vector-effect=\"non-scaling-stroke\"/>",
+                x + 12,
+                x + 24
+            );
+        }
+        if cell.is_marked {
+            let _ = write!(svg, "<rect class=\"{TICK}\" x=\"{}\" width=\"9\" height=\"16\"/>", x + 12);
+        }
+        if !cell.says.is_empty() {
+            let _ = write!(svg, "<title>{}</title>", cell.says.replace(['<', '>', '&'], " "));
+        }
+        svg.push_str("</g>");
+    }
+    svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cell_has_its_shade_and_what_happened_in_it() {
+        let cell =
+            |share, refused, is_marked| HeatCell { share, refused, is_marked, says: "14:03".to_owned() };
+        let svg = drawing(&[cell(0.0, false, false), cell(1.0, true, false), cell(0.5, false, true)]);
+        assert_eq!(svg.matches("<title>14:03</title>").count(), 3);
+        assert_eq!((svg.matches(HATCH).count(), svg.matches(TICK).count()), (1, 1));
+        for opacity in ["0.08", "1.00", "0.54"] {
+            assert!(svg.contains(&format!("fill-opacity=\"{opacity}\"")), "{svg}");
+        }
+    }
+
+    #[test]
+    fn what_a_cell_says_is_text() {
+        let cell = HeatCell { says: "<script>".to_owned(), ..HeatCell::default() };
+        assert!(!drawing(&[cell]).contains("<script"));
+    }
 }

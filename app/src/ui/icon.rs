@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Glyph {
     Alert,
     Ban,
+    Book,
     Box,
     Check,
     ChevronLeft,
@@ -28,6 +29,7 @@ pub enum Glyph {
     Search,
     SignOut,
     Skull,
+    Sliders,
     Sun,
     Switch,
     Sync,
@@ -40,6 +42,7 @@ impl Glyph {
         match self {
             Self::Alert => "M12 3 2 20h20zM12 10v4M12 17.5v.01",
             Self::Ban => "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M6 6l12 12",
+            Self::Book => "M5 4h12a2 2 0 0 1 2 2v14H7a2 2 0 0 1-2-2zM5 18a2 2 0 0 1 2-2h12M9 8h6",
             Self::Box => "M21 8 12 3 3 8v8l9 5 9-5zM3 8l9 5 9-5M12 13v8",
             Self::Check => "M4 12l5 5L20 6",
             Self::ChevronLeft => "M15 5l-7 7 7 7",
@@ -62,6 +65,7 @@ impl Glyph {
             Self::Search => "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M21 21l-5-5",
             Self::SignOut => "M15 4h5v16h-5M3 12h12M11 8l4 4-4 4",
             Self::Skull => "M12 3a8 8 0 0 0-5 14v3h10v-3a8 8 0 0 0-5-14zM9 12h.01M15 12h.01",
+            Self::Sliders => "M4 7h9M17 7h3M13 5v4M4 17h3M11 17h9M7 15v4",
             Self::Sun => {
                 "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5 19 19M5 19l1.5-1.5M17.5 6.5 19 5"
             }

@@ -3,6 +3,28 @@
 use crate::state::base_path;
 use leptos::prelude::*;
 
+/// A [`Link`], or a block that looks like it where there is nowhere to go.
+#[component]
+pub fn PerhapsLink(
+    /// Path and query; nowhere when empty.
+    href: String,
+    /// Looks.
+    #[prop(into)]
+    class: Signal<String>,
+    children: Children,
+) -> impl IntoView {
+    if href.is_empty() {
+        view! { <div class=move || class.get()>{children()}</div> }.into_any()
+    } else {
+        view! {
+            <Link href=href class=class>
+                {children()}
+            </Link>
+        }
+        .into_any()
+    }
+}
+
 /// An `<a>` below the mount prefix.
 #[component]
 pub fn Link(

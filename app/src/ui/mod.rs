@@ -6,6 +6,7 @@
 mod anew;
 mod button;
 mod card;
+mod chart_cursor;
 mod chart_scale;
 mod copy_button;
 mod dialog;
@@ -32,6 +33,7 @@ mod tone;
 pub use anew::Anew;
 pub use button::{Button, ButtonKind, LinkButton};
 pub use card::Card;
+pub use chart_cursor::ChartCursor;
 pub use copy_button::CopyButton;
 pub use dialog::Dialog;
 pub use empty_state::EmptyState;
@@ -40,7 +42,7 @@ pub use form::{HiddenFields, PostForm};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use icon::{Glyph, Icon};
 pub use key_values::{Fact, Facts};
-pub use link::Link;
+pub use link::{Link, PerhapsLink};
 pub use meter::{Meter, ProgressBar};
 pub use notice::Notice;
 pub use pagination::Pagination;
@@ -50,6 +52,8 @@ pub use skeleton::Skeleton;
 pub use sparkline::Sparkline;
 pub use table::Table;
 pub use tile::{Delta, Tile};
-pub use time::{Ago, Instant};
-pub use time_chart::{ChartBucket, ChartData, ChartMark, ChartSeries, TimeChart};
+pub use time::{Ago, Instant, LastTime};
+pub use time_chart::{
+    ChartBucket, ChartData, ChartForm, ChartMark, ChartSeries, ChartUnit, Stroke, TimeChart, legend,
+};
 pub use tone::Tone;

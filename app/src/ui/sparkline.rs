@@ -1,32 +1,75 @@
-//! The last hour in a thumbnail: a soft area under a line.
+//! The last hour in a thumbnail: a soft area under a line, and perhaps the same hour of another day as a dashed line.
 
-use super::chart_scale::points;
+use super::chart_scale::{path, top};
 use leptos::prelude::*;
+
+const WIDTH: f64 = 200.0;
+const HEIGHT: f64 = 30.0;
 
 /// Takes the tone of what surrounds it.
 #[component]
 pub fn Sparkline(
-    /// Oldest first; fewer than two points draw nothing.
+    /// Oldest first, at equal distances; none where nothing was recorded. Fewer than two draw nothing.
     #[prop(into)]
-    values: Signal<Vec<f64>>,
-    /// What it shows, for assistive technology.
+    values: Signal<Vec<Option<f64>>>,
+    /// The same of another day, on the same scale: as many, or empty.
+    #[prop(optional, into)]
+    ghost: Signal<Vec<Option<f64>>>,
+    /// What it shows, for assistive technology, the ghost too.
     #[prop(into)]
-    label: String,
+    label: Signal<String>,
 ) -> impl IntoView {
-    let line = Memo::new(move |_| points(&values.read(), 200.0, 30.0));
+    let lines = Memo::new(move |_| {
+        values.with(|values| {
+            ghost.with(|ghost| {
+                let top = top(values.iter().chain(ghost));
+                (path(values, top, WIDTH, HEIGHT), path(ghost, top, WIDTH, HEIGHT))
+            })
+        })
+    });
     view! {
-        <svg viewBox="0 0 200 30" preserveAspectRatio="none" role="img" aria-label=label>
-            <polygon
-                class="fill-tone-soft"
-                points=move || line.with(|l| if l.is_empty() { String::new() } else { format!("0,30 {l} 200,30") })
+        <svg viewBox="0 0 200 30" preserveAspectRatio="none" role="img" aria-label=move || label.get()>
+            <path
+                class="stroke-muted"
+                d=move || lines.with(|(_, ghost)| ghost.clone())
+                fill="none"
+                stroke-dasharray="3 3"
+                vector-effect="non-scaling-stroke"
             />
-            <polyline
+            <path class="fill-tone-soft" d=move || lines.with(|(line, _)| areas(line)) />
+            <path
                 class="stroke-tone-solid"
-                points=move || line.get()
+                d=move || lines.with(|(line, _)| line.clone())
                 fill="none"
                 stroke-width="1.5"
                 vector-effect="non-scaling-stroke"
             />
         </svg>
+    }
+}
+
+/// Each piece of a line, closed along the ground.
+fn areas(line: &str) -> String {
+    line.split('M')
+        .filter(|piece| !piece.is_empty())
+        .map(|piece| {
+            let x = |point: &str| point.split(' ').next().unwrap_or_default().to_owned();
+            let (first, last) = (x(piece), x(piece.rsplit('L').next().unwrap_or(piece)));
+            format!("M{first} {HEIGHT}L{piece}L{last} {HEIGHT}z")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::areas;
+
+    #[test]
+    fn each_piece_of_a_broken_line_stands_on_the_ground() {
+        assert_eq!(areas(""), "");
+        assert_eq!(
+            areas("M0.0 2.0L50.0 2.0M150.0 28.0L200.0 15.0"),
+            "M0.0 30L0.0 2.0L50.0 2.0L50.0 30zM150.0 30L150.0 28.0L200.0 15.0L200.0 30z"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! One number of the first row: label, figure, how it moves, its last hour. The whole tile is a link.
+//! One number of the first row: label, figure, how it moves, its last hour and the same of a day before. The whole tile is a link.
 
-use super::{Link, Sparkline, Tone};
+use super::{PerhapsLink, Sparkline, Tone};
 use leptos::prelude::*;
 
 /// How a figure moved, and whether that is good.
@@ -29,30 +29,36 @@ pub fn Tile(
     /// How it moved.
     #[prop(optional, into)]
     delta: Signal<Delta>,
-    /// The last hour, oldest first.
+    /// The last hour, oldest first; none where nothing was recorded.
     #[prop(into)]
-    history: Signal<Vec<f64>>,
-    /// Where the tile leads.
+    history: Signal<Vec<Option<f64>>>,
+    /// The same hour a day before.
+    #[prop(optional, into)]
+    ghost: Signal<Vec<Option<f64>>>,
+    /// What both lines show, in words.
     #[prop(into)]
+    history_says: Signal<String>,
+    /// Where the tile leads; nowhere when empty.
+    #[prop(optional, into)]
     href: String,
 ) -> impl IntoView {
-    let spark_label = format!("{label}, last hour");
+    let class = format!("card tile {}", tone.class());
     view! {
-        <Link href=href class=format!("card tile {}", tone.class())>
-            <span class="label">
-                <i></i>
-                {label}
-            </span>
-            <span class="figure type-figure">
-                {move || figure.get()} " " <small>{move || unit.get()}</small>
-            </span>
-            <span class=move || match delta.with(|d| d.is_good) {
-                Some(true) => "delta good",
-                Some(false) => "delta bad",
-                None => "delta",
-            }>{move || delta.with(|d| d.text.clone())}</span>
-            <Sparkline values=history label=spark_label />
-        </Link>
+        <PerhapsLink href=href class=class>
+        <span class="label">
+            <i></i>
+            {label}
+        </span>
+        <span class="figure type-figure">
+            {move || figure.get()} " " <small>{move || unit.get()}</small>
+        </span>
+        <span class=move || match delta.with(|d| d.is_good) {
+            Some(true) => "delta good",
+            Some(false) => "delta bad",
+            None => "delta",
+        }>{move || delta.with(|d| d.text.clone())}</span>
+        <Sparkline values=history ghost=ghost label=history_says />
+        </PerhapsLink>
     }
     .into_any()
 }

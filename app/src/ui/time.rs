@@ -23,6 +23,18 @@ pub fn Ago(
     }
 }
 
+/// When something was done last, as [`Ago`]; `never` when it was not.
+#[component]
+pub fn LastTime(
+    /// The moment, if there was one.
+    at: Option<DateTime<Utc>>,
+    /// Against what it is told.
+    #[prop(into)]
+    now: Signal<DateTime<Utc>>,
+) -> impl IntoView {
+    at.map_or_else(|| "never".into_any(), |at| view! { <Ago at=at now=now /> }.into_any())
+}
+
 /// `14:46:02`, with its day when that is not today.
 #[component]
 pub fn Instant(

@@ -1,6 +1,10 @@
 //! What somebody did, recorded in the transaction that did it.
 
-use crate::{error::AccessError, origin, store::audit as store};
+use crate::{
+    error::AccessError,
+    origin::{self, Follows},
+    store::audit as store,
+};
 use chrono::Utc;
 use model::{
     actor::{Actor, ActorKind},
@@ -12,6 +16,8 @@ use model::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
 
 /// What was done to what.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +137,11 @@ async fn write(
     entry: Entry,
 ) -> Result<(), AccessError> {
     let origin = origin::current();
+    let (undoes, repeats) = match origin.follows {
+        Some(Follows::Undoes(id)) => (Some(id), None),
+        Some(Follows::Repeats(id)) => (None, Some(id)),
+        None => (None, None),
+    };
     let line = AuditEntry {
         id: AuditEntryId::generate(),
         // Not written: the database's clock says when.
@@ -147,6 +158,12 @@ async fn write(
         after: entry.after,
         address: origin.address.map(|address| address.to_string()),
         request_id: origin.request_id.map(|id| sanitise(&id, 200)),
+        undoes,
+        repeats,
+        // What follows is nobody's to say yet.
+        undone_by: None,
+        can_undo: false,
+        can_repeat: false,
     };
     Ok(store::insert(conn, &line).await?)
 }
@@ -162,6 +179,43 @@ pub async fn list(
 ) -> Result<Page<AuditEntry>, AccessError> {
     let rows = store::list(pool, filter, page).await?;
     Ok(Page::from_surplus(rows, page.limit, |entry| entry.id.0))
+}
+
+/// One line.
+///
+/// # Errors
+/// Not found.
+pub async fn get(pool: &PgPool, id: AuditEntryId) -> Result<AuditEntry, AccessError> {
+    store::get(pool, id).await?.ok_or(AccessError::NotFound)
+}
+
+/// What the things that lines are about are called now, by their ids; those that are gone are not in it.
+///
+/// # Errors
+/// The database's.
+pub async fn labels(pool: &PgPool, entries: &[AuditEntry]) -> Result<BTreeMap<String, String>, AccessError> {
+    let ids: BTreeSet<Uuid> = entries
+        .iter()
+        .flat_map(|entry| {
+            [entry.object_id.as_deref(), entry.app_id.map(|id| id.to_string()).as_deref()].map(parsed)
+        })
+        .flatten()
+        .collect();
+    let ids: Vec<_> = ids.into_iter().collect();
+    let labels = store::labels(pool, &ids).await?;
+    Ok(labels.into_iter().map(|(id, label)| (id.to_string(), label)).collect())
+}
+
+fn parsed(id: Option<&str>) -> Option<Uuid> {
+    id?.parse().ok()
+}
+
+/// The newest line that took this one back or made it again.
+///
+/// # Errors
+/// Not found: nothing did.
+pub async fn following(pool: &PgPool, id: AuditEntryId) -> Result<AuditEntry, AccessError> {
+    store::following(pool, id).await?.ok_or(AccessError::NotFound)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 mod access;
+pub mod activity;
 pub mod api_keys;
 pub mod audit;
 pub mod error;
@@ -20,6 +21,6 @@ pub mod users;
 
 pub use access::Access;
 pub use error::AccessError;
-pub use origin::Origin;
+pub use origin::{Follows, Origin};
 pub use passwords::check_password;
 pub use token::{AdminKey, SessionToken};

@@ -2,6 +2,7 @@
 //!
 //! A task-local carries it, so that no function on the way has to. Work that does not come from a request has none.
 
+use model::id::AuditEntryId;
 use std::{future::Future, net::IpAddr};
 
 /// Where a request came from.
@@ -11,6 +12,17 @@ pub struct Origin {
     pub address: Option<IpAddr>,
     /// The id the answer carries in `x-request-id`.
     pub request_id: Option<String>,
+    /// The line of the audit log it follows from.
+    pub follows: Option<Follows>,
+}
+
+/// How a change follows from one that was recorded before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// It takes that one back.
+    Undoes(AuditEntryId),
+    /// It makes that one again.
+    Repeats(AuditEntryId),
 }
 
 tokio::task_local! {
@@ -26,4 +38,9 @@ pub async fn from_origin<F: Future>(origin: Origin, work: F) -> F::Output {
 #[must_use]
 pub fn current() -> Origin {
     ORIGIN.try_with(Clone::clone).unwrap_or_default()
+}
+
+/// Everything `work` records is said to follow from an earlier line.
+pub async fn following<F: Future>(follows: Follows, work: F) -> F::Output {
+    from_origin(Origin { follows: Some(follows), ..current() }, work).await
 }

@@ -19,6 +19,7 @@ mod resync;
 pub mod secrets;
 mod status;
 mod store;
+mod trail;
 
 pub use config::DeliveryConfig;
 pub use delivery::Delivery;
@@ -28,3 +29,4 @@ pub use integrations::{CancelJobs, TestReport};
 pub use record_page::{RecordCursor, RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
 pub use store::{integrations::IntegrationFilter, records::RecordFilter, sent::SentFilter};
+pub use trail::trail;

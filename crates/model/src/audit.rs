@@ -39,6 +39,16 @@ pub struct AuditEntry {
     pub address: Option<String>,
     /// With which request.
     pub request_id: Option<String>,
+    /// The line whose change this one took back.
+    pub undoes: Option<AuditEntryId>,
+    /// The line whose change this one made again.
+    pub repeats: Option<AuditEntryId>,
+    /// The line that took this one back.
+    pub undone_by: Option<AuditEntryId>,
+    /// Whether `POST /audit-log/{id}/undo` may take it back: there is an inverse, and nobody did yet.
+    pub can_undo: bool,
+    /// Whether `POST /audit-log/{id}/repeat` may make it again.
+    pub can_repeat: bool,
 }
 
 /// What the audit log is narrowed to; every condition given must hold.
@@ -53,6 +63,9 @@ pub struct AuditFilter {
     /// An id of a user or key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<String>,
+    /// An e-mail address or a key's name, whole, upper and lower case alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_name: Option<String>,
     /// About one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
@@ -62,4 +75,10 @@ pub struct AuditFilter {
     /// Which one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<String>,
+    /// Done at or after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_after: Option<DateTime<Utc>>,
+    /// Done before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_before: Option<DateTime<Utc>>,
 }

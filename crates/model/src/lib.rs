@@ -4,6 +4,7 @@
 //! called here, and what serde writes is what the API answers.
 #![deny(missing_docs)]
 
+pub mod activity;
 pub mod actor;
 pub mod api_key;
 pub mod app;
@@ -13,11 +14,14 @@ pub mod breaker;
 pub mod dead_letter;
 pub mod duration;
 pub mod filter;
+pub mod found;
 pub mod histogram;
 pub mod id;
 pub mod integration;
+pub mod integration_bulk;
 pub mod job;
 pub mod json;
+pub mod limit_use;
 pub mod limits;
 pub mod operation;
 pub mod page;
@@ -28,7 +32,9 @@ pub mod record;
 pub mod resync;
 pub mod rules;
 pub mod stats;
+pub mod storage;
 pub mod sync_status;
 pub mod text;
+pub mod trail;
 pub mod user;
 pub mod worker;

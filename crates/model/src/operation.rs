@@ -192,6 +192,20 @@ pub enum BulkOutcome {
     },
 }
 
+/// What can be done about an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationStep {
+    /// Stops it until it is resumed.
+    Pause,
+    /// Lets it go on, or ends its hold.
+    Resume,
+    /// Stops it for good; what is done stays done.
+    Abort,
+    /// Takes it back, where there is an inverse.
+    Undo,
+}
+
 /// Where a bulk action stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -79,6 +79,30 @@ impl NewResync {
     }
 }
 
+/// What can be done about a re-sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResyncStep {
+    /// Makes no further jobs until resumed, and holds those that wait.
+    Pause,
+    /// Lets it go on where it stopped.
+    Resume,
+    /// Calls it off, its waiting jobs too.
+    Cancel,
+}
+
+impl ResyncStep {
+    /// As a form says it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
 /// Where a re-sync stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,6 +7,7 @@ use crate::{
     integration::{IntegrationState, IntegrationType},
     rate_limit::RateLimitUse,
     sync_status::LastError,
+    worker::Worker,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,51 @@ pub struct Totals {
     pub oldest_pending_age_seconds: Option<i64>,
 }
 
+/// The deployment's totals at one minute.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MinuteTotals {
+    /// When they were read.
+    pub at: DateTime<Utc>,
+    /// The totals.
+    pub totals: Totals,
+}
+
+/// The deployment as it was recorded at a minute: all that the overview shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Every gauge.
+    pub snapshot: Snapshot,
+    /// The processes that lived then, the latest start first.
+    pub workers: Vec<Worker>,
+}
+
+/// What stood where over time: the backlog and its relatives, of the whole deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Levels {
+    /// Seconds of one bucket.
+    pub step_seconds: i32,
+    /// Oldest first, none left out; the last is not complete yet.
+    pub buckets: Vec<LevelsBucket>,
+}
+
+/// What stood where in one bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LevelsBucket {
+    /// Its beginning.
+    pub at: DateTime<Utc>,
+    /// The most pending jobs of any of its minutes; null when none was recorded, which is not nought.
+    pub backlog: Option<i64>,
+    /// The most jobs being processed.
+    pub processing: Option<i64>,
+    /// The most jobs that waited for another attempt.
+    pub to_be_retried: Option<i64>,
+    /// The most dead letters.
+    pub dead_letters: Option<i64>,
+}
+
 /// One integration at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -96,6 +142,13 @@ pub struct IntegrationGauge {
     pub delivered_per_minute: i64,
     /// Failed attempts in the last 60 seconds.
     pub failed_per_minute: i64,
+    /// Jobs that came in the last minute, about: by how much more was left than a minute ago, and what ended meanwhile. Null until the sampler
+    /// has watched for a minute.
+    #[serde(default)]
+    pub accepted_per_minute: Option<i64>,
+    /// Of all answers of the last five minutes, the share that was 429: 0 to 1. Null when none came.
+    #[serde(default)]
+    pub refused_share: Option<f64>,
     /// Age of the oldest claimable job.
     pub oldest_pending_age_seconds: Option<i64>,
     /// Seconds until nothing is left: at the pace of the last two minutes, and no sooner than the rate limit lets go. Where no pace can be
@@ -120,10 +173,16 @@ pub struct IntegrationGauge {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Window {
+    /// 15 minutes in steps of 10 seconds.
+    #[serde(rename = "15m")]
+    Quarter,
     /// 60 minutes in steps of a minute.
     #[default]
     #[serde(rename = "1h")]
     Hour,
+    /// 6 hours in steps of 5 minutes.
+    #[serde(rename = "6h")]
+    SixHours,
     /// 24 hours in steps of 15 minutes.
     #[serde(rename = "24h")]
     Day,
@@ -134,13 +193,15 @@ pub enum Window {
 
 impl Window {
     /// All, as a control offers them.
-    pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
+    pub const ALL: [Self; 5] = [Self::Quarter, Self::Hour, Self::SixHours, Self::Day, Self::Week];
 
     /// As it is written in URLs.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Quarter => "15m",
             Self::Hour => "1h",
+            Self::SixHours => "6h",
             Self::Day => "24h",
             Self::Week => "7d",
         }
@@ -150,7 +211,9 @@ impl Window {
     #[must_use]
     pub fn step_seconds(self) -> i32 {
         match self {
+            Self::Quarter => 10,
             Self::Hour => 60,
+            Self::SixHours => 300,
             Self::Day => 900,
             Self::Week => 7_200,
         }
@@ -160,10 +223,18 @@ impl Window {
     #[must_use]
     pub fn buckets(self) -> i32 {
         match self {
+            Self::Quarter => 90,
             Self::Hour => 60,
+            Self::SixHours => 72,
             Self::Day => 96,
             Self::Week => 84,
         }
+    }
+
+    /// Seconds of it all.
+    #[must_use]
+    pub fn seconds(self) -> i32 {
+        self.step_seconds() * self.buckets()
     }
 }
 
@@ -205,10 +276,40 @@ pub struct ThroughputBucket {
     pub dead: i64,
     /// Jobs called off.
     pub cancelled: i64,
-    /// Answers 429.
+    /// Attempts given back uncounted: for want of a slot of the rate limit, or because a process stopped.
     pub limited: i64,
     /// How long attempts took; null when none ended.
     pub latency: Option<Percentiles>,
     /// How long jobs waited before their first attempt.
     pub wait: Option<Percentiles>,
+}
+
+/// What an external system answered over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Answers {
+    /// Seconds of one bucket.
+    pub step_seconds: i32,
+    /// Oldest first, none left out; the last is not complete yet.
+    pub buckets: Vec<AnswersBucket>,
+}
+
+/// What was answered in one bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AnswersBucket {
+    /// Its beginning.
+    pub at: DateTime<Utc>,
+    /// By status, rising.
+    pub statuses: Vec<StatusCount>,
+}
+
+/// How often one status was answered. Requests are counted, not jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct StatusCount {
+    /// HTTP status; 0: no answer came, because the connection broke or the time was over.
+    pub status: i16,
+    /// How often.
+    pub count: i64,
 }

@@ -1,6 +1,6 @@
 //! What browsers load: the console as wasm, its style sheet and the files of `public/`, together in `target/site`.
 
-use crate::{compress, css, process, progress, workspace};
+use crate::{compress, css, process, progress, split, workspace};
 use anyhow::{Context, Result};
 use std::{
     fs,
@@ -42,10 +42,13 @@ fn compile(mode: Mode) -> Result<PathBuf> {
     let target_dir = workspace::front_target_dir();
     process::run(
         process::cargo()
-            .args(["build", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
+            .args(["rustc", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
             .args(["--no-default-features", "--features", "hydrate", "--profile", mode.profile()])
+            .args(["--crate-type", "cdylib"])
             .arg("--target-dir")
-            .arg(&target_dir),
+            .arg(&target_dir)
+            // What refers to what: the cut needs it.
+            .args(["--", "-C", "link-arg=--emit-relocs"]),
     )?;
     Ok(target_dir.join("wasm32-unknown-unknown").join(mode.profile()).join("app.wasm"))
 }
@@ -63,14 +66,17 @@ fn bind(wasm: &Path, mode: Mode) -> Result<()> {
         return Ok(());
     }
     fs::create_dir_all(&out)?;
+    let main = split::split(wasm).context("cutting the wasm")?;
     Bindgen::new()
-        .input_path(wasm)
+        .input_path(main)
         .web(true)?
         .typescript(false)
         .debug(mode == Mode::Dev)
         .keep_debug(false)
         .remove_name_section(mode == Mode::Release)
         .remove_producers_section(true)
+        // The function table, which the packs put their functions into.
+        .keep_lld_exports(true)
         .out_name("headgate")
         .generate(&out)
         .context("wasm-bindgen")?;

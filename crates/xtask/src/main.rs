@@ -16,6 +16,7 @@ mod progress;
 mod run;
 mod services;
 mod setup;
+mod split;
 mod test;
 mod workspace;
 

@@ -1,12 +1,10 @@
 //! `/apps`
 
 use super::{
-    audited,
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, PageParams, Query, Read},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use delivery::CancelJobs;
 use model::{
@@ -56,12 +54,7 @@ async fn create_app(
     State(state): State<AppState>,
     Json(new): Json<NewApp>,
 ) -> Result<(StatusCode, Answer<App>), Problem> {
-    let app = audited::change(&state, &actor, async |mut tx| {
-        let app = state.delivery.create_app(&mut tx, new.clone()).await?;
-        let entry = Entry::new("app.create").about(app.id).of_app(app.id).with(&app);
-        Ok((tx, app, entry))
-    })
-    .await?;
+    let app = state.steering().create_app(&actor, &new).await?;
     Ok((StatusCode::CREATED, Answer(app)))
 }
 
@@ -83,14 +76,7 @@ async fn update_app(
     Id(id): Id<AppId>,
     Json(changes): Json<AppChanges>,
 ) -> Result<Answer<App>, Problem> {
-    let before = state.delivery.app(actor.scope(), id).await?;
-    let after = audited::change(&state, &actor, async |mut tx| {
-        let after = state.delivery.update_app(&mut tx, actor.scope(), id, changes.clone()).await?;
-        let entry = Entry::new("app.update").about(id).of_app(id).changed(&before, &after);
-        Ok((tx, after, entry))
-    })
-    .await?;
-    Ok(Answer(after))
+    Ok(Answer(state.steering().update_app(&actor, id, &changes).await?))
 }
 
 /// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off.
@@ -102,18 +88,6 @@ async fn delete_app(
     Id(id): Id<AppId>,
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Problem> {
-    let before = state.delivery.app(actor.scope(), id).await?;
-    let cancel = params.into();
-    audited::again(|| async {
-        if cancel == CancelJobs::Yes {
-            state.delivery.call_off_app(actor.scope(), id).await?;
-        }
-        audited::once(&state, &actor, async |mut tx| {
-            state.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
-            Ok((tx, (), Entry::new("app.delete").about(id).of_app(id).without(&before)))
-        })
-        .await
-    })
-    .await?;
+    state.steering().delete_app(&actor, id, params.into()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

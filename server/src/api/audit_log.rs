@@ -1,19 +1,24 @@
 //! `/audit-log`
 
 use super::{
-    extract::{Can, ListQuery, PageParams, ReadDeployment},
+    extract::{Can, Configure, Id, ListQuery, PageParams, ReadDeployment},
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
 use model::{
     audit::{AuditEntry, AuditFilter},
+    id::AuditEntryId,
     page::Page,
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list_audit_log))
+    OpenApiRouter::new()
+        .routes(routes!(list_audit_log))
+        .routes(routes!(get_audit_entry))
+        .routes(routes!(undo_audit_entry))
+        .routes(routes!(repeat_audit_entry))
 }
 
 /// Who did what, newest first. Outlives what it is about; secrets are never in it.
@@ -25,4 +30,36 @@ async fn list_audit_log(
     query: ListQuery<AuditFilter>,
 ) -> Result<Answer<Page<AuditEntry>>, Problem> {
     Ok(Answer(access::audit::list(&state.console_pool, &query.filter, query.page).await?))
+}
+
+/// One line.
+#[utoipa::path(get, path = "/audit-log/{id}", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
+async fn get_audit_entry(
+    _: Can<ReadDeployment>,
+    State(state): State<AppState>,
+    Id(id): Id<AuditEntryId>,
+) -> Result<Answer<AuditEntry>, Problem> {
+    Ok(Answer(access::audit::get(&state.console_pool, id).await?))
+}
+
+/// Takes back what the line did, with a line of its own, which is the answer. For operators. 409: there is no
+/// inverse (`no-inverse`), it was taken back already (`already-undone`), or the thing was changed since (`changed-since`).
+#[utoipa::path(post, path = "/audit-log/{id}/undo", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
+async fn undo_audit_entry(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<AuditEntryId>,
+) -> Result<Answer<AuditEntry>, Problem> {
+    Ok(Answer(state.ledger().undo(&actor, id).await?))
+}
+
+/// Makes what the line did again, with a line of its own, which is the answer. For operators. 409: the line does not
+/// hold enough of it (`not-repeatable`), or nothing matches any more (`nothing-matches`).
+#[utoipa::path(post, path = "/audit-log/{id}/repeat", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
+async fn repeat_audit_entry(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<AuditEntryId>,
+) -> Result<Answer<AuditEntry>, Problem> {
+    Ok(Answer(state.ledger().repeat(&actor, id).await?))
 }

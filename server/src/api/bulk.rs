@@ -1,8 +1,7 @@
 //! Bulk actions on jobs and dead letters, which differ in what they are about.
 
-use super::{audited, problem::Problem};
+use super::problem::Problem;
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{
     Json as Answer,
     http::StatusCode,
@@ -13,7 +12,7 @@ use model::{
     operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
     rules::permission::{Permission, is_allowed},
 };
-use queue::store::operations::{self, BulkStart};
+use queue::store::operations::BulkStart;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -39,25 +38,10 @@ pub(super) async fn start(
     if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
         return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
     }
-    let action = match (subject, new.action) {
-        (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
-        (BulkSubject::Jobs, _) => "job.bulk_cancel",
-        (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
-        (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
-    };
-    let asked = new.clone();
-    let outcome = match operations::start(&state.pool, actor, subject, new).await? {
+    let outcome = match state.steering().bulk(actor, subject, new).await? {
         BulkStart::DryRun(dry_run) => return Ok(Answer(dry_run).into_response()),
         BulkStart::Outcome(outcome) => outcome,
     };
-    let mut entry = Entry::new(action).of_app(actor.app_id);
-    entry.before = serde_json::to_value(&asked).ok();
-    entry.after = serde_json::to_value(&outcome).ok();
-    if let BulkOutcome::Started { operation_id, .. } = &outcome {
-        entry = entry.about(operation_id);
-    }
-    audited::done(state, actor, entry).await;
-    state.delivery.wake();
     let status = match outcome {
         BulkOutcome::Started { .. } => StatusCode::ACCEPTED,
         BulkOutcome::Done { .. } => StatusCode::OK,

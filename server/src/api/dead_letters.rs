@@ -1,12 +1,11 @@
 //! `/dead-letters`
 
 use super::{
-    audited, bulk,
+    bulk,
     extract::{Can, Id, Json, ListQuery, PageParams, Purge, Query, Read, SteerJobs},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
     dead_letter::{DeadLetter, DeadLetterGroup},
@@ -79,13 +78,7 @@ async fn purge_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<StatusCode, Problem> {
-    let before = dead_letters::get(&state.pool, actor.scope(), id).await?;
-    audited::change(&state, &actor, async |mut tx| {
-        dead_letters::purge(&mut tx, actor.scope(), id).await?;
-        let kept = serde_json::json!({"job_id": before.job_id, "error_message": before.error_message});
-        Ok((tx, (), Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept)))
-    })
-    .await?;
+    state.steering().purge_dead_letter(&actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,12 +89,5 @@ async fn requeue_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(&state, &actor, async |mut tx| {
-        let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("dead_letter.requeue").about(id).of_app(job.app_id);
-        Ok((tx, job, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(job))
+    Ok(Answer(state.steering().requeue_dead_letter(&actor, id).await?))
 }

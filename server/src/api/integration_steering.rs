@@ -1,17 +1,16 @@
 //! `/integrations/{id}/…`: pause, resume, the circuit breaker, a new secret, a test, a re-sync.
 
 use super::{
-    audited,
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use model::{
     breaker::{BreakerFlip, BreakerOrder},
     id::IntegrationId,
     integration::{Integration, IntegrationWithSecret},
+    integration_bulk::{IntegrationBulkOutcome, NewIntegrationBulk},
     page::Page,
     problem::Faults,
     resync::{NewResync, ResyncStarted},
@@ -23,6 +22,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .routes(routes!(bulk_integrations))
         .routes(routes!(pause_integration))
         .routes(routes!(resume_integration))
         .routes(routes!(steer_breaker))
@@ -65,6 +65,22 @@ struct TestAnswer {
     body: String,
 }
 
+/// Pauses, resumes or limits many integrations: those named by `ids`, or those that fit `filter`, at most 1,000. Each is changed by itself, with
+/// its line of the audit log; one that cannot be, or is so already, is told in `skipped` and keeps no other from it. `dry_run` only counts.
+///
+/// `set_limit` gives each the `rate_limit`, `clear_limit` takes it away; integrations that share a `rate_limit_key` get it together. An empty
+/// filter, more than 1,000 that fit, and a limit that goes with another action are 422.
+#[utoipa::path(post, path = "/integrations/bulk", tag = "Integrations", request_body = NewIntegrationBulk,
+    responses((status = 200, body = IntegrationBulkOutcome)))]
+async fn bulk_integrations(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Json(bulk): Json<NewIntegrationBulk>,
+) -> Result<Answer<IntegrationBulkOutcome>, Problem> {
+    let reason = bulk.reason.as_deref().map(|reason| sanitise(reason, 500));
+    Ok(Answer(state.steering().bulk_integrations(&actor, &NewIntegrationBulk { reason, ..bulk }).await?))
+}
+
 /// Pauses an integration: its jobs are collected and wait.
 #[utoipa::path(post, path = "/integrations/{id}/pause", tag = "Integrations", request_body = Option<Pause>,
     responses((status = 200, body = Integration)))]
@@ -78,15 +94,8 @@ async fn pause_integration(
     let is_short = pause.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500);
     faults.require(is_short, "/reason", "must be at most 500 characters");
     faults.into_result()?;
-    let before = state.delivery.integration(actor.scope(), id).await?;
     let reason = pause.reason.map(|reason| sanitise(&reason, 500));
-    let after = audited::change(&state, &actor, async |mut tx| {
-        let after = state.delivery.pause_integration(&mut tx, actor.scope(), id, reason.as_deref()).await?;
-        let entry = Entry::new("integration.pause").about(id).of_app(after.app_id).changed(&before, &after);
-        Ok((tx, after, entry))
-    })
-    .await?;
-    Ok(Answer(after))
+    Ok(Answer(state.steering().pause_integration(&actor, id, reason.as_deref()).await?))
 }
 
 /// Resumes an integration: its jobs run again.
@@ -96,15 +105,7 @@ async fn resume_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
-    let before = state.delivery.integration(actor.scope(), id).await?;
-    let after = audited::change(&state, &actor, async |mut tx| {
-        let after = state.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("integration.resume").about(id).of_app(after.app_id).changed(&before, &after);
-        Ok((tx, after, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(after))
+    Ok(Answer(state.steering().resume_integration(&actor, id).await?))
 }
 
 /// Steers the circuit breaker of an integration: `probe` lets its probes through now, also before the end of a hold; `close` lets everything
@@ -121,15 +122,7 @@ async fn steer_breaker(
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
 ) -> Result<Answer<Integration>, Problem> {
-    let before = state.delivery.integration(actor.scope(), id).await?;
-    let after = audited::change(&state, &actor, async |mut tx| {
-        let after = state.delivery.steer_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
-        let entry = Entry::new("integration.breaker").about(id).of_app(after.app_id).changed(&before, &after);
-        Ok((tx, after, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(after))
+    Ok(Answer(state.steering().steer_breaker(&actor, id, order).await?))
 }
 
 /// Every change of an integration's circuit breaker of the last 30 days, newest first: by the engine, or by whom.
@@ -152,13 +145,7 @@ async fn rotate_secret(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<IntegrationWithSecret>, Problem> {
-    let rotated = audited::change(&state, &actor, async |mut tx| {
-        let rotated = state.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
-        Ok((tx, rotated, entry))
-    })
-    .await?;
-    Ok(Answer(rotated))
+    Ok(Answer(state.steering().rotate_secret(&actor, id).await?))
 }
 
 /// Sends one signed sample now, past queue and limits, and answers with what came back.
@@ -168,9 +155,7 @@ async fn test_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<TestAnswer>, Problem> {
-    let (integration, report) = state.delivery.test_integration(actor.scope(), id).await?;
-    let entry = Entry::new("integration.test").about(id).of_app(integration.app_id);
-    audited::done(&state, &actor, entry).await;
+    let (integration, report) = state.steering().test_integration(&actor, id).await?;
     Ok(Answer(TestAnswer {
         integration,
         is_success: report.is_success,
@@ -196,14 +181,6 @@ async fn start_resync(
     OptionalJson(new): OptionalJson<NewResync>,
 ) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
     new.check()?;
-    let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
-    let started = audited::change(&state, &actor, async |mut tx| {
-        let started =
-            state.delivery.start_resync(&mut tx, actor.scope(), id, new.clone(), &actor.name).await?;
-        let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(&new);
-        Ok((tx, started, entry))
-    })
-    .await?;
-    state.delivery.wake();
+    let started = state.steering().start_resync(&actor, id, &new).await?;
     Ok((StatusCode::ACCEPTED, Answer(started)))
 }

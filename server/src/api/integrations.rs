@@ -2,14 +2,12 @@
 
 use super::{
     apps::DeleteParams,
-    audited,
     extract::{Can, Configure, Id, Json, ListQuery, PageParams, Query, Read},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode};
-use delivery::{CancelJobs, IntegrationFilter, RecordPageRequest, SentFilter};
+use delivery::{IntegrationFilter, RecordPageRequest, SentFilter};
 use model::{
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationChanges, IntegrationState, IntegrationWithSecret, NewIntegration},
@@ -74,15 +72,7 @@ async fn create_integration(
     State(state): State<AppState>,
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Answer<IntegrationWithSecret>), Problem> {
-    state.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
-    let made = audited::change(&state, &actor, async |mut tx| {
-        let made = state.delivery.create_integration(&mut tx, actor.scope(), new.clone()).await?;
-        let entry =
-            Entry::new("integration.create").about(made.integration.id).of_app(made.integration.app_id);
-        let entry = entry.with(&made.integration);
-        Ok((tx, made, entry))
-    })
-    .await?;
+    let made = state.steering().create_integration(&actor, &new).await?;
     Ok((StatusCode::CREATED, Answer(made)))
 }
 
@@ -110,19 +100,7 @@ async fn update_integration(
     Id(id): Id<IntegrationId>,
     Json(changes): Json<IntegrationChanges>,
 ) -> Result<Answer<Integration>, Problem> {
-    let before = state.delivery.integration(actor.scope(), id).await?;
-    state.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
-    let after = audited::change(&state, &actor, async |mut tx| {
-        let after = state.delivery.update_integration(&mut tx, actor.scope(), id, changes.clone()).await?;
-        let entry = Entry::new("integration.update").about(id).of_app(after.app_id).changed(&before, &after);
-        Ok((tx, after, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    if !changes.bundle_window_seconds.is_keep() {
-        state.delivery.hasten_bundle(id).await;
-    }
-    Ok(Answer(after))
+    Ok(Answer(state.steering().update_integration(&actor, id, &changes).await?))
 }
 
 /// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off.
@@ -135,19 +113,7 @@ async fn delete_integration(
     Id(id): Id<IntegrationId>,
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Problem> {
-    let before = state.delivery.integration(actor.scope(), id).await?;
-    let cancel = params.into();
-    audited::again(|| async {
-        if cancel == CancelJobs::Yes {
-            state.delivery.call_off_integration(actor.scope(), id).await?;
-        }
-        audited::once(&state, &actor, async |mut tx| {
-            state.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
-            Ok((tx, (), Entry::new("integration.delete").about(id).of_app(before.app_id).without(&before)))
-        })
-        .await
-    })
-    .await?;
+    state.steering().delete_integration(&actor, id, params.into()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

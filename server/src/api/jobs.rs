@@ -1,12 +1,11 @@
 //! `/jobs`
 
 use super::{
-    audited, bulk,
+    bulk,
     extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
     filter::JobFilter,
@@ -108,14 +107,7 @@ async fn requeue_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(&state, &actor, async |mut tx| {
-        let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("job.requeue").about(id).of_app(job.app_id);
-        Ok((tx, job, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(job))
+    Ok(Answer(state.steering().requeue_job(&actor, id).await?))
 }
 
 /// Calls a live job off.
@@ -131,12 +123,5 @@ async fn cancel_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    let job = audited::change(&state, &actor, async |mut tx| {
-        let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("job.cancel").about(id).of_app(job.app_id);
-        Ok((tx, job, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(jobs::until_let_go(&state.pool, actor.scope(), job, jobs::LET_GO_PATIENCE).await))
+    Ok(Answer(state.steering().cancel_job(&actor, id).await?))
 }

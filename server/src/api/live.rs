@@ -221,6 +221,8 @@ mod tests {
             retry_pyramid,
             delivered_per_minute: 2,
             failed_per_minute: 0,
+            accepted_per_minute: None,
+            refused_share: None,
             oldest_pending_age_seconds: age,
             eta_seconds: None,
             latency: None,

@@ -10,7 +10,6 @@ pub mod sign_in;
 mod api_keys;
 mod apps;
 mod audit_log;
-mod audited;
 mod bulk;
 mod cloud_events;
 mod dead_letters;
@@ -25,6 +24,7 @@ mod operations;
 mod rate_limits;
 mod records;
 mod resyncs;
+mod retention;
 mod stats;
 mod users;
 mod workers;
@@ -77,6 +77,7 @@ fn resources() -> OpenApiRouter<AppState> {
         .merge(workers::router())
         .merge(rate_limits::router())
         .merge(audit_log::router())
+        .merge(retention::router())
         .merge(api_keys::router())
         .merge(users::router())
 }

@@ -1,14 +1,16 @@
 //! `/operations`: bulk actions that go on in the background.
 
 use super::{
-    audited,
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State};
-use model::{id::OperationId, operation::Operation, page::Page};
+use model::{
+    id::OperationId,
+    operation::{Operation, OperationStep},
+    page::Page,
+};
 use queue::store::operations;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -50,9 +52,7 @@ async fn pause_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    let operation = operations::pause(&state.pool, actor.scope(), id).await?;
-    audited::done(&state, &actor, Entry::new("operation.pause").about(id)).await;
-    Ok(Answer(operation))
+    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Pause).await?))
 }
 
 /// Lets it go on, or ends its hold.
@@ -62,9 +62,7 @@ async fn resume_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    let operation = operations::resume(&state.pool, actor.scope(), id).await?;
-    audited::done(&state, &actor, Entry::new("operation.resume").about(id)).await;
-    Ok(Answer(operation))
+    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Resume).await?))
 }
 
 /// Stops it for good; what is done stays done.
@@ -74,9 +72,7 @@ async fn abort_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    let operation = operations::abort(&state.pool, actor.scope(), id).await?;
-    audited::done(&state, &actor, Entry::new("operation.abort").about(id)).await;
-    Ok(Answer(operation))
+    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Abort).await?))
 }
 
 /// Takes it back, where there is an inverse (409 otherwise).
@@ -86,7 +82,5 @@ async fn undo_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    let operation = operations::undo(&state.pool, actor.scope(), id).await?;
-    audited::done(&state, &actor, Entry::new("operation.undo").about(id)).await;
-    Ok(Answer(operation))
+    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Undo).await?))
 }

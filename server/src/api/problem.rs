@@ -13,6 +13,7 @@ use model::problem::{Faults, FieldError};
 use queue::QueueError;
 use serde::Serialize;
 use std::time::Duration;
+use steering::SteeringError;
 use utoipa::ToSchema;
 
 /// The content type of a refusal.
@@ -52,14 +53,11 @@ struct Parts {
     detail: String,
     errors: Vec<FieldError>,
     header: Option<(HeaderName, HeaderValue)>,
-    lost_a_race: bool,
 }
 
 impl Problem {
     fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        let (errors, header, lost_a_race) = (Vec::new(), None, false);
-        Self(Box::new(Parts { status, kind, title, detail, errors, header, lost_a_race }))
+        Self(Box::new(Parts { status, kind, title, detail: detail.into(), errors: Vec::new(), header: None }))
     }
 
     fn with_errors(mut self, errors: Vec<FieldError>) -> Self {
@@ -105,6 +103,11 @@ impl Problem {
             "Not found",
             "There is no such thing, or it is not yours to see.",
         )
+    }
+
+    /// 404: a moment of which nothing is known.
+    pub fn not_recorded(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-recorded", "Nothing was recorded then", detail)
     }
 
     /// 405.
@@ -212,11 +215,6 @@ impl Problem {
         self.0.status
     }
 
-    /// Whether the same again may succeed: the database broke it off in favour of somebody else's transaction.
-    pub(super) fn lost_a_race(&self) -> bool {
-        self.0.lost_a_race
-    }
-
     /// A sentence for people.
     pub fn detail(&self) -> &str {
         &self.0.detail
@@ -230,7 +228,7 @@ fn place(pointer: &str) -> &str {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Parts { status, kind, title, detail, errors, header, lost_a_race: _ } = *self.0;
+        let Parts { status, kind, title, detail, errors, header } = *self.0;
         let kind = format!("urn:headgate:problem:{kind}");
         let document = Document { kind, title, status: status.as_u16(), detail, errors };
         let mut response = (status, axum::Json(document)).into_response();
@@ -266,12 +264,6 @@ impl From<QueueError> for Problem {
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::unavailable()
-            }
-            error if error.lost_a_race() => {
-                tracing::warn!(error = %model::text::causes(&error), "a transaction lost a race");
-                let mut problem = Self::internal();
-                problem.0.lost_a_race = true;
-                problem
             }
             error @ (QueueError::TransactionPooler | QueueError::Migration(_) | QueueError::Database(_)) => {
                 hidden(&error)
@@ -316,6 +308,16 @@ impl From<AccessError> for Problem {
             }
             AccessError::Store(error) => error.into(),
             error @ AccessError::Hashing => hidden(&error),
+        }
+    }
+}
+
+impl From<SteeringError> for Problem {
+    fn from(error: SteeringError) -> Self {
+        match error {
+            SteeringError::Delivery(error) => error.into(),
+            SteeringError::Access(error) => error.into(),
+            SteeringError::NotAllowed => Self::forbidden("Your role does not allow what this would do."),
         }
     }
 }

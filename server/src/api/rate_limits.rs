@@ -1,7 +1,7 @@
 //! `/rate-limits`
 
 use super::{
-    extract::{Can, ListQuery, NoFilter, ReadDeployment},
+    extract::{Can, Id, ListQuery, NoFilter, Query, Read, ReadDeployment},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -9,15 +9,41 @@ use axum::{Json as Answer, extract::State};
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
+    limit_use::{LimitUse, LimitWindow},
     page::Page,
 };
 use queue::store::rate_limits::{self, RateLimitRow};
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list_rate_limits))
+    OpenApiRouter::new().routes(routes!(list_rate_limits)).routes(routes!(list_limit_use))
+}
+
+/// How long back.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct LimitUseParams {
+    /// `1h` (default) in steps of a minute, `24h` of 15 minutes.
+    #[param(inline)]
+    window: LimitWindow,
+}
+
+/// One limit that an integration has to keep, over time.
+#[derive(Serialize, ToSchema)]
+struct LimitOverTime {
+    /// What identifies the limit; integrations that share one have the same.
+    key: String,
+    /// Requests allowed per window now.
+    limit: i32,
+    /// Length of the window.
+    per_seconds: i32,
+    /// The integrations that pass it.
+    integration_ids: Vec<IntegrationId>,
+    #[serde(flatten)]
+    used: LimitUse,
 }
 
 /// One limit of one integration, and how much of it is used.
@@ -59,6 +85,32 @@ impl From<RateLimitRow> for RateLimitStatus {
     }
 }
 
+/// How much of each limit of an integration was used, step by step: send times given (exact, also of what shares the limit), what the limit in
+/// force then allowed, and answers 429. 429 although less was given than allowed means that their limit is lower than ours. `edited_at` tells when
+/// the limit was edited. Nothing without a limit. Kept 24 hours.
+#[utoipa::path(get, path = "/integrations/{id}/rate-limit-use", tag = "Integrations", params(LimitUseParams),
+    responses((status = 200, body = Page<LimitOverTime>)))]
+async fn list_limit_use(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    Query(params): Query<LimitUseParams>,
+) -> Result<Answer<Page<LimitOverTime>>, Problem> {
+    let pool = &state.console_pool;
+    // One that is not there, or another app's, is not found; without a limit there is nothing to list.
+    state.delivery.integration(actor.scope(), id).await?;
+    let asked = rate_limits::asked(pool, id).await?;
+    let used = rate_limits::history(pool, &asked, params.window).await?;
+    let items = asked.into_iter().zip(used).map(|(limit, used)| LimitOverTime {
+        key: limit.key,
+        limit: limit.requests,
+        per_seconds: limit.per_seconds,
+        integration_ids: limit.integrations,
+        used,
+    });
+    Ok(Answer(Page { items: items.collect(), next_cursor: None }))
+}
+
 /// Every limit of every integration, on one page.
 #[utoipa::path(get, path = "/rate-limits", tag = "Deployment", responses((status = 200, body = Page<RateLimitStatus>)))]
 async fn list_rate_limits(
@@ -66,6 +118,6 @@ async fn list_rate_limits(
     State(state): State<AppState>,
     _: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<RateLimitStatus>>, Problem> {
-    let rows = rate_limits::list(&state.console_pool, actor.scope()).await?;
+    let rows = rate_limits::list(&state.console_pool, actor.scope(), None).await?;
     Ok(Answer(Page { items: rows.into_iter().map(RateLimitStatus::from).collect(), next_cursor: None }))
 }

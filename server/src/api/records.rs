@@ -11,13 +11,15 @@ use model::{
     id::AppId,
     page::Page,
     record::{Record, RecordWithSync},
+    trail::{Trail, TrailQuery},
 };
+use queue::store::stats;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list_records)).routes(routes!(get_record))
+    OpenApiRouter::new().routes(routes!(list_records)).routes(routes!(get_trail)).routes(routes!(get_record))
 }
 
 /// What the list is narrowed to.
@@ -42,6 +44,31 @@ async fn list_records(
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
     Ok(Answer(state.delivery.records(actor.scope(), &filter, &query.page).await?))
+}
+
+/// Everything a text may mean, and every job about it.
+///
+/// A customer calls and gives a number: it is looked up as a record's id, a job's, a correlation id, a deduplication id and as the name of an
+/// app, each by an index, and what is found is told under each reading. The jobs of all of it stand on one time line, newest first: waiting,
+/// running, finished and dead ones of every integration, a change that waits behind a running job too. Finished jobs are found as long as
+/// retention keeps them. Nothing found is an empty answer, not 404.
+#[utoipa::path(get, path = "/records/trail", tag = "Records", params(TrailQuery, PageParams),
+    responses((status = 200, body = Trail)))]
+async fn get_trail(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<TrailQuery>,
+) -> Result<Answer<Trail>, Problem> {
+    let trail = delivery::trail(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    if trail.apps.is_empty() {
+        return Ok(Answer(trail));
+    }
+    let sampled = state.live.current().snapshot.clone();
+    let snapshot = match sampled {
+        Some(snapshot) => snapshot,
+        None => stats::snapshot(&state.console_pool).await?.into(),
+    };
+    Ok(Answer(trail.with_gauges(&snapshot)))
 }
 
 /// One record with what each integration has of it.

@@ -1,17 +1,15 @@
 //! `/resyncs`: how far they are, and stopping them. Starting one is `POST /integrations/{id}/resync`.
 
 use super::{
-    audited,
     extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State};
 use model::{
     id::{IntegrationId, ResyncId},
     page::Page,
-    resync::Resync,
+    resync::{Resync, ResyncStep},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -65,13 +63,7 @@ async fn pause_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let resync = audited::change(&state, &actor, async |mut tx| {
-        let resync = state.delivery.pause_resync(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("resync.pause").about(id).of_app(resync.app_id);
-        Ok((tx, resync, entry))
-    })
-    .await?;
-    Ok(Answer(resync))
+    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Pause).await?))
 }
 
 /// Lets it go on where it stopped; jobs that were held stand in line again, in their order.
@@ -81,14 +73,7 @@ async fn resume_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let resync = audited::change(&state, &actor, async |mut tx| {
-        let resync = state.delivery.resume_resync(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("resync.resume").about(id).of_app(resync.app_id);
-        Ok((tx, resync, entry))
-    })
-    .await?;
-    state.delivery.wake();
-    Ok(Answer(resync))
+    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Resume).await?))
 }
 
 /// Calls it off, its waiting jobs too.
@@ -98,11 +83,5 @@ async fn cancel_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    let resync = audited::change(&state, &actor, async |mut tx| {
-        let resync = state.delivery.cancel_resync(&mut tx, actor.scope(), id).await?;
-        let entry = Entry::new("resync.cancel").about(id).of_app(resync.app_id);
-        Ok((tx, resync, entry))
-    })
-    .await?;
-    Ok(Answer(resync))
+    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Cancel).await?))
 }

@@ -1,18 +1,22 @@
 //! `/stats`: gauges read at the call, and rollups. The stream of them is `/live`.
 
 use super::{
-    extract::{Can, NoFilter, Query, Read},
+    extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
     live::narrowed,
     problem::Problem,
 };
 use crate::state::AppState;
+use access::activity::{self, Span};
 use axum::{Json as Answer, extract::State};
+use chrono::{DateTime, Utc};
 use model::{
+    activity::Activity,
+    actor::Scope,
     id::IntegrationId,
     page::Page,
-    stats::{IntegrationGauge, Snapshot, Throughput, Window},
+    stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window},
 };
-use queue::store::stats;
+use queue::store::stats::{self, answers::answers, minutes};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -22,6 +26,9 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(get_overview))
         .routes(routes!(list_gauges))
         .routes(routes!(get_throughput))
+        .routes(routes!(get_levels))
+        .routes(routes!(list_activity))
+        .routes(routes!(get_answers))
 }
 
 /// Which chart.
@@ -29,20 +36,74 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct ThroughputParams {
-    /// `1h` (default) in steps of a minute, `24h` of 15 minutes, `7d` of 2 hours.
+    /// `15m` in steps of 10 seconds, `1h` (default) of a minute, `6h` of 5 minutes, `24h` of 15 minutes, `7d` of 2 hours.
     #[param(inline)]
     window: Window,
     /// Of one integration.
     integration_id: Option<IntegrationId>,
+    /// Where the window ends, instead of now: `2026-11-22T06:13:00Z`. All integrations together go back 3 days from now, one of them 25 hours,
+    /// `7d` 90 days. Steps are of a minute at least then.
+    at: Option<DateTime<Utc>>,
 }
 
-/// The whole deployment at this moment; for a key that is bound to an app, that app.
-#[utoipa::path(get, path = "/stats/overview", tag = "Statistics", responses((status = 200, body = Snapshot)))]
+/// Which chart of levels.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct LevelsParams {
+    /// `15m` and `1h` (default) in steps of a minute, `6h` of 5 minutes, `24h` of 15 minutes, `7d` of 2 hours.
+    #[param(inline)]
+    window: Window,
+    /// Where the window ends, instead of now.
+    at: Option<DateTime<Utc>>,
+}
+
+/// Which moment.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct MomentParams {
+    /// A minute of the last 25 hours, as it was recorded: `2026-11-22T06:13:00Z`. Now, when it is left out.
+    at: Option<DateTime<Utc>>,
+}
+
+/// Between which moments.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct ActivityParams {
+    /// Not before.
+    from: Option<DateTime<Utc>>,
+    /// Not after.
+    until: Option<DateTime<Utc>>,
+}
+
+/// How long back.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct AnswersParams {
+    /// As of `/stats/throughput`, in steps of a minute at least.
+    #[param(inline)]
+    window: Window,
+}
+
+/// The whole deployment at this moment, or as it was recorded at a minute of the last 25 hours; for a key that is bound to an app, that app.
+#[utoipa::path(get, path = "/stats/overview", tag = "Statistics", params(MomentParams), responses((status = 200, body = Snapshot),
+    (status = 404, description = "That minute is kept no more, or nobody recorded it: the detail names the nearest that was.")))]
 async fn get_overview(
     actor: Can<Read>,
     State(state): State<AppState>,
-    _: Query<NoFilter>,
+    Query(params): Query<MomentParams>,
 ) -> Result<Answer<Snapshot>, Problem> {
+    if let Some(at) = params.at {
+        let moment =
+            minutes::moment(&state.console_pool, at).await?.filter(|_| Utc::now() - at <= minutes::KEPT);
+        let Some(moment) = moment else {
+            return Err(not_recorded(minutes::nearest(&state.console_pool, at).await?));
+        };
+        return Ok(Answer(narrowed(moment.snapshot, actor.scope(), None)));
+    }
     let mut snapshot = stats::snapshot(&state.pool).await?;
     // What is wrong with the deployment is measured by the sampler alone.
     if let Some(sampled) = &state.live.current().snapshot {
@@ -71,5 +132,57 @@ async fn get_throughput(
     Query(params): Query<ThroughputParams>,
 ) -> Result<Answer<Throughput>, Problem> {
     let pool = &state.console_pool;
-    Ok(Answer(stats::throughput(pool, actor.scope(), params.integration_id, params.window).await?))
+    let chart =
+        stats::throughput_until(pool, actor.scope(), params.integration_id, params.window, params.at).await?;
+    Ok(Answer(chart))
+}
+
+/// What stood where over time, of the whole deployment; a key that is bound to an app is refused. Kept 8 days.
+#[utoipa::path(get, path = "/stats/levels", tag = "Statistics", params(LevelsParams),
+    responses((status = 200, body = Levels)))]
+async fn get_levels(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Query(params): Query<LevelsParams>,
+) -> Result<Answer<Levels>, Problem> {
+    if actor.scope() != Scope::AllApps {
+        return Err(Problem::forbidden(
+            "Levels are kept of the whole deployment: ask with a key that is bound to no app.",
+        ));
+    }
+    Ok(Answer(minutes::levels(&state.console_pool, params.window, params.at).await?))
+}
+
+/// What happened, newest first: breakers that flipped, what operators and programs changed, pauses of the engine, processes and versions that
+/// started. A key that is bound to an app sees what is about that app. Kept 30 days; what somebody did, as long as the audit log.
+#[utoipa::path(get, path = "/stats/activity", tag = "Statistics", params(ActivityParams, PageParams),
+    responses((status = 200, body = Page<Activity>)))]
+async fn list_activity(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<ActivityParams>,
+) -> Result<Answer<Page<Activity>>, Problem> {
+    let span = Span { from: query.filter.from, until: query.filter.until };
+    Ok(Answer(activity::list(&state.console_pool, actor.scope(), span, query.page).await?))
+}
+
+fn not_recorded(nearest: Option<DateTime<Utc>>) -> Problem {
+    let nearest = nearest.map_or_else(
+        || "Nothing was recorded yet.".to_owned(),
+        |at| format!("The nearest minute that was recorded is {}.", at.format("%Y-%m-%dT%H:%MZ")),
+    );
+    Problem::not_recorded(format!("That minute is kept no more, or nobody recorded it. {nearest}"))
+}
+
+/// What an external system answered over time, by HTTP status: requests, not jobs. A status 0 stands for no answer, because the connection broke
+/// or the time was over. A process that is killed takes those of its last second with it.
+#[utoipa::path(get, path = "/stats/integrations/{id}/answers", tag = "Statistics", params(AnswersParams),
+    responses((status = 200, body = Answers)))]
+async fn get_answers(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(id): Id<IntegrationId>,
+    Query(params): Query<AnswersParams>,
+) -> Result<Answer<Answers>, Problem> {
+    Ok(Answer(answers(&state.console_pool, actor.scope(), id, params.window).await?))
 }

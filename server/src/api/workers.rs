@@ -1,12 +1,10 @@
 //! `/workers`
 
 use super::{
-    audited,
     extract::{Can, Configure, Id, ListQuery, NoFilter, ReadDeployment},
     problem::Problem,
 };
 use crate::state::AppState;
-use access::audit::Entry;
 use axum::{Json as Answer, extract::State};
 use model::{id::WorkerId, page::Page, worker::Worker};
 use queue::store::workers;
@@ -16,7 +14,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list_workers)).routes(routes!(drain_worker))
 }
 
-/// Processes that live, on one page.
+/// Processes that claim jobs, the latest start first, on one page: those whose lease holds, and those that lost it in the last ten minutes
+/// (`lease` is `lost`).
 #[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>)))]
 async fn list_workers(
     _: Can<ReadDeployment>,
@@ -26,17 +25,12 @@ async fn list_workers(
     Ok(Answer(Page { items: workers::list(&state.console_pool).await?, next_cursor: None }))
 }
 
-/// Makes a process claim nothing more; what it runs comes to its end.
+/// Makes a process claim nothing more; what it runs comes to its end. It stays so until it is restarted. 404 when it lives no more.
 #[utoipa::path(post, path = "/workers/{id}/drain", tag = "Deployment", responses((status = 200, body = Worker)))]
 async fn drain_worker(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Id(id): Id<WorkerId>,
 ) -> Result<Answer<Worker>, Problem> {
-    let worker = audited::change(&state, &actor, async |mut tx| {
-        let worker = workers::drain(&mut tx, id).await?;
-        Ok((tx, worker, Entry::new("worker.drain").about(id)))
-    })
-    .await?;
-    Ok(Answer(worker))
+    Ok(Answer(state.steering().drain_worker(&actor, id).await?))
 }

@@ -98,7 +98,10 @@ async fn with_database(
         engine: engine.watch(),
         master_key: key,
         leptos: leptos_options(),
-        settings: Arc::new(AppSettings { base_path: settings.listen.base_path.clone() }),
+        settings: Arc::new(AppSettings {
+            base_path: settings.listen.base_path.clone(),
+            retention: settings.engine.workers.retention,
+        }),
         stop: stop.clone(),
     };
     let address = reachable(listener.local_addr()?);

@@ -11,6 +11,7 @@ mod site;
 mod site;
 
 mod encoding;
+mod pages;
 mod response;
 
 use axum::{
@@ -21,6 +22,7 @@ use axum::{
     routing::get,
 };
 use encoding::Encoding;
+pub use pages::page_files;
 use response::Found;
 
 /// Nothing here is for search engines: every page asks for a session.

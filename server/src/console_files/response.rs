@@ -8,6 +8,8 @@ use axum::{
 
 /// The query names the content: what it names never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// The build's name for the folder says what the files in it are.
+const NAMED_BY_CONTENT: &str = "pkg/split/";
 /// A font's name has no version and its content hardly ever a new one; asking each time makes text flicker.
 const A_DAY: &str = "public, max-age=86400";
 /// Kept, but asked about before each use: after an upgrade, page and script always fit.
@@ -55,7 +57,7 @@ impl Found<'_> {
 
     fn cache_control(&self, uri: &Uri) -> &'static str {
         let asked = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("v=")));
-        if asked.is_some_and(|version| version == self.version) {
+        if asked.is_some_and(|version| version == self.version) || self.path.starts_with(NAMED_BY_CONTENT) {
             FOR_EVER
         } else if self.path.starts_with("fonts/") {
             A_DAY
@@ -135,5 +137,11 @@ mod tests {
         assert_eq!(cache_control("/pkg/headgate.css?v=1f"), FOR_EVER);
         assert_eq!(cache_control("/pkg/headgate.css?v=0"), ASK_FIRST);
         assert_eq!(cache_control("/pkg/headgate.css"), ASK_FIRST);
+    }
+
+    #[test]
+    fn what_is_named_by_its_content_is_kept_for_ever() {
+        let part = Found { path: "pkg/split/1f/jobs.pack", ..found(Encoding::Identity) };
+        assert_eq!(part.cache_control(&Uri::from_static("/pkg/split/1f/jobs.pack")), FOR_EVER);
     }
 }

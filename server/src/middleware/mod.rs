@@ -15,6 +15,7 @@ pub use client_address::ClientAddress;
 pub(crate) use idempotency::idempotent;
 pub(crate) use key::by_key;
 pub use request_id::RequestId;
+pub(crate) use security_headers::is_https;
 
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};

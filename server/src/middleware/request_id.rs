@@ -26,7 +26,7 @@ pub(crate) async fn with_request_id(mut request: Request, next: Next) -> Respons
         .map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let address = ClientAddress::of(&request);
     let span = tracing::info_span!("request", request.id = %id, method = %request.method(), path = request.uri().path());
-    let origin = Origin { address: Some(address.0), request_id: Some(id.clone()) };
+    let origin = Origin { address: Some(address.0), request_id: Some(id.clone()), follows: None };
     request.extensions_mut().insert(address);
     request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = from_origin(origin, next.run(request)).instrument(span).await;

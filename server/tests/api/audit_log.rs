@@ -1,5 +1,5 @@
-use crate::support::{Server, a_webhook, an_app};
-use serde_json::json;
+use crate::support::{Client, Server, a_webhook, an_app};
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -41,4 +41,73 @@ async fn what_was_refused_is_not_recorded_as_done(pool: PgPool) {
     client.post("/apps", json!({"name": "Two", "slug": "one"})).await.problem(409);
     let log = client.get("/audit-log").await.ok(200);
     assert_eq!(log["items"].as_array().unwrap().len(), 1);
+}
+
+/// The newest line about a thing.
+async fn newest(client: &Client, about: &str) -> Value {
+    client.get(&format!("/audit-log?object_id={about}&limit=1")).await.ok(200)["items"][0].clone()
+}
+
+/// Why a line is not taken back.
+async fn refusal(client: &Client, line: &Value) -> String {
+    let id = line["id"].as_str().unwrap();
+    let problem = client.act(&format!("/audit-log/{id}/undo")).await.problem(409);
+    problem["type"].as_str().unwrap().rsplit(['/', ':', '#']).next().unwrap().to_owned()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_is_taken_back_once_and_made_again(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let path = format!("/integrations/{integration}");
+    let limit = json!({"requests": 20, "per_seconds": 1});
+    client.patch(&path, json!({"rate_limit": limit, "name": "Other"})).await.ok(200);
+    let line = newest(&client, &integration).await;
+    assert_eq!((&line["can_undo"], &line["can_repeat"]), (&json!(true), &json!(true)));
+    let at = format!("/audit-log/{}", line["id"].as_str().unwrap());
+
+    let undone = client.act(&format!("{at}/undo")).await.ok(200);
+    assert_eq!((&undone["undoes"], &undone["action"]), (&line["id"], &json!("integration.update")));
+    let now = client.get(&path).await.ok(200);
+    assert_eq!((&now["rate_limit"], now["name"] != "Other"), (&Value::Null, true));
+    let line = client.get(&at).await.ok(200);
+    assert_eq!((&line["undone_by"], &line["can_undo"]), (&undone["id"], &json!(false)));
+    assert_eq!(refusal(&client, &line).await, "already-undone");
+
+    let again = client.act(&format!("{at}/repeat")).await.ok(200);
+    assert_eq!(again["repeats"], line["id"]);
+    assert_eq!(client.get(&path).await.ok(200)["rate_limit"], limit);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_has_no_inverse_and_what_was_changed_since_stay(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let path = format!("/integrations/{integration}");
+    client.act(&format!("{path}/rotate-secret")).await.ok(200);
+    assert_eq!(refusal(&client, &newest(&client, &integration).await).await, "no-inverse");
+    client.patch(&path, json!({"max_concurrency": 7})).await.ok(200);
+    let first = newest(&client, &integration).await;
+    client.patch(&path, json!({"max_concurrency": 8})).await.ok(200);
+    assert_eq!(refusal(&client, &first).await, "changed-since");
+    assert_eq!(client.get(&path).await.ok(200)["max_concurrency"], 8);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_log_is_narrowed_by_who_and_when(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    an_app(&client, "Shop").await;
+    let found = async |query: &str| {
+        client.get(&format!("/audit-log?{query}")).await.ok(200)["items"].as_array().unwrap().len()
+    };
+    assert_eq!(found("actor_name=headgate_admin_api_key&action=app.create").await, 1);
+    assert_eq!(found("actor_name=headgate").await, 0, "names are compared whole");
+    assert_eq!(found("created_after=2020-01-01T00:00:00Z").await, 1);
+    assert_eq!(found("created_before=2020-01-01T00:00:00Z").await, 0);
+    assert_eq!(client.get("/audit-log?created_after=today").await.pointers(422), ["created_after"]);
 }

@@ -13,12 +13,16 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
     const READERS: &[Role] = &[Operator, Support, Auditor, Portal];
     const STEERERS: &[Role] = &[Operator, Support];
     match (method, path) {
-        ("get", "/workers" | "/rate-limits" | "/audit-log" | "/api-keys" | "/users" | "/users/{id}") => {
-            &[Operator, Auditor]
-        }
+        (
+            "get",
+            "/workers" | "/rate-limits" | "/audit-log" | "/api-keys" | "/users" | "/users/{id}"
+            | "/audit-log/{id}" | "/retention",
+        ) => &[Operator, Auditor],
         ("get", "/jobs" | "/jobs/{id}" | "/jobs/{id}/explain") => {
             &[Operator, Support, Auditor, Portal, Producer]
         }
+        // Of the whole deployment.
+        ("get", "/stats/levels") => &[Operator, Support, Auditor],
         ("get", _) => READERS,
         ("post", "/events" | "/jobs") => &[Operator, Producer],
         (
@@ -152,7 +156,8 @@ async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: 
             continue;
         }
         if !path.contains('{') {
-            let answer = portal.get(&format!("{path}?")).await;
+            let question = if path == "/records/trail" { "q=Foreign" } else { "" };
+            let answer = portal.get(&format!("{path}?{question}")).await;
             answer.ok(200);
             for id in
                 [&foreign.app, &foreign.integration, &foreign.job, &foreign.dead_letter, &foreign.resync]

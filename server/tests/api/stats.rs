@@ -27,13 +27,30 @@ async fn gauges_are_read_at_the_call_and_within_the_scope(pool: PgPool) {
 async fn the_chart_has_every_bucket_of_its_window(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
-    for (query, buckets, step) in [("", 60, 60), ("?window=24h", 96, 900), ("?window=7d", 84, 7_200)] {
+    for (query, buckets, step) in [
+        ("", 60, 60),
+        ("?window=15m", 90, 10),
+        ("?window=6h", 72, 300),
+        ("?window=24h", 96, 900),
+        ("?window=7d", 84, 7_200),
+        ("?window=15m&at=2026-01-01T00:00:00Z", 15, 60),
+    ] {
         let chart = client.get(&format!("/stats/throughput{query}")).await.ok(200);
         assert_eq!(
             (chart["buckets"].as_array().unwrap().len(), &chart["step_seconds"]),
             (buckets, &json!(step))
         );
     }
+    for (query, buckets, step) in [("?window=15m", 15, 60), ("", 60, 60), ("?window=7d", 84, 7_200)] {
+        let chart = client.get(&format!("/stats/levels{query}")).await.ok(200);
+        assert_eq!(
+            (chart["buckets"].as_array().unwrap().len(), &chart["step_seconds"]),
+            (buckets, &json!(step))
+        );
+        assert!(chart["buckets"][0]["backlog"].is_null(), "what nobody recorded is no nought");
+    }
+    let own = server.key(Role::Portal, Some(&an_app(&client, "Shop").await)).await;
+    own.get("/stats/levels").await.problem(403);
     assert_eq!(client.get("/stats/throughput?window=1y").await.pointers(422), ["window"]);
     let unknown = "/stats/throughput?integration_id=01890a5d-ac96-774b-bcce-b302099a8057";
     client.get(unknown).await.problem(404);
@@ -81,4 +98,159 @@ async fn percentiles_are_told_of_a_window_its_buckets_and_each_integration(pool:
     assert_eq!(gauge["latency"]["count"], 2);
     let portal = server.key(Role::Portal, Some(&an_app(&client, "Foreign").await)).await;
     assert!(portal.get("/stats/throughput").await.ok(200)["latency"].is_null(), "of its own app alone");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    a_webhook(&client, &own, "http://127.0.0.1:9/").await;
+    a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
+    client.post("/events", json!([an_event(&own, "1"), an_event(&foreign, "1")])).await.ok(202);
+    let mut conn = pool.acquire().await.unwrap();
+    let lease = std::time::Duration::from_secs(60);
+    let holder = model::id::WorkerId::generate();
+    // The server's own maintenance leads, or is about to: its lease is ended until ours holds.
+    let term = loop {
+        let end = "update headgate.leader set expires_at = clock_timestamp() - interval '1 second'";
+        sqlx::query(end).execute(&mut *conn).await.unwrap();
+        if let Some(term) = queue::store::leader::take(&mut conn, holder, lease).await.unwrap() {
+            break term;
+        }
+    };
+    // What the server wrote while it led would be the newest minute that there is.
+    sqlx::query("delete from headgate.gauge_minutes").execute(&mut *conn).await.unwrap();
+    let mut snapshot = queue::store::stats::snapshot(&pool).await.unwrap();
+    snapshot.at -= chrono::TimeDelta::hours(2);
+    let moment = model::stats::Moment { snapshot, workers: Vec::new() };
+    let mut writer = queue::store::stats::minutes::Writer::default();
+    assert!(writer.write(&pool, term, &moment).await.unwrap());
+    let at = moment.snapshot.at.format("%Y-%m-%dT%H:%M:%SZ");
+    client.post("/events", json!([an_event(&own, "2")])).await.ok(202);
+
+    let then = client.get(&format!("/stats/overview?at={at}")).await.ok(200);
+    assert_eq!(then, serde_json::to_value(&moment.snapshot).unwrap());
+    let portal = server.key(Role::Portal, Some(&own)).await;
+    let then = portal.get(&format!("/stats/overview?at={at}")).await.ok(200);
+    assert_eq!(then["totals"]["backlog"], 1);
+    for missing in ["2020-01-01T00:00:00Z", "2199-01-01T00:00:00Z"] {
+        let problem = client.get(&format!("/stats/overview?at={missing}")).await.problem(404);
+        let nearest = moment.snapshot.at.format("%Y-%m-%dT%H:%MZ").to_string();
+        assert!(problem["detail"].as_str().unwrap().contains(&nearest), "{problem}");
+    }
+    assert_eq!(client.get("/stats/overview?at=yesterday").await.pointers(422), ["at"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_happened_is_told_in_sentences_page_by_page_and_within_the_scope(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
+    a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
+    client.post(&format!("/integrations/{integration}/pause"), json!({})).await.ok(200);
+    client.post(&format!("/integrations/{integration}/resume"), json!({})).await.ok(200);
+    let until =
+        json!({"action": "hold", "until": (chrono::Utc::now() + chrono::TimeDelta::hours(1)).to_rfc3339()});
+    client.post(&format!("/integrations/{integration}/breaker"), until).await.ok(200);
+    sqlx::query(
+        "insert into headgate.system_events (id, kind, host, version) select $1, 'version', 'h', '9.9.9'",
+    )
+    .bind(uuid::Uuid::now_v7())
+    .execute(&pool)
+    .await
+    .unwrap();
+
+    let all = client.get("/stats/activity").await.ok(200);
+    let items = all["items"].as_array().unwrap();
+    let told: Vec<&str> = items.iter().map(|item| item["action"].as_str().unwrap()).collect();
+    let expected = [
+        "deploy",
+        "breaker.open",
+        "integration.resume",
+        "integration.pause",
+        "integration.create",
+        "integration.create",
+        "app.create",
+        "app.create",
+    ];
+    assert_eq!(told, expected, "a breaker held by hand is told once; {all}");
+    assert_eq!(items[0]["message"], "Headgate 9.9.9 runs for the first time");
+    assert_eq!(items[1]["integration_id"], json!(integration));
+    assert!(items[3]["message"].as_str().unwrap().contains(" paused by "), "{all}");
+
+    let mut paged = Vec::new();
+    let mut path = "/stats/activity?limit=3".to_owned();
+    loop {
+        let page = client.get(&path).await.ok(200);
+        paged.extend(page["items"].as_array().unwrap().clone());
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/stats/activity?limit=3&cursor={cursor}");
+    }
+    assert_eq!(&paged, items);
+    let portal = server.key(Role::Portal, Some(&foreign)).await;
+    let theirs = portal.get("/stats/activity").await.ok(200);
+    let theirs = theirs["items"].as_array().unwrap();
+    assert_eq!(theirs.len(), 2);
+    assert!(theirs.iter().all(|item| item["app_id"] == json!(foreign)));
+    let from = client.get("/stats/activity?from=2199-01-01T00:00:00Z").await.ok(200);
+    assert_eq!(from["items"], json!([]));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn answers_and_the_use_of_limits_are_told_over_time_and_within_the_scope(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let (app, other) = (an_app(&client, "Shop").await, an_app(&client, "Other").await);
+    let receiver = Receiver::answering(400).await;
+    let body = json!({
+        "app_id": app, "name": "ERP", "integration_type": "webhook", "endpoint_url": receiver.url(),
+        "rate_limit": [{"requests": 50, "per_seconds": 1}, {"requests": 1_000, "per_seconds": 60}],
+    });
+    let integration = client.post("/integrations", body).await.ok(201);
+    let id = integration["id"].as_str().unwrap();
+    client.post("/events", json!([an_event(&app, "1"), an_event(&app, "2")])).await.ok(202);
+    server.recorded(2).await;
+    let sum = |list: &serde_json::Value, of: &str| -> i64 {
+        list.as_array().unwrap().iter().map(|step| step[of].as_i64().unwrap()).sum()
+    };
+
+    // Both limits gave a slot to each request; what was given is read where it is counted.
+    for (window, steps) in [("1h", 60), ("24h", 96)] {
+        let used = client.get(&format!("/integrations/{id}/rate-limit-use?window={window}")).await.ok(200);
+        let limits = used["items"].as_array().unwrap();
+        assert_eq!(limits.len(), 2);
+        for limit in limits {
+            assert_eq!(limit["steps"].as_array().unwrap().len(), steps);
+            assert_eq!((sum(&limit["steps"], "given"), &limit["integration_ids"]), (2, &json!([id])));
+        }
+    }
+    // Answers are gathered in memory and written once a second.
+    let path = format!("/stats/integrations/{id}/answers");
+    let answers = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        loop {
+            let answers = client.get(&path).await.ok(200);
+            let statuses: Vec<_> = answers["buckets"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|bucket| bucket["statuses"].as_array().unwrap().clone())
+                .collect();
+            if sum(&json!(statuses), "count") == 2 {
+                return statuses;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    assert!(answers.await.unwrap().iter().all(|status| status["status"] == 400));
+
+    let stranger = server.key(Role::Portal, Some(&other)).await;
+    stranger.get(&path).await.problem(404);
+    stranger.get(&format!("/integrations/{id}/rate-limit-use")).await.problem(404);
+    assert_eq!(client.get(&format!("{path}?window=2h")).await.pointers(422), ["window"]);
+    assert_eq!(
+        client.get(&format!("/integrations/{id}/rate-limit-use?window=7d")).await.pointers(422),
+        ["window"]
+    );
 }

@@ -232,7 +232,7 @@ fn Chosen(rights: Rights, back: String) -> impl IntoView {
                 hidden=hidden
             >
                 <span class="type-label text-muted mr-1">"Ticked rows:"</span>
-                <Button glyph=Glyph::Undo>"Requeue"</Button>
+                <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
                 {rights
                     .purge
                     .then(|| {

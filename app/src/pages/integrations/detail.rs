@@ -1,21 +1,30 @@
 //! One integration: how it is, what it does, and what can be done about it.
 
-use super::{limits_form::LimitsForm, recent_jobs::RecentJobs, resyncs::Resyncs, settings::Settings};
+use super::{
+    activity::Activity, limit_use::LimitsUse, limits_form::LimitsForm, recent_jobs::RecentJobs,
+    resyncs::Resyncs, settings::Settings,
+};
 use crate::{
     calls::{
         error::CallError,
-        integrations::{IntegrationPage, PauseIntegration, ResumeIntegration, load_integration},
-        stats::load_throughput,
+        integrations::{
+            IntegrationPage, PauseIntegration, ResumeIntegration, load_integration, load_integration_charts,
+        },
     },
     components::{
-        BreakerPanel, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead, RetryPyramid, RichText,
-        ThroughputChart,
+        AnswersCard, BreakerPanel, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
+        RetryPyramid, RichText, ThroughputChart, window_segments,
     },
     format,
-    state::{live, page_url, refresh, revision},
+    state::{
+        live,
+        page_url::{self, PageUrl},
+        refresh, revision,
+        what_if::Load,
+    },
     ui::{
-        Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Segment,
-        Segmented, Tone,
+        Button, ButtonKind, Card, ChartCursor, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar,
+        Segmented, Sparkline, Tone,
     },
 };
 use leptos::prelude::*;
@@ -23,7 +32,7 @@ use leptos_router::hooks::use_params_map;
 use model::{
     breaker::{Breaker, BreakerState},
     id::IntegrationId,
-    integration::{Integration, IntegrationState},
+    integration::{Integration, IntegrationState, IntegrationType},
     rules::permission::Permission,
     stats::{IntegrationGauge, Window},
 };
@@ -67,8 +76,20 @@ pub fn IntegrationDetailPage() -> impl IntoView {
 
 #[component]
 fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl IntoView {
-    let IntegrationPage { integration, status, gauge, throughput: first_chart, jobs, resyncs, flips, as_of } =
-        page;
+    let IntegrationPage {
+        integration,
+        status,
+        gauge,
+        charts: first_charts,
+        limits,
+        backlogs,
+        activity,
+        jobs,
+        resyncs,
+        flips,
+        as_of,
+    } = page;
+    ChartCursor::provide();
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
@@ -87,20 +108,24 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     // The stream says nothing of a closed one.
     let breaker = Memo::new(move |_| gauge.with(|g| g.breaker.clone()).unwrap_or_else(|| closed.clone()));
     let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
-    let newer = refresh::every(Duration::from_secs(10), move || load_throughput(window, Some(id)));
-    let chart = Signal::derive(move || newer.get().unwrap_or_else(|| first_chart.clone()));
+    let newer = refresh::every(Duration::from_secs(10), move || load_integration_charts(id, window));
+    let charts = Memo::new(move |_| newer.get().unwrap_or_else(|| first_charts.clone()));
+    let chart = Signal::derive(move || charts.with(|charts| charts.throughput.clone()));
+    let answers = Signal::derive(move || charts.with(|charts| charts.answers.clone()));
+    let load = Signal::derive(move || {
+        gauge.with(|g| Load {
+            outstanding: g.backlog + g.to_be_retried,
+            accepted_per_minute: g.accepted_per_minute,
+        })
+    });
+    let sparks = Signal::stored(backlogs.into_iter().map(|n| Some(n as f64)).collect::<Vec<_>>());
+    // Nothing is sent to what workers fetch: there are no answers.
+    let is_sent_to = integration.integration_type != IntegrationType::External;
+    let asked_url = page_url::current().get_untracked();
     let app_name = gauge.with_untracked(|g| g.app_name.clone());
     let crumb = StoredValue::new(app_name.clone());
     let app_id = integration.app_id;
-    let segments: Vec<_> = Window::ALL
-        .into_iter()
-        .map(|choice| Segment {
-            href: format!("{here}?window={}", choice.as_str()),
-            label: choice.as_str().replace('h', " h").replace('d', " d"),
-            count: None,
-            is_current: choice == window,
-        })
-        .collect();
+    let segments = window_segments(&PageUrl::parse(&here), window);
     let is_built_in = integration.is_built_in;
     let (to_steer, to_show, back) = (integration.clone(), integration.clone(), here.clone());
     let back_to_breaker = here.clone();
@@ -143,7 +168,9 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                 </div>
             </section>
             <section class="tiles" aria-label="Now">
-                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) says=says(done_in) href=format!("/jobs?status=pending&integration_id={id}") />
+                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) says=says(done_in) href=format!("/jobs?status=pending&integration_id={id}")>
+                    <Sparkline values=sparks label=Signal::stored("Backlog over the last hour".to_owned()) />
+                </Figure>
                 <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) says=says(|g| format!("of {} at once", format::count(g.max_concurrency.into()))) href=format!("/jobs?status=processing&integration_id={id}") />
                 <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) says=says(failed) href=format!("/jobs?status=completed&integration_id={id}") />
                 <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) says=says(|g| if g.to_be_retried == 0 { String::new() } else { "wait for another attempt".to_owned() }) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
@@ -164,8 +191,9 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             </section>
             <div class="detail">
                 <div class="stack">
-                    <ThroughputChart throughput=chart window=window />
+                    <ThroughputChart throughput=chart />
                     <LatencyCard throughput=chart />
+                    {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
                     <RecentJobs id=id jobs=jobs as_of=as_of />
                     {rights.0.then(|| view! {
                         <Card title="Edit limits" sub="hold from the next request on">
@@ -174,12 +202,14 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                     })}
                 </div>
                 <div class="stack">
+                    <LimitsUse id=id hour=limits.0 day=limits.1 load=load url=asked_url />
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
                         <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
                     </Card>
                     <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.0 back=back_to_breaker as_of=as_of />
                     <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
+                    {activity.map(|entries| view! { <Activity entries=entries as_of=as_of all=format!("/audit-log?object_kind=integration&object_id={id}") /> })}
                 </div>
             </div>
         </div>
@@ -236,9 +266,10 @@ fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
     let back = format!("/integrations/{id}");
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();
-    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
+    let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back.clone());
     view! {
         <LinkButton href=format!("/dead-letters?integration_id={id}")>"See failures"</LinkButton>
+        {may_configure.then(|| view! { <LinkButton href=format!("{back}#card-edit-limits")>"Edit limits"</LinkButton> })}
         {match integration.state {
             IntegrationState::Active if may_configure => {
                 view! {

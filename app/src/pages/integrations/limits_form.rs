@@ -3,7 +3,7 @@
 use crate::{
     calls::integrations::EditLimits,
     state::{
-        limits_draft::{LimitField, LimitsDraft},
+        limits_draft::{LimitField, LimitsDraft, ROWS},
         page_url,
     },
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
@@ -34,32 +34,36 @@ pub fn LimitsForm(
     let edit = ServerAction::<EditLimits>::new();
     let limits =
         integration.rate_limit.as_ref().map(model::rate_limit::RateLimits::to_vec).unwrap_or_default();
-    // Several limits at once are the API's business; the form would drop all but the first.
-    if limits.len() > 1 {
-        return view! {
-            <p class="px-4 pb-4 pt-2 text-muted">
-                "Several limits hold here at once. Change them with PATCH /api/v1/integrations/{id}."
-            </p>
+    let rows = draft.with_untracked(|d| d.as_ref().map_or(0, LimitsDraft::rows)).max(limits.len());
+    // One more than there are, for one more.
+    let rows = (rows + 1).min(ROWS);
+    let saved = {
+        let integration = integration.clone();
+        move |field: LimitField| {
+            match field {
+                LimitField::Requests(row) => limits.get(row).map(|limit| limit.requests.to_string()),
+                LimitField::PerSeconds(row) => limits.get(row).map(|limit| limit.per_seconds.to_string()),
+                LimitField::MaxConcurrency => Some(integration.max_concurrency.to_string()),
+                LimitField::MaxAttempts => integration.max_attempts.map(|n| n.to_string()),
+                // As fine as it is: a second and a half reads `1.5`.
+                LimitField::TimeoutSeconds => {
+                    integration.timeout_ms.map(|ms| (f64::from(ms) / 1_000.0).to_string())
+                }
+                LimitField::RetrySchedule => integration.retry_schedule.clone(),
+            }
+            .unwrap_or_default()
         }
-        .into_any();
-    }
-    let limit = limits.first().copied();
-    let saved = move |field: LimitField| match field {
-        LimitField::Requests => limit.map(|limit| limit.requests.into()),
-        LimitField::PerSeconds => Some(limit.map_or(1, |limit| limit.per_seconds.into())),
-        LimitField::MaxConcurrency => Some(integration.max_concurrency.into()),
-        LimitField::MaxAttempts => integration.max_attempts.map(i64::from),
-        LimitField::TimeoutSeconds => integration.timeout_ms.map(|ms| i64::from(ms) / 1_000),
     };
-    let field = move |field: LimitField, label: &'static str, hint: &'static str| {
-        let saved = saved(field).map(|n| n.to_string()).unwrap_or_default();
+    let field = move |field: LimitField, label: String, hint: &'static str| {
+        let saved = saved(field);
         let is_first = draft.with_untracked(|d| d.as_ref().and_then(LimitsDraft::first_fault) == Some(field));
         view! {
             <TextField
                 name=field.name()
                 label=label
-                kind="number"
+                kind=if field == LimitField::RetrySchedule { "text" } else { "number" }
                 range=field.range()
+                step=(field == LimitField::TimeoutSeconds).then_some("any")
                 required=field == LimitField::MaxConcurrency
                 hint=Some(hint.to_owned()).filter(|hint| !hint.is_empty())
                 autofocus=is_first
@@ -71,17 +75,49 @@ pub fn LimitsForm(
     let hidden = HiddenFields::default().with("id", integration.id.to_string()).with("back", back);
     view! {
         <PostForm action=edit hidden=hidden class="grid gap-3 px-4 pt-2.5 pb-4">
-            <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
-                {field(LimitField::Requests, "Requests", "Empty: no limit")}
-                {field(LimitField::PerSeconds, "In how many seconds", "")}
-                {field(LimitField::MaxConcurrency, "Jobs at once", "")}
-                {field(LimitField::MaxAttempts, "Attempts of a job", "Empty: the default")}
-                {field(LimitField::TimeoutSeconds, "Seconds of one attempt", "Empty: the default")}
+            <div class="grid grid-cols-2 gap-3">
+                {(0..rows)
+                    .map(|row| {
+                        let nth = |words: &str| match row {
+                            0 => words.to_owned(),
+                            _ => format!("{} limit: {}", ordinal(row + 1), words.to_lowercase()),
+                        };
+                        let requests = if row == 0 { "Requests".to_owned() } else { nth("at most") };
+                        let seconds = if row == 0 { "In how many seconds".to_owned() } else { nth("per seconds") };
+                        let hint = match (row, rows) {
+                            (0, _) => "Empty: no limit",
+                            (row, rows) if row + 1 == rows => "Holds too; empty: none",
+                            _ => "",
+                        };
+                        view! {
+                            {field(LimitField::Requests(row), requests, hint)}
+                            {field(LimitField::PerSeconds(row), seconds, "")}
+                        }
+                    })
+                    .collect_view()}
             </div>
+            <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
+                {field(LimitField::MaxConcurrency, "Jobs at once".to_owned(), "")}
+                {field(LimitField::MaxAttempts, "Attempts of a job".to_owned(), "Empty: the default")}
+                {field(LimitField::TimeoutSeconds, "Seconds of one attempt".to_owned(), "Empty: the default")}
+            </div>
+            {field(
+                LimitField::RetrySchedule,
+                "Waits between attempts".to_owned(),
+                "Such as 10s,1m,10m: the last one repeats. Or exponential. Empty: the default",
+            )}
             <div>
                 <Button kind=ButtonKind::Primary>"Save limits"</Button>
             </div>
         </PostForm>
     }
     .into_any()
+}
+
+fn ordinal(n: usize) -> String {
+    match n {
+        2 => "2nd".to_owned(),
+        3 => "3rd".to_owned(),
+        n => format!("{n}th"),
+    }
 }

@@ -1,209 +1,290 @@
-//! Every integration with its gauges, worst first.
+//! Every integration: filtered, ordered and grouped by the address, a page at a time, live in place.
 
+use super::{
+    bulk::{Chosen, Question},
+    groups::Groups,
+    row::Row,
+};
 use crate::{
-    calls::stats::load_gauges,
-    components::{GaugeRow, GaugeTable, Health, LiveBadge, Loaded, PageHead},
+    calls::integration_list::{IntegrationList, ROWS, ask_integrations, list_integrations},
+    components::{EmptyList, LiveBadge, Loaded, PageHead},
     format,
-    state::{base_path, live, page_url, page_url::PageUrl},
+    state::{
+        base_path,
+        integration_query::{Group, IntegrationQuery, Only, Order},
+        live,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{
-        Button, Card, EmptyState, Glyph, LinkButton, Segment, Segmented, SelectField, SelectOption,
-        TextField, Tone,
+        Anew, Button, Card, Glyph, Link, LinkButton, Segment, Segmented, SelectField, SelectOption, Table,
+        TextField,
     },
 };
 use leptos::prelude::*;
-use model::stats::{IntegrationGauge, Snapshot};
+use model::{
+    integration::IntegrationType, integration_bulk::IntegrationBulkAction, rules::permission::Permission,
+};
+use std::time::Duration;
 
-/// The table.
+/// The page.
 #[component]
 pub fn IntegrationsPage() -> impl IntoView {
-    let first = Resource::new_blocking(|| (), |()| load_gauges());
+    let url = page_url::current();
+    let revision = revision::current();
+    let page = Resource::new_blocking(
+        move || {
+            let url = url.get();
+            let action = url.get("confirm").and_then(|word| word.parse::<IntegrationBulkAction>().ok());
+            (action, url.query(), revision.get())
+        },
+        |(action, query, _)| async move {
+            let question = match action {
+                Some(action) => Some((action, ask_integrations(query.clone()).await)),
+                None => None,
+            };
+            // Behind a question about ticked rows stands the list they were ticked in.
+            let behind = PageUrl::parse(&format!("/integrations?{query}"));
+            let list = behind.get("back").map_or(query, |back| PageUrl::parse_back(back).query());
+            list_integrations(list).await.map(|list| (list, question))
+        },
+    );
     view! {
-        <Loaded title="Integrations" data=first show=|first, _| view! { <Content first=first /> }.into_any() />
+        <Loaded
+            title="Integrations"
+            data=page
+            show=move |(list, question), reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::Configure));
+                let asked = url.get_untracked();
+                let here = asked.get("back").map_or_else(|| asked.clone(), PageUrl::parse_back).settled();
+                view! {
+                    <Content first=list here=here may_steer=may_steer />
+                    {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked /> })}
+                }
+                    .into_any()
+            }
+        />
     }
     .into_any()
 }
 
-/// What the address narrows to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
-    text: String,
-    app_id: String,
-    only: Only,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Only {
-    #[default]
-    All,
-    Attention,
-    Working,
-    Paused,
-}
-
-impl Only {
-    const ALL: [Self; 4] = [Self::All, Self::Attention, Self::Working, Self::Paused];
-
-    const fn word(self) -> (&'static str, &'static str) {
-        match self {
-            Self::All => ("", "All"),
-            Self::Attention => ("attention", "Need attention"),
-            Self::Working => ("working", "With work"),
-            Self::Paused => ("paused", "Paused"),
-        }
-    }
-
-    fn fits(self, gauge: &IntegrationGauge, health: &Health) -> bool {
-        match self {
-            Self::All => true,
-            Self::Attention => health.needs_attention(),
-            Self::Working => gauge.backlog + gauge.processing + gauge.to_be_retried > 0,
-            Self::Paused => gauge.state != model::integration::IntegrationState::Active,
-        }
-    }
-}
-
-impl Wanted {
-    fn of(url: &PageUrl) -> Self {
-        let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
-        let only =
-            Only::ALL.into_iter().find(|only| url.get("only") == Some(only.word().0)).unwrap_or_default();
-        Self { text: value("name").to_lowercase(), app_id: value("app_id"), only }
-    }
-
-    fn fits(&self, gauge: &IntegrationGauge) -> bool {
-        let names = format!("{} {}", gauge.name, gauge.app_name).to_lowercase();
-        (self.app_id.is_empty() || gauge.app_id.to_string() == self.app_id) && names.contains(&self.text)
-    }
-}
-
 #[component]
-fn Content(first: Snapshot) -> impl IntoView {
-    let as_of = first.at;
-    let apps = app_options(&first);
-    let snapshot = live::current().or(first);
-    let url = page_url::current();
-    let rows = Memo::new(move |_| {
-        let wanted = Wanted::of(&url.read());
-        snapshot.with(|s| {
-            let mut rows: Vec<_> = s
-                .integrations
-                .iter()
-                .filter(|g| wanted.fits(g))
-                .map(|g| (Health::of(g, s.at), g.clone()))
-                .filter(|(health, g)| wanted.only.fits(g, health))
-                .collect();
-            rows.sort_by(|a, b| {
-                b.0.severity
-                    .cmp(&a.0.severity)
-                    .then(b.1.backlog.cmp(&a.1.backlog))
-                    .then_with(|| a.1.name.cmp(&b.1.name))
-            });
-            rows
+fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoView {
+    let as_of = first.as_of;
+    let revision = revision::current();
+    let query = IntegrationQuery::of(&here);
+    let asked = here.query();
+    let newer = refresh::every(Duration::from_secs(10), move || list_integrations(asked.clone()));
+    let (rows, groups) = (first.rows.clone(), first.groups.clone());
+    let (matched, total) = (first.matched, first.total);
+    let apps = first.apps.clone();
+    let (shown, of) = match query.group {
+        Some(_) => (groups.len() as i64, first.groups_total),
+        None => (rows.len() as i64, matched),
+    };
+    let lede = format!(
+        "**{}** of **{}**",
+        format::counted(total, "integration", "integrations"),
+        format::counted(first.apps_total, "app", "apps")
+    );
+    let list = Memo::new(move |_| newer.get().unwrap_or_else(|| first.clone()));
+    let live = live::current().snapshot();
+    let segments = {
+        let (here, only) = (here.clone().without("page"), query.only);
+        Signal::derive(move || {
+            list.with(|list| {
+                Only::ALL
+                    .into_iter()
+                    .zip(&list.counts)
+                    .map(|(choice, count)| Segment {
+                        href: here.clone().with("only", choice.word().0).to_string(),
+                        label: choice.word().1.to_owned(),
+                        count: Some(format::count(*count)),
+                        is_current: choice == only,
+                    })
+                    .collect::<Vec<_>>()
+            })
         })
-    });
-    let most =
-        Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
-    let segments = Memo::new(move |_| {
-        let here = url.get().settled();
-        let wanted = Wanted::of(&here);
-        snapshot.with(|s| {
-            Only::ALL
-                .into_iter()
-                .map(|only| {
-                    let (value, label) = only.word();
-                    let count = s
-                        .integrations
-                        .iter()
-                        .filter(|g| wanted.fits(g) && only.fits(g, &Health::of(g, s.at)))
-                        .count();
-                    Segment {
-                        href: here.clone().with("only", value).to_string(),
-                        label: label.to_owned(),
-                        count: Some(count.to_string()),
-                        is_current: only == wanted.only,
-                    }
+    };
+    // What came to fit meanwhile waits to be asked for: nothing jumps under the cursor.
+    let reload = here.to_string();
+    let arrived = Signal::derive(move || list.with(|list| list.matched) - matched);
+    let page_url = {
+        let here = here.clone();
+        move |page: usize| here.clone().with("page", page).to_string()
+    };
+    let before = (query.page > 1).then(|| page_url(query.page - 1));
+    let more = (((query.page - 1) * ROWS) as i64 + shown < of).then(|| page_url(query.page + 1));
+    let unit = match query.group {
+        Some(_) => format::counted(of, "group", "groups"),
+        None => format::counted(of, "integration", "integrations"),
+    };
+    let count = format!("{} of {unit} shown", format::count(shown));
+    let sub = if query.group.is_some() { "most to look at first" } else { "each column sorts" };
+    let is_empty = shown == 0;
+    let clear = query.narrows().then(|| "/integrations".to_owned());
+    let content = if is_empty {
+        view! {
+            <EmptyList
+                clear=clear
+                narrowed=("None fits these filters", "Integrations exist, but not with this name, app, type and state.")
+                glyph=Glyph::Plug
+                nothing=("No integrations yet", "Make one with POST /api/v1/integrations: where changes go, how fast, and how they are signed.")
+            />
+        }
+        .into_any()
+    } else if query.group.is_some() {
+        view! { <Groups groups=groups here=here.clone() /> }.into_any()
+    } else {
+        let head = {
+            let (query, here) = (query.clone(), here.clone());
+            move || head(&query, &here, may_steer)
+        };
+        let rows = move || {
+            rows.iter()
+                .cloned()
+                .map(|first| {
+                    let id = first.gauge.integration_id;
+                    // The row stays, its numbers change.
+                    let row = Memo::new(move |_| {
+                        list.with(|list| list.rows.iter().find(|row| row.gauge.integration_id == id).cloned())
+                            .unwrap_or_else(|| first.clone())
+                    });
+                    view! { <Row row=row live=live may_choose=may_steer /> }
                 })
-                .collect::<Vec<_>>()
-        })
-    });
-    let lede = Signal::derive(move || {
-        snapshot.with(|s| {
-            let apps: std::collections::BTreeSet<_> = s.integrations.iter().map(|g| g.app_id).collect();
-            format!(
-                "**{}** of **{}**",
-                format::counted(s.integrations.len() as i64, "integration", "integrations"),
-                format::counted(apps.len() as i64, "app", "apps"),
-            )
-        })
-    });
-    let here = url.get_untracked();
-    let value = move |name: &str| here.get(name).unwrap_or_default().to_owned();
+                .collect_view()
+        };
+        view! {
+            <Table label="Integrations" stacks=true head=head>
+                <Anew key=as_of>{rows.clone()}</Anew>
+            </Table>
+        }
+        .into_any()
+    };
     view! {
         <PageHead title="Integrations" lede=lede>
             <LiveBadge as_of=as_of />
             <Segmented label="Which integrations" segments=segments />
         </PageHead>
-        <Card title="All by state" sub="worst first">
-            <form method="get" action=base_path::current().join("/integrations") class="filters" role="search" aria-label="Filter">
-                <input type="hidden" name="only" value=value("only") />
-                <TextField name="name" label="Name" kind="search" placeholder="integration or app" value=value("name") grow=true />
-                <SelectField name="app_id" label="App" value=value("app_id") options=apps />
-                <div class="fit flex gap-2">
-                    <Button glyph=Glyph::Search>"Filter"</Button>
-                    <LinkButton href="/integrations">"Clear"</LinkButton>
-                </div>
-            </form>
-            <GaugeTable>
-                <For
-                    each=move || rows.get()
-                    key=|(_, gauge)| gauge.integration_id
-                    children=move |(health, gauge)| {
-                        let id = gauge.integration_id;
-                        let row = Memo::new(move |last: Option<&(Health, IntegrationGauge)>| {
-                            rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
-                                .or_else(|| last.cloned())
-                                .unwrap_or_else(|| (health.clone(), gauge.clone()))
-                        });
-                        view! { <GaugeRow row=row most=most /> }
-                    }
-                />
-            </GaugeTable>
+        <Card title="All by state" sub=sub>
+            <Filter query=query.clone() here=here.clone() apps=apps />
             {move || {
-                rows.with(Vec::is_empty)
+                let n = arrived.get();
+                (n > 0)
                     .then(|| {
-                        if snapshot.with(|s| s.integrations.is_empty()) {
-                            view! {
-                                <EmptyState
-                                    glyph=Glyph::Plug
-                                    title="No integrations yet"
-                                    text="Make one with POST /api/v1/integrations: where changes go, how fast, and how they are signed."
-                                />
-                            }
-                                .into_any()
-                        } else {
-                            view! {
-                                <EmptyState
-                                    glyph=Glyph::Search
-                                    tone=Tone::Waiting
-                                    title="None fits these filters"
-                                    text="Integrations exist, but not with this name, app and state."
-                                >
-                                    <LinkButton href="/integrations">"Clear"</LinkButton>
-                                </EmptyState>
-                            }
-                                .into_any()
+                        view! {
+                            // The address stays the same.
+                            <p class="px-4 pb-2" on:click=move |_| revision.next()>
+                                <Link href=reload.clone() stay=true class="link">
+                                    {format!("{} more {} now: show", format::count(n), if n == 1 { "fits" } else { "fit" })}
+                                </Link>
+                            </p>
                         }
                     })
             }}
+            {content}
+            {(may_steer && !is_empty && query.group.is_none()).then(|| view! { <Chosen here=here.clone() matched=matched /> })}
+            {(!is_empty)
+                .then(|| {
+                    view! {
+                        <nav class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line type-label text-faint" aria-label="Pages">
+                            <span class="mr-auto tabular-nums">{count}</span>
+                            {before.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Before"</LinkButton> })}
+                            {more.map(|href| view! { <LinkButton href=href>"More"</LinkButton> })}
+                        </nav>
+                    }
+                })}
         </Card>
     }
     .into_any()
 }
 
-fn app_options(snapshot: &Snapshot) -> Vec<SelectOption> {
-    let apps: std::collections::BTreeSet<_> =
-        snapshot.integrations.iter().map(|g| (g.app_name.clone(), g.app_id.to_string())).collect();
-    std::iter::once(SelectOption::new("", "All apps"))
-        .chain(apps.into_iter().map(|(name, id)| SelectOption::new(id, name)))
-        .collect()
+/// Name, app, type and grouping.
+#[component]
+fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, String)>) -> impl IntoView {
+    let value = |name: &str| here.get(name).unwrap_or_default().to_owned();
+    let kept = ["only", "sort", "dir"].map(|name| (name, value(name)));
+    let choices: Vec<_> = std::iter::once(SelectOption::new("", "All apps"))
+        .chain(apps.iter().map(|(id, name)| SelectOption::new(id.to_string(), name.clone())))
+        .collect();
+    let kinds: Vec<_> = std::iter::once(SelectOption::new("", "All types"))
+        .chain(IntegrationType::ALL.map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
+        .collect();
+    let groups = vec![
+        SelectOption::new("", "Not at all"),
+        SelectOption::new(Group::App.as_str(), "By app"),
+        SelectOption::new(Group::Type.as_str(), "By type"),
+    ];
+    // Too many apps to choose from: one that was chosen by a link is kept.
+    let has_apps = !apps.is_empty();
+    let (app_id, kept_app) = (value("app_id"), (!has_apps).then(|| value("app_id")));
+    view! {
+        <form method="get" action=base_path::current().join("/integrations") class="filters" role="search" aria-label="Filter">
+            {kept.into_iter().map(|(name, value)| view! { <input type="hidden" name=name value=value /> }).collect_view()}
+            {kept_app.map(|value| view! { <input type="hidden" name="app_id" value=value /> })}
+            <TextField name="name" label="Name" kind="search" placeholder="integration or app" value=value("name") grow=true />
+            {has_apps.then(|| view! { <SelectField name="app_id" label="App" value=app_id options=choices /> })}
+            <SelectField name="type" label="Type" value=query.kind.map(IntegrationType::as_str).unwrap_or_default().to_owned() options=kinds />
+            <SelectField name="group" label="Add up" value=query.group.map(Group::as_str).unwrap_or_default().to_owned() options=groups />
+            <div class="fit flex gap-2">
+                <Button glyph=Glyph::Search>"Filter"</Button>
+                <LinkButton href="/integrations">"Clear"</LinkButton>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// Heads that sort: the same one again turns the order round.
+fn head(query: &IntegrationQuery, here: &PageUrl, may_choose: bool) -> impl IntoView + use<> {
+    let column = |order: Order| {
+        let (label, title, is_number) = words(order);
+        let sorted = (query.order == order).then_some(match (order == Order::Name, query.is_reversed) {
+            (true, false) | (false, true) => "ascending",
+            (true, true) | (false, false) => "descending",
+        });
+        let mark = match sorted {
+            Some("ascending") => " ↑",
+            Some(_) => " ↓",
+            None => "",
+        };
+        let href = query.ordered(here, order).to_string();
+        view! {
+            <th scope="col" class=if is_number { "n" } else { "" } aria-sort=sorted title=title>
+                <Link href=href stay=true class="hover:text-ink">
+                    {label}
+                    <span aria-hidden="true">{mark}</span>
+                </Link>
+            </th>
+        }
+    };
+    view! {
+        {may_choose
+            .then(|| {
+                view! {
+                    <th scope="col">
+                        <span class="sr-only">"Choose"</span>
+                    </th>
+                }
+            })}
+        {Order::ALL.map(column).into_iter().collect_view()}
+    }
+}
+
+/// A column's head, what it means, and whether it is of numbers.
+const fn words(order: Order) -> (&'static str, &'static str, bool) {
+    match order {
+        Order::Name => ("Integration", "By name", false),
+        Order::State => ("State", "Worst first", false),
+        Order::Backlog => ("Backlog", "Pending jobs, now and over the last hour", true),
+        Order::Eta => ("Done in", "≥: the rate limit decides, it takes at least that long", true),
+        Order::Accepted => ("In / min", "Jobs that came in during the last minute, about", true),
+        Order::Delivered => ("Out / min", "Jobs completed during the last minute", true),
+        Order::Limit => ("Limit", "Used of the tightest rate limit", false),
+        Order::P95 => ("p95", "95 of 100 attempts of the last five minutes took at most as long", true),
+        Order::Failing => ("Failing", "Share of attempts of the last minute that failed", true),
+        Order::Refused => ("429", "Share of answers of the last five minutes that were 429", true),
+        Order::Dead => ("Dead", "Dead letters: jobs given up", true),
+        Order::Oldest => ("Oldest", "Age of the oldest job that could run", true),
+    }
 }

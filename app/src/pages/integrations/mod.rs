@@ -1,11 +1,17 @@
 //! Integrations: the table, and one of them.
 
+mod activity;
+mod bulk;
 mod detail;
+mod groups;
+mod limit_use;
 mod limits_form;
 mod list;
 mod recent_jobs;
 mod resyncs;
+mod row;
 mod settings;
 
 pub use detail::IntegrationDetailPage;
+pub use limits_form::LimitsForm;
 pub use list::IntegrationsPage;

@@ -1,6 +1,6 @@
 //! One job: why it is where it is, what was tried, what it sends.
 
-use super::{everywhere::Everywhere, facts::JobFacts, progress::JobProgress, subject::subject};
+use super::{facts::JobFacts, progress::JobProgress, subject::subject};
 use crate::{
     calls::{
         error::CallError,
@@ -8,7 +8,7 @@ use crate::{
     },
     components::{
         AttemptTimeline, Confirm, DeltaDiff, History, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead,
-        Payload,
+        Payload, RecordSyncs,
     },
     format,
     state::{page_url, refresh, revision},
@@ -198,7 +198,13 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                     {move || {
                         record
                             .get()
-                            .map(|record| view! { <Everywhere syncs=record.record.integrations newest=record.record.record.version /> })
+                            .map(|record| {
+                                view! {
+                                    <Card title="This record, everywhere">
+                                        <RecordSyncs syncs=record.record.integrations newest=record.record.record.version />
+                                    </Card>
+                                }
+                            })
                     }}
                 </div>
             </div>

@@ -36,10 +36,11 @@ pub fn JobFacts(
                 </Fact>
                 {about
                     .map(|(kind, id)| {
-                        let query = serde_html_form::to_string([("record_type", &kind), ("record_id", &id)]).unwrap_or_default();
+                        let app_id = job.app_id.to_string();
+                        let query = serde_html_form::to_string([("q", &id), ("record_type", &kind), ("app_id", &app_id)]).unwrap_or_default();
                         view! {
                             <Fact name="Record">
-                                <Link href=format!("/jobs?{query}")>{format!("{kind} / {id}")}</Link>
+                                <Link href=format!("/records?{query}")>{format!("{kind} / {id}")}</Link>
                                 {version.map(|version| format!(" · version {version}"))}
                             </Fact>
                         }

@@ -6,11 +6,11 @@ use crate::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{EmptyList, FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead},
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, refresh, revision, url_filters},
     ui::{
-        Anew, Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm, Segment,
+        Anew, Button, ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pagination, PostForm, Segment,
         Segmented, Table,
     },
 };
@@ -62,7 +62,6 @@ fn Content(
 ) -> impl IntoView {
     let JobList { page, names, snapshot, as_of } = list;
     let query = url.query();
-    let revision = revision::current();
     let is_first_page = url.get("cursor").is_none();
     let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
     let newest_id = page.items.first().map(|job| job.id);
@@ -113,23 +112,7 @@ fn Content(
         <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
             <FilterBar url=url.clone() path="/jobs" snapshot=snapshot names=names.clone() />
             <FilterChips url=url.clone() shown=&["status", "q", "integration_id", "error"] names=names.clone() />
-            {move || {
-                let new = fresh.with(|(_, new)| *new);
-                (new > 0)
-                    .then(|| {
-                        view! {
-                            // The address stays the same.
-                            <p class="px-4 pb-2" on:click=move |_| revision.next()>
-                                <Link
-                                    href=reload.clone()
-                                    class="inline-flex items-center min-h-6 rounded-full bg-accent-soft text-accent px-3 type-label font-semibold"
-                                >
-                                    {format!("{new} new")}
-                                </Link>
-                            </p>
-                        }
-                    })
-            }}
+            <NewerRows count=Signal::derive(move || fresh.with(|(_, new)| *new)) href=reload />
             {if is_empty {
                 view! {
                     <EmptyList
@@ -168,7 +151,7 @@ fn Content(
                                 .with("back", settled.to_string())
                         >
                             <span class="type-label text-muted mr-1">"Ticked jobs:"</span>
-                            <Button glyph=Glyph::Undo>"Requeue"</Button>
+                            <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
                             <Button
                                 kind=ButtonKind::Danger
                                 method="get"

@@ -1,7 +1,6 @@
 //! Jobs: the list, and one of them.
 
 mod detail;
-mod everywhere;
 mod facts;
 mod list;
 mod progress;

@@ -12,6 +12,8 @@ use model::stats::{IntegrationGauge, Snapshot};
 pub fn Busiest(
     /// The gauges.
     snapshot: Signal<Snapshot>,
+    /// Of a moment that is over: the table of now is another.
+    is_past: bool,
 ) -> impl IntoView {
     const MOST: usize = 12;
     let rows = Memo::new(move |_| {
@@ -34,7 +36,7 @@ pub fn Busiest(
         if all > MOST { format!("{MOST} of {all}, worst first") } else { "worst first".to_owned() }
     });
     view! {
-        <Card title="Integrations" sub=sub more=("/integrations".to_owned(), "Open table".to_owned())>
+        <Card title="Integrations" sub=sub more=(!is_past).then(|| ("/integrations".to_owned(), "Open table".to_owned()))>
             <GaugeTable>
                 <For
                     each=move || rows.get()

@@ -1,16 +1,40 @@
-//! Is anything wrong, where, and until when?
+//! Is anything wrong, where, and until when? Now, or as it was at a minute of the last day.
 
 mod busiest;
+mod lede;
+mod oldest;
+mod sparks;
 mod tiles;
+mod time_travel;
+mod wall;
 
-use self::{busiest::Busiest, tiles::Tiles};
-use crate::{
-    calls::stats::{Overview, load_overview, load_throughput},
-    components::{Attention, Health, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart},
-    format,
-    state::{live, page_url, refresh, revision},
-    ui::{Card, Segment, Segmented},
+pub use wall::WallPage;
+
+use self::{
+    busiest::Busiest,
+    lede::lede,
+    oldest::Oldest,
+    tiles::Tiles,
+    time_travel::{Choice, TimeTravel},
 };
+use crate::{
+    calls::{
+        error::{CallError, ResponseStatus},
+        stats::{Charts, Overview, OverviewAnswer, load_charts, load_overview},
+    },
+    components::{
+        ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
+        WorkerTrouble, marks, window_segments,
+    },
+    format,
+    state::{
+        live,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
+    ui::{Card, ChartCursor, EmptyState, Glyph, LinkButton, Segmented, Tone},
+};
+use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{
     rules::permission::Permission,
@@ -22,96 +46,180 @@ use std::time::Duration;
 #[component]
 pub fn OverviewPage() -> impl IntoView {
     let url = page_url::current();
-    let window = Memo::new(move |_| {
-        url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default())
+    let asked = Memo::new(move |_| {
+        url.with(|url| {
+            let window = url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default();
+            (window, url.get("at").map(str::to_owned))
+        })
     });
     let revision = revision::current();
-    let first =
-        Resource::new_blocking(move || (window.get(), revision.get()), |(window, _)| load_overview(window));
+    let first = Resource::new_blocking(
+        move || (asked.get(), revision.get()),
+        |((window, at), _)| async move {
+            match at.as_deref().map(|text| format::parse_moment(text).ok_or(text)) {
+                Some(Err(text)) => Ok::<_, CallError>(OverviewAnswer::Unreadable(text.to_owned())),
+                Some(Ok(at)) => load_overview(window, Some(at)).await,
+                None => load_overview(window, None).await,
+            }
+        },
+    );
     view! {
         <Loaded
             title="Overview"
             data=first
             show=move |first, reader| {
-                let may_configure = reader.is_some_and(|r| r.may(Permission::Configure));
-                view! { <Content first=first window=window.get_untracked() may_configure=may_configure /> }.into_any()
+                let (window, here) = (asked.get_untracked().0, url.get_untracked());
+                match first {
+                    OverviewAnswer::Shown(first) => {
+                        let may_configure = reader.is_some_and(|r| r.may(Permission::Configure));
+                        view! { <Content first=*first window=window here=here may_configure=may_configure /> }.into_any()
+                    }
+                    OverviewAnswer::NotRecorded { at, nearest, now } => {
+                        view! { <NotRecorded at=at nearest=nearest now=now here=here /> }.into_any()
+                    }
+                    OverviewAnswer::Unreadable(text) => view! { <Unreadable text=text here=here /> }.into_any(),
+                }
             }
         />
     }
     .into_any()
 }
 
+/// What moves by itself, and all that is made of it.
+#[derive(Clone, Copy)]
+struct Moving {
+    snapshot: Signal<Snapshot>,
+    charts: Memo<Charts>,
+}
+
+impl Moving {
+    /// Of now it moves; of a moment that is over it stands.
+    fn begin(snapshot: Snapshot, charts: Charts, window: Window, is_past: bool) -> Self {
+        if is_past {
+            return Self { snapshot: Signal::stored(snapshot), charts: Memo::new(move |_| charts.clone()) };
+        }
+        let newer = refresh::every(Duration::from_secs(10), move || load_charts(window));
+        Self {
+            snapshot: live::current().or(snapshot),
+            charts: Memo::new(move |_| newer.get().unwrap_or_else(|| charts.clone())),
+        }
+    }
+
+    fn of<T: Clone + PartialEq + Send + Sync + 'static>(self, read: fn(&Charts) -> T) -> Signal<T> {
+        let charts = self.charts;
+        Memo::new(move |_| charts.with(read)).into()
+    }
+}
+
 #[component]
-fn Content(first: Overview, window: Window, may_configure: bool) -> impl IntoView {
-    let as_of = first.snapshot.at;
-    let snapshot = live::current().or(first.snapshot);
-    let newer = refresh::every(Duration::from_secs(10), move || load_throughput(window, None));
-    let chart = Signal::derive(move || newer.get().unwrap_or_else(|| first.throughput.clone()));
-    let segments: Vec<_> = Window::ALL
-        .into_iter()
-        .map(|choice| Segment {
-            href: format!("/?window={}", choice.as_str()),
-            label: window_label(choice).to_owned(),
-            count: None,
-            is_current: choice == window,
-        })
-        .collect();
+fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) -> impl IntoView {
+    ChartCursor::provide();
+    let Overview { snapshot, past, charts, at, now } = first;
+    let (as_of, is_past) = (snapshot.at, at.is_some());
+    let yesterdays_pyramid = past.yesterdays_pyramid.clone().unwrap_or_default();
+    let moving = Moving::begin(snapshot, charts, window, is_past);
+    let snapshot = moving.snapshot;
+    let activity = moving.of(|c| c.activity.clone());
+    let happened = Signal::derive(move || activity.with(|all| marks(all)));
+    let segments = window_segments(&here, window);
+    let count = Signal::derive(move || snapshot.with(|s| s.workers));
+    let sampled_at = Signal::derive(move || snapshot.with(|s| s.at));
+    let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
-        <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(lede))>
-            <LiveBadge as_of=as_of />
+        <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(|s| lede(s, is_past)))>
+            {(!is_past)
+                .then(|| {
+                    view! {
+                        <LiveBadge as_of=as_of />
+                        <LinkButton href="/wall" glyph=Glyph::Monitor>
+                            "Wallboard"
+                        </LinkButton>
+                    }
+                })}
             <Segmented label="Time window" segments=segments />
         </PageHead>
         <div class="stack">
-            <Tiles snapshot=snapshot history=first.history />
+            <TimeTravel at=at now=now here=here />
+            <Tiles snapshot=snapshot past=past is_past=is_past />
             <div class="two">
-                <Card
-                    title="Needs attention"
-                    sub="worst first"
-                    more=("/integrations".to_owned(), "All integrations".to_owned())
-                >
-                    <Attention snapshot=snapshot may_configure=may_configure most=6 />
+                <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
+                    <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count at=sampled_at />
+                    <Attention snapshot=snapshot may_configure=may_configure most=6 only_words=is_past />
                 </Card>
-                <Card title="Retry pyramid" sub="waiting, by attempts made">
+                <Card
+                    title="Retry pyramid"
+                    sub=if yesterdays_pyramid.is_empty() { "waiting, by attempts made" } else { "by attempts made; dashed: a day before" }
+                >
                     <RetryPyramid
                         steps=Signal::derive(move || snapshot.with(|s| s.retry_pyramid.clone()))
                         dead=Signal::derive(move || snapshot.with(|s| s.totals.dead_letters))
+                        ghost=Signal::stored(yesterdays_pyramid)
+                        is_past=is_past
                     />
                 </Card>
             </div>
-            <ThroughputChart throughput=chart window=window />
-            <Busiest snapshot=snapshot />
+            <ThroughputChart throughput=moving.of(|c| c.throughput.clone()) marks=happened is_past=is_past />
+            <LevelsChart levels=moving.of(|c| c.levels.clone()) marks=happened is_past=is_past />
+            <div class="two">
+                <Card title="What happened" sub="newest first">
+                    <ActivityFeed activity=activity most=12 as_of=as_of is_past=is_past />
+                </Card>
+                <Oldest snapshot=snapshot is_past=is_past />
+            </div>
+            <Busiest snapshot=snapshot is_past=is_past />
         </div>
     }
     .into_any()
 }
 
-const fn window_label(window: Window) -> &'static str {
-    match window {
-        Window::Hour => "1 h",
-        Window::Day => "24 h",
-        Window::Week => "7 d",
+#[component]
+fn NotRecorded(
+    at: DateTime<Utc>,
+    nearest: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+    here: PageUrl,
+) -> impl IntoView {
+    ResponseStatus::set(404);
+    let here = here.settled();
+    let text = match nearest {
+        _ if at > now => "That minute is yet to come.",
+        _ if now - at > chrono::TimeDelta::hours(25) => "Minutes are kept for a day.",
+        Some(_) => {
+            "No process was sampling then: nothing is known of that minute, which does not mean that nothing happened."
+        }
+        None => "Nothing was recorded yet: the first minute is kept within a minute from now.",
+    };
+    let beside = nearest.map(|nearest| {
+        let href = here.clone().with("at", format::minute(nearest)).to_string();
+        view! { <LinkButton href=href>{format!("Nearest: {}", format::moment(nearest))}</LinkButton> }
+    });
+    let live = here.clone().without("at").to_string();
+    view! {
+        <PageHead title="Overview" lede=format!("Nothing is kept of **{}**", format::moment(at)) />
+        <section class="card" aria-label="Nothing recorded">
+            <EmptyState glyph=Glyph::Clock title=format!("Nothing was recorded at {}", format::moment(at)) text=text>
+                {beside}
+                <LinkButton href=live>"Now"</LinkButton>
+            </EmptyState>
+        </section>
+        <section class="card travel mt-3" aria-label="Time travel">
+            <Choice at=nearest.unwrap_or(now) now=now here=here is_past=true />
+        </section>
     }
+    .into_any()
 }
 
-/// The page's answer in one sentence.
-fn lede(snapshot: &Snapshot) -> String {
-    let all = snapshot.integrations.len();
-    let wrong = snapshot.integrations.iter().filter(|g| Health::of(g, snapshot.at).needs_attention()).count();
-    let mut parts = vec![match (all, wrong) {
-        (0, _) => "Nothing is connected yet".to_owned(),
-        (_, 0) => format!("All **{all} integrations** are in sync or catching up by themselves"),
-        (_, 1) => format!("**1 of {all} integrations** needs attention"),
-        _ => format!("**{wrong} of {all} integrations** need attention"),
-    }];
-    if snapshot.workers == 0 {
-        parts.push("**no worker is running**: jobs wait until one starts".to_owned());
-    } else if let Some(eta) = eta(snapshot) {
-        parts.push(format!("at this rate all waiting work is done in **{}**", format::eta(eta)));
+#[component]
+fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
+    ResponseStatus::set(400);
+    let says = format!("“{text}” is no moment. Write it as 2026-11-22T06:13Z, in UTC.");
+    view! {
+        <PageHead title="Overview" />
+        <section class="card" aria-label="This address cannot be read">
+            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address cannot be read" text=says>
+                <LinkButton href=here.settled().without("at").to_string()>"Now"</LinkButton>
+            </EmptyState>
+        </section>
     }
-    parts.join(" · ")
-}
-
-/// The longest estimate of all that can be estimated; none when nothing waits.
-fn eta(snapshot: &Snapshot) -> Option<i64> {
-    snapshot.integrations.iter().filter(|g| g.backlog > 0).filter_map(|g| g.eta_seconds).max()
+    .into_any()
 }

@@ -1,5 +1,6 @@
 //! SQL of this crate, one table family a file.
 
+pub(crate) mod activity;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod idempotency;

@@ -95,6 +95,7 @@ pub(crate) async fn pause_because(
         store::integrations::hold(&mut transaction, Scope::AllApps, id, Hold::ForChange).await?;
     if integration.state == IntegrationState::Active {
         pause(&mut transaction, id, Some(reason)).await?;
+        queue::store::system_events::paused(&mut transaction, integration.app_id, id, reason).await?;
     }
     transaction.commit().await?;
     Ok(())

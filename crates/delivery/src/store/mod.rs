@@ -14,3 +14,4 @@ pub(crate) mod record_counts;
 pub(crate) mod records;
 pub(crate) mod resyncs;
 pub(crate) mod sent;
+pub(crate) mod trail;

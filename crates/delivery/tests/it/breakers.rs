@@ -71,7 +71,8 @@ async fn a_bundles_request_counts_once_however_many_jobs_it_tells_of(pool: PgPoo
         set(&world, &n.to_string(), json!(1)).await;
     }
     world.let_time_pass().await;
-    let running = world.run_with(|config| config.breaker_failures = 5);
+    // 24 jobs fail: counted one by one they would open it. A busy machine may gather them into more requests than two.
+    let running = world.run_with(|config| config.breaker_failures = 12);
     running.until(24).await;
     running.stop().await;
     let breaker = breaker(&world, id).await;
@@ -80,7 +81,7 @@ async fn a_bundles_request_counts_once_however_many_jobs_it_tells_of(pool: PgPoo
         (breaker.state, breaker.failures_in_a_row),
         (BreakerState::Closed, i32::try_from(requests).unwrap())
     );
-    assert!((2..5).contains(&requests), "{requests}");
+    assert!((2..12).contains(&requests), "{requests}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -88,6 +88,11 @@ async fn gone_pauses_the_integration_with_the_reason(pool: PgPool) {
     let integration = world.delivery.integration(world.scope, shop).await.unwrap();
     assert_eq!(integration.state, IntegrationState::Paused);
     assert!(integration.state_reason.unwrap().contains("410"));
+    let told: String = sqlx::query_scalar("select reason from headgate.system_events where kind = 'pause'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    assert!(told.contains("410 Gone"), "{told}");
     // It goes on collecting; resumed, it sends.
     receiver.rest().await;
     world.set(json!({"n": 2})).await;

@@ -1,5 +1,6 @@
 //! Pure decisions: everything they need is passed in, the time too.
 
+pub mod amends;
 pub mod backoff;
 pub mod breaker;
 pub mod diff;
@@ -8,3 +9,4 @@ pub mod fingerprint;
 pub mod permission;
 pub mod transition;
 pub mod verdict;
+pub mod what_if;

@@ -1,46 +1,92 @@
-//! The last hour of totals, a point a minute, for sparklines.
+//! The last hour, a point a minute, and the same hour of yesterday: for sparklines and their ghosts.
 
-use chrono::{DateTime, Duration, DurationRound as _, Utc};
-use model::stats::Totals;
+use crate::store::stats::minutes::minute;
+use chrono::{DateTime, Duration, Utc};
+use model::{
+    id::IntegrationId,
+    stats::{MinuteTotals, Snapshot},
+};
 use std::collections::VecDeque;
 
 /// Points kept.
 const MINUTES: i64 = 60;
 
-/// Totals at the end of a minute, or at the newest moment of the one that runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HistoryPoint {
-    /// When they were read.
-    pub at: DateTime<Utc>,
-    /// The totals.
-    pub totals: Totals,
-}
-
-/// Points in order of time, one a minute.
+/// What is known of the past. Like a recorded minute, a point is the first snapshot of its minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    points: VecDeque<HistoryPoint>,
+    points: VecDeque<Point>,
+    yesterday: Yesterday,
+}
+
+#[derive(Debug)]
+struct Point {
+    at: DateTime<Utc>,
+    totals: MinuteTotals,
+    /// Of those that had one, by id. None: this minute was known by its totals alone.
+    backlogs: Option<Box<[(IntegrationId, i64)]>>,
+}
+
+/// The hour that ended a day ago.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Yesterday {
+    /// Its totals, oldest first; minutes that nobody recorded are left out.
+    pub minutes: Vec<MinuteTotals>,
+    /// The retry pyramid at its end; none when nothing was recorded then.
+    pub retry_pyramid: Option<Vec<i64>>,
+    /// The minute it was read for.
+    pub(super) read_for: Option<DateTime<Utc>>,
 }
 
 impl History {
-    /// Adds a moment; within the same minute it takes the last one's place.
-    pub(super) fn add(&mut self, at: DateTime<Utc>, totals: Totals) {
-        if self.points.back().is_some_and(|last| minute(last.at) == minute(at)) {
-            self.points.pop_back();
+    /// Adds a moment, unless its minute has one.
+    pub(super) fn add(&mut self, snapshot: &Snapshot) {
+        let totals = MinuteTotals { at: snapshot.at, totals: snapshot.totals };
+        self.push(totals, Some(backlogs(snapshot)));
+    }
+
+    /// Begins with what was recorded: totals of minutes, and the gauges of those of which they are there.
+    pub(super) fn begin(&mut self, totals: Vec<MinuteTotals>, snapshots: &[Snapshot]) {
+        for totals in totals {
+            let snapshot = snapshots.iter().find(|snapshot| minute(snapshot.at) == minute(totals.at));
+            self.push(totals, snapshot.map(backlogs));
         }
-        self.points.push_back(HistoryPoint { at, totals });
-        while self
-            .points
-            .front()
-            .is_some_and(|first| minute(first.at) <= minute(at) - Duration::minutes(MINUTES))
-        {
+    }
+
+    fn push(&mut self, totals: MinuteTotals, backlogs: Option<Box<[(IntegrationId, i64)]>>) {
+        let at = minute(totals.at);
+        if self.points.back().is_some_and(|last| last.at >= at) {
+            return;
+        }
+        self.points.push_back(Point { at, totals, backlogs });
+        while self.points.front().is_some_and(|first| first.at <= at - Duration::minutes(MINUTES)) {
             self.points.pop_front();
         }
     }
 
-    /// All, oldest first.
-    pub(super) fn points(&self) -> Vec<HistoryPoint> {
-        self.points.iter().copied().collect()
+    /// Totals, oldest first.
+    pub(super) fn totals(&self) -> Vec<MinuteTotals> {
+        self.points.iter().map(|point| point.totals).collect()
+    }
+
+    /// One integration's backlog, oldest first; minutes of which only totals are known are left out.
+    pub(super) fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
+        let of = |backlogs: &[(IntegrationId, i64)]| {
+            backlogs.binary_search_by_key(&id, |(own, _)| *own).map_or(0, |at| backlogs[at].1)
+        };
+        self.points.iter().filter_map(|point| Some((point.at, of(point.backlogs.as_deref()?)))).collect()
+    }
+
+    pub(super) fn yesterday(&self) -> Yesterday {
+        self.yesterday.clone()
+    }
+
+    pub(super) fn set_yesterday(&mut self, yesterday: Yesterday) {
+        self.yesterday = yesterday;
+    }
+
+    /// Whether yesterday is that of another minute.
+    pub(super) fn wants_yesterday_of(&self, at: DateTime<Utc>) -> bool {
+        self.yesterday.read_for != Some(minute(at))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -48,26 +94,50 @@ impl History {
     }
 }
 
-fn minute(at: DateTime<Utc>) -> DateTime<Utc> {
-    at.duration_trunc(Duration::minutes(1)).unwrap_or(at)
+/// Most have none: 5,000 integrations for an hour are little.
+fn backlogs(snapshot: &Snapshot) -> Box<[(IntegrationId, i64)]> {
+    let mut backlogs: Vec<_> = snapshot
+        .integrations
+        .iter()
+        .filter(|gauge| gauge.backlog != 0)
+        .map(|gauge| (gauge.integration_id, gauge.backlog))
+        .collect();
+    backlogs.sort_unstable();
+    backlogs.into_boxed_slice()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::stats::Totals;
 
     #[test]
-    fn a_minute_keeps_its_last_point_and_an_hour_its_sixty() {
+    fn a_minute_keeps_its_first_point_and_an_hour_its_sixty() {
         let mut history = History::default();
         let begin = DateTime::UNIX_EPOCH + Duration::days(1);
         for second in (0..2 * 3_600).step_by(10) {
+            let at = begin + Duration::seconds(second);
             let totals = Totals { backlog: second, ..Totals::default() };
-            history.add(begin + Duration::seconds(second), totals);
+            history.push(MinuteTotals { at, totals }, None);
         }
-        let points = history.points();
+        let points = history.totals();
         assert_eq!(points.len(), 60);
-        assert_eq!(points[0].totals.backlog, 3_650);
-        assert_eq!(points[59].totals.backlog, 7_190);
+        assert_eq!(points[0].totals.backlog, 3_600);
+        assert_eq!(points[59].totals.backlog, 7_140);
         assert!(points.windows(2).all(|pair| pair[0].at < pair[1].at));
+    }
+
+    #[test]
+    fn a_minute_known_by_its_totals_alone_is_no_nought_of_an_integration() {
+        let mut history = History::default();
+        let id = IntegrationId::generate();
+        let begin = DateTime::UNIX_EPOCH + Duration::days(1);
+        let totals =
+            |minutes| MinuteTotals { at: begin + Duration::minutes(minutes), totals: Totals::default() };
+        history.push(totals(0), None);
+        history.push(totals(1), Some(Box::default()));
+        history.push(totals(2), Some(Box::new([(id, 7)])));
+        let minutes = |n| begin + Duration::minutes(n);
+        assert_eq!(history.backlogs(id), [(minutes(1), 0), (minutes(2), 7)]);
     }
 }

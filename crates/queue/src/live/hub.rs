@@ -1,15 +1,19 @@
 //! Reads the newest snapshot each second and hands it to whoever watches.
 
-use super::{HistoryPoint, LiveState, Outage, history::History};
+use super::{LiveState, Outage, Yesterday, history::History};
 use crate::{
     error::QueueError,
     store::stats::{
         Measures,
         live_snapshots::{self, Written},
+        minutes::{self, minute},
     },
 };
-use chrono::{DateTime, Utc};
-use model::stats::Snapshot;
+use chrono::{DateTime, TimeDelta, Utc};
+use model::{
+    id::IntegrationId,
+    stats::{MinuteTotals, Snapshot},
+};
 use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 use std::{
@@ -67,10 +71,22 @@ impl LiveHub {
         self.state.clone()
     }
 
-    /// Totals of the last hour, one point a minute, oldest first.
+    /// Totals of the last hour, one point a minute, oldest first; a minute that nobody sampled is left out.
     #[must_use]
-    pub fn history(&self) -> Vec<HistoryPoint> {
-        locked(&self.history).points()
+    pub fn history(&self) -> Vec<MinuteTotals> {
+        locked(&self.history).totals()
+    }
+
+    /// One integration's backlog in the last hour, one point a minute, oldest first; without a look into the database.
+    #[must_use]
+    pub fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
+        locked(&self.history).backlogs(id)
+    }
+
+    /// The hour that ended a day ago, read once a minute.
+    #[must_use]
+    pub fn yesterday(&self) -> Yesterday {
+        locked(&self.history).yesterday()
     }
 }
 
@@ -103,24 +119,42 @@ impl Reader {
     }
 
     async fn read(&self, known: &LiveState) -> Result<Option<Read>, QueueError> {
-        if locked(&self.history).is_empty() {
-            let minutes = live_snapshots::minutes(&self.pool).await?;
-            let mut history = locked(&self.history);
-            for (at, totals) in minutes {
-                history.add(at, totals);
-            }
-        }
         let seen = known.snapshot.as_ref().map(|snapshot| snapshot.at);
         let seen_measures = known.measures.as_ref().map(|(at, _)| *at);
         let Some(written) = live_snapshots::newest(&self.pool, seen, seen_measures).await? else {
             return Ok(None);
         };
         let snapshot = written.json.as_deref().map(parsed::<Snapshot>).transpose()?;
+        if let Some(snapshot) = &snapshot {
+            self.remember(snapshot).await?;
+        }
         let measures = match &written.measures {
             Some((at, Some(json))) => Some((*at, Arc::new(parsed::<Measures>(json)?))),
             _ => known.measures.clone(),
         };
         Ok(Some(Read { written, snapshot, measures }))
+    }
+
+    /// The past as the snapshot's minute sees it: what was recorded of it the first time, and then minute by minute.
+    async fn remember(&self, snapshot: &Snapshot) -> Result<(), QueueError> {
+        let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
+        let now = minute(snapshot.at);
+        if locked(&self.history).is_empty() {
+            let totals = minutes::totals(&self.pool, now - hour, now).await?;
+            let moments = minutes::moments(&self.pool, now - hour, now).await?;
+            let snapshots: Vec<_> = moments.into_iter().map(|moment| moment.snapshot).collect();
+            locked(&self.history).begin(totals, &snapshots);
+        }
+        locked(&self.history).add(snapshot);
+        if locked(&self.history).wants_yesterday_of(now) {
+            let yesterday = Yesterday {
+                minutes: minutes::totals(&self.pool, now - day - hour, now - day).await?,
+                retry_pyramid: minutes::retry_pyramid(&self.pool, now - day).await?,
+                read_for: Some(now),
+            };
+            locked(&self.history).set_yesterday(yesterday);
+        }
+        Ok(())
     }
 
     fn tell(&self, known: &LiveState, read: Option<Read>) {
@@ -140,7 +174,6 @@ impl Reader {
             });
             return;
         };
-        locked(&self.history).add(snapshot.at, snapshot.totals);
         let snapshot = Some(Arc::new(snapshot));
         let next = LiveState { snapshot, json: Arc::from(json), measures, error: None, aged };
         self.sender.send_replace(Arc::new(next));

@@ -7,6 +7,6 @@ mod history;
 mod hub;
 mod state;
 
-pub use history::HistoryPoint;
+pub use history::Yesterday;
 pub use hub::LiveHub;
 pub use state::{LiveState, Outage};

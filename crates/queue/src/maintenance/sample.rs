@@ -1,4 +1,4 @@
-//! The deployment's one sampler: a snapshot a second, and measures every few.
+//! The deployment's one sampler: a snapshot a second, measures every few, and the first of each minute for later.
 
 use super::{MaintenanceHealth, Service};
 use crate::{
@@ -6,13 +6,15 @@ use crate::{
     store::{
         leader::Term,
         stats::{
-            CarriedOver, LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, snapshot_with,
+            CarriedOver, LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, minutes,
+            snapshot_with,
         },
+        workers,
     },
 };
 use async_trait::async_trait;
 use chrono::Utc;
-use model::stats::Warning;
+use model::stats::{Moment, Warning};
 use sqlx::PgPool;
 use std::{
     sync::{
@@ -44,6 +46,7 @@ struct Remembered {
     seen: LastSeen,
     measured_at: Option<Instant>,
     warnings: Vec<Warning>,
+    minutes: minutes::Writer,
     /// What the leaders before this term counted.
     carried_over: Option<(Term, CarriedOver)>,
 }
@@ -99,6 +102,10 @@ impl Service for Sample {
         }
         snapshot.warnings.clone_from(&remembered.warnings);
         live_snapshots::write(pool, term, &snapshot, measured.as_ref()).await?;
+        if remembered.minutes.wants(&snapshot) {
+            let moment = Moment { snapshot, workers: workers::list(pool).await? };
+            remembered.minutes.write(pool, term, &moment).await?;
+        }
         let took_ms = u64::try_from(begun_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.took_ms.store(took_ms, Ordering::Relaxed);
         Ok(false)

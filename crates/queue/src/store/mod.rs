@@ -7,6 +7,7 @@
 pub mod breakers;
 pub mod built_in;
 pub mod dead_letters;
+pub mod find;
 pub mod jobs;
 pub mod lanes;
 pub mod leader;
@@ -18,6 +19,8 @@ pub mod rate_limits;
 pub mod reindex;
 pub mod retention;
 pub mod stats;
+pub mod storage;
+pub mod system_events;
 pub mod tidy;
 pub mod vacuum;
 pub mod workers;

@@ -3,7 +3,10 @@
 //! The clock is asked once for a statement (`select clock_timestamp()`): asked for each row it could not be looked up in an index, and a run
 //! that finds nothing to delete would read everything that is kept.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::{
+    error::QueueError,
+    store::{leader::Term, stats},
+};
 use model::id::WorkerId;
 use sqlx::PgPool;
 
@@ -19,11 +22,14 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
     let mut failed = None;
     for deleted in [
         throughput(pool, term).await,
+        answers(pool, term).await,
+        rate_limit_use(pool, term).await,
         idempotency_keys(pool, term).await,
         sessions(pool, term).await,
         sign_in_traces(pool, term).await,
         empty_counters(pool, term).await,
         breaker_flips(pool, term).await,
+        system_events(pool, term).await,
     ] {
         // One that fails must not keep the rows of the others.
         match deleted {
@@ -35,7 +41,7 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
 }
 
 /// Steps of 10 s are kept an hour, of a minute and of 15 minutes a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is
-/// never half there.
+/// never half there. Minutes and quarters of all integrations together stay for 3 days: a chart of yesterday goes back a day from there.
 async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -44,10 +50,60 @@ async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
             from (values (10, interval '65 minutes'), (60, interval '25 hours'), (900, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
             join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < (select clock_timestamp()) - kept.age
             where (select headgate.is_leader($1, $2))
+                and (
+                    t.integration_id <> $4 or t.step_seconds not in (60, 900)
+                    or t.bucket_at < (select clock_timestamp()) - interval '3 days'
+                )
             limit $3
         )
         delete from headgate.throughput t using expired e
         where t.step_seconds = e.step_seconds and t.bucket_at = e.bucket_at and t.integration_id = e.integration_id
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+        stats::latency::ALL,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// As long as throughput.
+async fn answers(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        with expired as materialized (
+            select a.ctid as row
+            from (values (60, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
+            join headgate.answers a on a.step_seconds = kept.step_seconds and a.bucket_at < (select clock_timestamp()) - kept.age
+            where (select headgate.is_leader($1, $2))
+            limit $3
+        )
+        delete from headgate.answers where ctid = any (array(select row from expired))
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Kept a day, and a little longer for the same reason.
+async fn rate_limit_use(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.rate_limit_use
+        where ctid = any (array(
+            select u.ctid
+            from (values (60), (900)) kept (step_seconds)
+            join headgate.rate_limit_use u
+                on u.step_seconds = kept.step_seconds and u.bucket_at < (select clock_timestamp()) - interval '25 hours'
+            where (select headgate.is_leader($1, $2))
+            limit $3
+        ))
         "#,
         term.holder as WorkerId,
         term.number,
@@ -135,6 +191,29 @@ async fn breaker_flips(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
             select id from headgate.breaker_flips
             where at < (select clock_timestamp()) - interval '30 days' and (select headgate.is_leader($1, $2))
             order by at limit $3
+        ))
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Kept 30 days, but for the version that runs: it would be told as new again. By id, which tells the time.
+async fn system_events(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.system_events
+        where id = any (array(
+            select e.id from headgate.system_events e
+            where e.at < (select clock_timestamp()) - interval '30 days' and (select headgate.is_leader($1, $2))
+                and (e.kind <> 'version' or not exists (
+                    select 1 from headgate.workers w where w.version = e.version and w.program is not distinct from e.program
+                ))
+            order by e.id limit $3
         ))
         "#,
         term.holder as WorkerId,

@@ -1,31 +1,72 @@
 //! Worker processes, for people to look at. The lease itself is renewed by the worker's heartbeat.
 
 use crate::{error::QueueError, store::leader::Term};
+use chrono::{DateTime, Utc};
 use model::{
     id::{ClaimBatchId, WorkerId},
-    worker::Worker,
+    worker::{LeaseState, Worker},
 };
 use sqlx::{PgConnection, PgPool};
 
-/// The processes whose lease holds, the latest start first.
+/// The processes whose lease holds, or was lost less than ten minutes ago; the latest start first.
 ///
 /// # Errors
 /// When the database cannot be asked.
 pub async fn list(pool: &PgPool) -> Result<Vec<Worker>, QueueError> {
-    let workers = sqlx::query_as!(
-        Worker,
+    let rows = sqlx::query_as!(
+        Row,
         r#"
-        select w.id as "id: WorkerId", w.host, w.pid, w.version, w.slots, w.busy, w.is_draining,
-            (l.holder is not null) as "is_leader!", w.started_at, w.heartbeat_at
+        select w.id as "id: WorkerId", w.host, w.pid, w.version, w.program, w.job_types, w.slots, w.busy, w.is_draining,
+            (l.holder is not null) as "is_leader!", w.started_at, w.heartbeat_at,
+            extract(epoch from clock_timestamp() - w.heartbeat_at)::float8 as "age!",
+            extract(epoch from w.lease_until - w.heartbeat_at)::float8 as "lease!"
         from headgate.workers w
         left join headgate.leader l on l.holder = w.id and l.expires_at > clock_timestamp()
-        where w.lease_until > clock_timestamp()
+        where w.lease_until > clock_timestamp() - interval '10 minutes'
         order by w.started_at desc, w.id desc
         "#
     )
     .fetch_all(pool)
     .await?;
-    Ok(workers)
+    Ok(rows.into_iter().map(Worker::from).collect())
+}
+
+/// A process as it is read: how old its last heartbeat is, and how long the lease is that came with it, in seconds.
+struct Row {
+    id: WorkerId,
+    host: String,
+    pid: i32,
+    version: String,
+    program: Option<String>,
+    job_types: Option<Vec<String>>,
+    slots: i32,
+    busy: i32,
+    is_draining: bool,
+    is_leader: bool,
+    started_at: DateTime<Utc>,
+    heartbeat_at: DateTime<Utc>,
+    age: f64,
+    lease: f64,
+}
+
+impl From<Row> for Worker {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            host: row.host,
+            pid: row.pid,
+            version: row.version,
+            program: row.program,
+            job_types: row.job_types,
+            slots: row.slots,
+            busy: row.busy,
+            is_draining: row.is_draining,
+            is_leader: row.is_leader,
+            lease: LeaseState::of(row.age, row.lease),
+            started_at: row.started_at,
+            heartbeat_at: row.heartbeat_at,
+        }
+    }
 }
 
 /// A process that has the name of another program, as it seems.
@@ -73,22 +114,23 @@ pub async fn stranger(
 /// # Errors
 /// `NotFound` when no live process has that id.
 pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker, QueueError> {
-    sqlx::query_as!(
-        Worker,
+    let row = sqlx::query_as!(
+        Row,
         r#"
         update headgate.workers w set is_draining = true
         where w.id = $1 and w.lease_until > clock_timestamp()
-        returning w.id as "id: WorkerId", w.host, w.pid, w.version, w.slots, w.busy, w.is_draining,
+        returning w.id as "id: WorkerId", w.host, w.pid, w.version, w.program, w.job_types, w.slots, w.busy, w.is_draining,
             exists (
                 select 1 from headgate.leader l where l.holder = w.id and l.expires_at > clock_timestamp()
             ) as "is_leader!",
-            w.started_at, w.heartbeat_at
+            w.started_at, w.heartbeat_at, extract(epoch from clock_timestamp() - w.heartbeat_at)::float8 as "age!",
+            extract(epoch from w.lease_until - w.heartbeat_at)::float8 as "lease!"
         "#,
         id as WorkerId,
     )
     .fetch_optional(conn)
-    .await?
-    .ok_or(QueueError::NotFound)
+    .await?;
+    row.map(Worker::from).ok_or(QueueError::NotFound)
 }
 
 /// Removes the rows of processes that ended long ago and hold no claims; answers how many.

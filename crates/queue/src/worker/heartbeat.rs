@@ -17,6 +17,7 @@ use sqlx::{Connection as _, PgConnection};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// Heartbeats missed that end the lease, as everyone else sees it.
 const LEASE_BEATS: u32 = 3;
@@ -128,11 +129,24 @@ async fn register(
 ) -> Result<(), QueueError> {
     let job_types = shared.handlers.job_types();
     let asked_at = Moment::now();
+    // The second part is for people: who started, and whether that version did so for the first time.
     sqlx::query!(
         r#"
-        insert into headgate.workers (id, host, pid, version, slots, lease_until, program, job_types)
-        values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $7, $8)
-        on conflict (id) do update set lease_until = excluded.lease_until
+        with registered as (
+            insert into headgate.workers (id, host, pid, version, slots, lease_until, program, job_types)
+            values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $7, $8)
+            on conflict (id) do update set lease_until = excluded.lease_until
+            returning id, host, program, version
+        )
+        insert into headgate.system_events (id, kind, worker_id, host, program, version)
+        select e.id, e.kind, r.id, r.host, r.program, r.version
+        from registered r
+        cross join (values ($9::uuid, 'version'), ($10::uuid, 'start')) e (id, kind)
+        where e.kind = 'start' and not exists (select 1 from headgate.workers w where w.id = r.id)
+            or e.kind = 'version' and not exists (
+                select 1 from headgate.system_events s
+                where s.kind = 'version' and s.version = r.version and s.program is not distinct from r.program
+            )
         "#,
         lease.worker_id.0,
         gethostname::gethostname().to_string_lossy().into_owned(),
@@ -142,6 +156,8 @@ async fn register(
         lease_ms,
         shared.handlers.program_name(),
         job_types.as_deref() as Option<&[String]>,
+        Uuid::now_v7(),
+        Uuid::now_v7(),
     )
     .execute(&mut *connection)
     .await?;

@@ -1,12 +1,15 @@
-//! How long attempts and waits take: gathered in memory from ends that were recorded, and written once a second as one small statement.
+//! How long attempts and waits take, and what was answered: gathered in memory from ends that were recorded, and written once a second as one small statement.
 //!
 //! For people, never for a decision: a process that is killed takes its last second with it, and that is why the finishing statement need
 //! not carry any of it.
 
 use crate::{
     store::{
-        jobs::Ending,
-        stats::latency::{Spans, append},
+        jobs::{Ending, Response},
+        stats::{
+            answers::NO_ANSWER,
+            latency::{Spans, append},
+        },
     },
     worker::{finisher::Finished, shared::Shared},
 };
@@ -34,12 +37,16 @@ impl Latencies {
     /// Takes recorded ends in. Jobs given back or called off say nothing about how long an attempt takes.
     pub(super) fn note<'a>(&self, recorded: impl Iterator<Item = &'a Finished>) {
         let mut gathered = self.lock();
-        for Finished { job, end, .. } in recorded {
+        for Finished { job, end, is_echo, .. } in recorded {
             if matches!(end.ending, Ending::Released { .. } | Ending::Cancelled { .. }) {
                 continue;
             }
             let spans = gathered.entry(end.integration_id).or_default();
             spans.attempt_took(end.duration);
+            // A bundle's request is answered once, whatever number of jobs it tells of.
+            if let Some(status) = answer(&end.ending).filter(|_| !is_echo) {
+                spans.was_answered(status);
+            }
             if job.attempt == 1 {
                 // Both on the database's clock.
                 let waited = (job.started_at - job.created_at.max(job.run_at)).to_std();
@@ -62,6 +69,18 @@ impl Latencies {
     /// Plain counts: a panic elsewhere does not spoil them.
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Spans>> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What came back, if anything was sent.
+fn answer(ending: &Ending) -> Option<i16> {
+    let of = |response: &Response| i16::try_from(response.status).unwrap_or(NO_ANSWER);
+    match ending {
+        Ending::Completed { response, .. } => response.as_ref().map(of),
+        Ending::Retried { failure, .. } | Ending::Dead { failure, .. } => {
+            Some(failure.response.as_ref().map_or(NO_ANSWER, of))
+        }
+        Ending::Released { .. } | Ending::Cancelled { .. } => None,
     }
 }
 

@@ -108,6 +108,7 @@ fn examples() -> [Example; 7] {
 
 /// Writes them beside the schemas.
 pub(super) fn write(openapi: &mut OpenApi) {
+    read(openapi);
     let bulk_of_letters = Example {
         path: "/dead-letters/bulk",
         content_type: "application/json",
@@ -124,6 +125,44 @@ pub(super) fn write(openapi: &mut OpenApi) {
         let item = openapi.paths.paths.get_mut(example.path);
         if let Some(operation) = item.and_then(|item| item.post.as_mut()) {
             write_one(operation, example);
+        }
+    }
+}
+
+/// What comes back of calls without a body.
+fn read(openapi: &mut OpenApi) {
+    let level = |at: &str, backlog: Option<i64>| json!({"at": at, "backlog": backlog, "processing": backlog.map(|_| 6), "to_be_retried": backlog.map(|_| 0), "dead_letters": backlog.map(|_| 36)});
+    let answers = [
+        (
+            "/stats/levels",
+            json!({"step_seconds": 60, "buckets": [level("2026-11-20T10:14:00Z", None), level("2026-11-20T10:15:00Z", Some(1_204))]}),
+        ),
+        (
+            "/stats/activity",
+            json!({
+                "items": [
+                    {
+                        "id": "01a1fdda-1b52-7a60-8d11-3c9e2f7a5b04", "at": AT, "kind": "breaker", "action": "breaker.open",
+                        "message": "ERP: breaker opened", "reason": "20 attempts in a row failed; the last: answered 502 Bad Gateway",
+                        "app_id": APP, "integration_id": INTEGRATION, "actor": null,
+                    },
+                    {
+                        "id": "01a1fdd9-7f10-7c02-b6a4-9d0e1c2b3a05", "at": "2026-11-20T10:14:02Z", "kind": "deploy", "action": "deploy",
+                        "message": "Headgate 0.2.0 runs for the first time", "reason": null, "app_id": null, "integration_id": null,
+                        "actor": null,
+                    },
+                ],
+                "next_cursor": null,
+            }),
+        ),
+    ];
+    for (path, answer) in answers {
+        let item = openapi.paths.paths.get_mut(path);
+        if let Some(operation) = item.and_then(|item| item.get.as_mut())
+            && let Some(RefOr::T(response)) = operation.responses.responses.get_mut("200")
+            && let Some(RefOr::T(content)) = response.content.get_mut("application/json")
+        {
+            content.example = Some(answer);
         }
     }
 }

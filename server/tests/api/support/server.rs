@@ -63,6 +63,7 @@ impl Server {
             Engine::start(pool.clone(), engine_config.clone(), handlers, stop.clone())
         });
         let services = delivery.services();
+        let retention = engine_config.retention;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let state = AppState {
             delivery,
@@ -76,7 +77,7 @@ impl Server {
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,
             leptos: leptos_options(),
-            settings: Arc::new(AppSettings { base_path: base_path.to_owned() }),
+            settings: Arc::new(AppSettings { base_path: base_path.to_owned(), retention }),
             stop: stop.clone(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

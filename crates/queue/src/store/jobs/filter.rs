@@ -62,7 +62,7 @@ impl Part {
     }
 
     /// A column the successor has of its own.
-    fn own(self, column: &'static str) -> String {
+    pub(crate) fn own(self, column: &'static str) -> String {
         match self {
             Self::Successors => format!("(j.successor ->> '{column}')"),
             _ => format!("j.{column}"),

@@ -27,6 +27,27 @@ pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, Qu
     Ok(JobDetail { job, attempts, progress: last.progress, result: last.result })
 }
 
+/// The job of this id, or behind the dead letter of this id.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn behind(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
+    let mut connection = pool.acquire().await?;
+    if let Some(job) = find(&mut connection, scope, id).await? {
+        return Ok(Some(job));
+    }
+    let dead = sqlx::query_scalar!(
+        r#"select job_id as "id: JobId" from headgate.dead_letter_jobs where id = $1"#,
+        id.0
+    )
+    .fetch_optional(&mut *connection)
+    .await?;
+    match dead {
+        Some(id) => find(&mut connection, scope, id).await,
+        None => Ok(None),
+    }
+}
+
 /// The job, if it is in scope. A job moves from one place to the next while we look: once more finds it there.
 pub(crate) async fn find(
     connection: &mut PgConnection,

@@ -97,6 +97,15 @@ impl Levels {
     }
 }
 
+impl Levels {
+    /// How much an integration had left about a minute ago; none before anything was remembered that long.
+    #[must_use]
+    pub fn a_minute_ago(&self, integration_id: IntegrationId, at: DateTime<Utc>) -> Option<i64> {
+        let (_, levels) = self.seen.iter().rev().find(|(then, _)| at - *then >= Duration::seconds(60))?;
+        Some(levels.get(&integration_id).copied().unwrap_or(0))
+    }
+}
+
 fn seconds_between(then: DateTime<Utc>, now: DateTime<Utc>) -> f64 {
     (now - then).num_milliseconds() as f64 / 1000.0
 }
@@ -129,6 +138,19 @@ mod tests {
         ] {
             assert_eq!(eta_seconds(pace), eta, "{pace:?}");
         }
+    }
+
+    #[test]
+    fn what_was_left_a_minute_ago_is_known_once_a_minute_was_watched() {
+        let id = IntegrationId::generate();
+        let begin = DateTime::UNIX_EPOCH;
+        let mut levels = Levels::default();
+        levels.remember(begin, HashMap::from([(id, 7)]));
+        levels.remember(begin + Duration::seconds(30), HashMap::from([(id, 9)]));
+        assert_eq!(levels.a_minute_ago(id, begin + Duration::seconds(59)), None);
+        assert_eq!(levels.a_minute_ago(id, begin + Duration::seconds(60)), Some(7));
+        assert_eq!(levels.a_minute_ago(id, begin + Duration::seconds(95)), Some(9));
+        assert_eq!(levels.a_minute_ago(IntegrationId::generate(), begin + Duration::seconds(95)), Some(0));
     }
 
     #[test]

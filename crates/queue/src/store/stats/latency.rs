@@ -1,10 +1,10 @@
 //! How long attempts and waits take: histograms that processes append and the leader folds into `throughput`.
 //!
 //! Rows of `throughput` under the nil id are all integrations together, and those under an app's id the app's, so that a chart of either reads as
-//! few rows as that of one; they carry histograms alone. Of an app there are only those of a day's chart, whose steps are many: the minutes of
-//! 40 integrations are 57,600 rows of histograms, 60 MB.
+//! few rows as that of one. Those of all carry counts too ([`super::rollup`]); those of an app carry histograms alone, and there are only
+//! those of a day's chart, whose steps are many: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
 
-use super::fold::CHUNK;
+use super::{answers::Statuses, fold::CHUNK};
 use crate::{error::QueueError, store::leader::Term};
 use model::{
     histogram::Histogram,
@@ -14,7 +14,7 @@ use sqlx::PgPool;
 use std::{collections::HashMap, fmt::Write as _, time::Duration};
 
 /// All integrations together.
-pub(super) const ALL: uuid::Uuid = uuid::Uuid::nil();
+pub(in crate::store) const ALL: uuid::Uuid = uuid::Uuid::nil();
 /// The step of sums that a day's chart is read from.
 pub(super) const DAY_STEP: i32 = 900;
 
@@ -25,6 +25,8 @@ pub struct Spans {
     pub latency: Histogram,
     /// How long jobs waited before their first attempt.
     pub wait: Histogram,
+    /// What was answered, by HTTP status.
+    pub statuses: Statuses,
     latency_us: i64,
     wait_us: i64,
 }
@@ -42,10 +44,19 @@ impl Spans {
         self.wait_us = self.wait_us.saturating_add(micros(length));
     }
 
+    /// Adds an answer.
+    pub fn was_answered(&mut self, status: i16) {
+        *self.statuses.entry(status).or_default() += 1;
+    }
+
     /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.wait.merge(&other.wait);
+        for (status, n) in &other.statuses {
+            let own = self.statuses.entry(*status).or_default();
+            *own = own.saturating_add(*n);
+        }
         self.latency_us = self.latency_us.saturating_add(other.latency_us);
         self.wait_us = self.wait_us.saturating_add(other.wait_us);
     }
@@ -66,33 +77,39 @@ impl Spans {
 pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> Result<(), QueueError> {
     let integrations: Vec<IntegrationId> = gathered.keys().copied().collect();
     let (mut latencies, mut waits, mut latency_us, mut wait_us) = (vec![], vec![], vec![], vec![]);
+    let (mut statuses, mut status_counts) = (vec![], vec![]);
     for spans in gathered.values() {
-        latencies.push(as_array(&spans.latency));
-        waits.push(as_array(&spans.wait));
+        latencies.push(as_array(spans.latency.counts()));
+        waits.push(as_array(spans.wait.counts()));
         latency_us.push(spans.latency_us);
         wait_us.push(spans.wait_us);
+        statuses.push(as_array(spans.statuses.keys()));
+        status_counts.push(as_array(spans.statuses.values()));
     }
     let mut transaction = pool.begin_with("begin; set local synchronous_commit = off").await?;
     // Arrays of arrays of different lengths travel as text alone.
     sqlx::query!(
         r#"
-        insert into headgate.latency_deltas (integration_id, latency, wait, latency_us, wait_us)
-        select g.integration_id, g.latency::bigint[], g.wait::bigint[], g.latency_us, g.wait_us
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
-            as g (integration_id, latency, wait, latency_us, wait_us)
+        insert into headgate.latency_deltas (integration_id, latency, wait, latency_us, wait_us, statuses, status_counts)
+        select g.integration_id, g.latency::bigint[], g.wait::bigint[], g.latency_us, g.wait_us, g.statuses::smallint[],
+            g.status_counts::int[]
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
+            as g (integration_id, latency, wait, latency_us, wait_us, statuses, status_counts)
         "#,
         &integrations as &[IntegrationId],
         &latencies,
         &waits,
         &latency_us,
         &wait_us,
+        &statuses,
+        &status_counts,
     )
     .execute(&mut *transaction)
     .await?;
     Ok(transaction.commit().await?)
 }
 
-/// `latency_deltas` into `throughput` and the sums since the beginning; answers how many deltas.
+/// `latency_deltas` into `throughput`, `answers` and the sums since the beginning; answers how many deltas.
 ///
 /// # Errors
 /// When the database cannot be asked.
@@ -107,7 +124,7 @@ pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
                 where (select headgate.is_leader($1, $2))
                 limit $3 for update skip locked
             ))
-            returning integration_id, at, latency, wait, latency_us, wait_us
+            returning integration_id, at, latency, wait, latency_us, wait_us, statuses, status_counts
         ), tens as materialized (
             select integration_id, to_timestamp(floor(extract(epoch from at) / 10) * 10) as at,
                 headgate.sum_counts(latency) as latency, headgate.sum_counts(wait) as wait
@@ -138,6 +155,14 @@ pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
             select integration_id, step_seconds, bucket_at, latency, wait from sums
             on conflict (step_seconds, bucket_at, integration_id) do update
             set latency = headgate.add_counts(t.latency, excluded.latency), wait = headgate.add_counts(t.wait, excluded.wait)
+        ), answered as (
+            insert into headgate.answers as a (integration_id, step_seconds, bucket_at, status, n)
+            select t.integration_id, s.step_seconds, to_timestamp(floor(extract(epoch from t.at) / s.step_seconds) * s.step_seconds),
+                u.status, sum(u.n)::bigint
+            from taken t, unnest(t.statuses, t.status_counts) u (status, n), (values (60), (3600)) s (step_seconds)
+            group by 1, 2, 3, 4
+            order by 1, 2, 3, 4
+            on conflict (integration_id, step_seconds, bucket_at, status) do update set n = a.n + excluded.n
         ), ever as (
             update headgate.totals o
             set latency = headgate.add_counts(o.latency, n.latency), wait = headgate.add_counts(o.wait, n.wait),
@@ -192,9 +217,9 @@ pub async fn recent(
 }
 
 /// As Postgres writes an array.
-fn as_array(histogram: &Histogram) -> String {
+fn as_array<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
     let mut text = String::from("{");
-    for (at, n) in histogram.counts().iter().enumerate() {
+    for (at, n) in numbers.into_iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = write!(text, "{}{n}", if at > 0 { "," } else { "" });
     }

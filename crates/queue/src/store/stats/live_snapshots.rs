@@ -5,7 +5,7 @@ use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
 use model::{
     id::{IntegrationId, WorkerId},
-    stats::{Snapshot, Totals},
+    stats::Snapshot,
 };
 use sqlx::{PgPool, types::Json};
 use std::time::Duration;
@@ -108,24 +108,6 @@ pub async fn last_measures(pool: &PgPool) -> Result<Option<(DateTime<Utc>, Measu
     .fetch_optional(pool)
     .await?;
     Ok(row.and_then(|row| Some((row.at, serde_json::from_str(&row.measures).ok()?))))
-}
-
-/// The totals of the last hour, the last of each minute, oldest first.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn minutes(pool: &PgPool) -> Result<Vec<(DateTime<Utc>, Totals)>, QueueError> {
-    let rows = sqlx::query!(
-        r#"
-        select distinct on (date_trunc('minute', at)) at, body -> 'totals' as "totals!: Json<Totals>"
-        from headgate.live_snapshots
-        where at > clock_timestamp() - interval '1 hour'
-        order by date_trunc('minute', at), at desc
-        "#,
-    )
-    .fetch_all(pool)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.at, row.totals.0)).collect())
 }
 
 /// One integration's ETA as the sampler last saw it; none when it saw no such integration, or sampled nothing for ten seconds.

@@ -2,12 +2,14 @@
 //!
 //! Statements that change jobs append deltas; [`fold`] and [`rollup`] add them up; whoever reads adds what is not folded yet.
 
+pub mod answers;
 mod counts;
 mod eta;
 pub mod fold;
 pub mod latency;
 pub mod live_snapshots;
 mod measures;
+pub mod minutes;
 mod names;
 pub mod recount;
 pub mod recounts;
@@ -21,4 +23,4 @@ pub use measures::{CarriedOver, HotTable, LastSeen, Measures, OldTransaction, Se
 pub use names::names;
 pub use recount::{Drift, drift};
 pub use snapshot::{Memory, gauge, integrations, snapshot, snapshot_with};
-pub use throughput::throughput;
+pub use throughput::{throughput, throughput_until};

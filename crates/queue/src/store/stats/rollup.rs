@@ -1,6 +1,10 @@
-//! Throughput: what the finishing statements append becomes steps of 10 s, a minute and an hour.
+//! Throughput: what the finishing statements append becomes steps of 10 s, a minute and an hour, and of all integrations together of 15 minutes
+//! too.
 
-use super::fold::CHUNK;
+use super::{
+    fold::CHUNK,
+    latency::{ALL, DAY_STEP},
+};
 use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
 use sqlx::PgPool;
@@ -21,14 +25,26 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
                 limit $3 for update skip locked
             ))
             returning integration_id, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms
+        ), tens as materialized (
+            select integration_id, to_timestamp(floor(extract(epoch from at) / 10) * 10) as at, sum(completed)::bigint as completed,
+                sum(unchanged)::bigint as unchanged, sum(retried)::bigint as retried, sum(dead)::bigint as dead,
+                sum(cancelled)::bigint as cancelled, sum(limited)::bigint as limited, sum(duration_ms)::bigint as duration_ms
+            from taken
+            group by 1, 2
         ), sums as (
             select t.integration_id, s.step_seconds,
                 to_timestamp(floor(extract(epoch from t.at) / s.step_seconds) * s.step_seconds) as bucket_at,
                 sum(t.completed)::bigint as completed, sum(t.unchanged)::bigint as unchanged, sum(t.retried)::bigint as retried,
                 sum(t.dead)::bigint as dead, sum(t.cancelled)::bigint as cancelled, sum(t.limited)::bigint as limited,
                 sum(t.duration_ms)::bigint as duration_ms
-            from taken t
-            cross join (values (10), (60), (3600)) s (step_seconds)
+            from (
+                select integration_id, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms, array[10, 60, 3600] as steps
+                from tens
+                union all
+                select $4::uuid, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms, array[10, 60, $5::int, 3600]
+                from tens
+            ) t
+            cross join unnest(t.steps) s (step_seconds)
             group by 1, 2, 3
             order by 2, 3, 1
         ), added as (
@@ -67,6 +83,8 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
         term.holder as WorkerId,
         term.number,
         CHUNK,
+        ALL,
+        DAY_STEP,
     )
     .fetch_one(pool)
     .await?;

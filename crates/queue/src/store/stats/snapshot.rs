@@ -1,7 +1,7 @@
 //! The whole deployment at one moment, in one statement.
 
 use super::{
-    LaneCounts,
+    LaneCounts, answers,
     eta::{Levels, Pace, eta_seconds},
     latency::{self, Spans},
     live_snapshots,
@@ -31,6 +31,8 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(10);
 pub struct Memory {
     levels: Levels,
     latencies: HashMap<IntegrationId, Spans>,
+    /// All answers of the last five minutes, and how many were 429.
+    answers: HashMap<IntegrationId, (i64, i64)>,
     latencies_at: Option<Instant>,
     latencies_took: Duration,
 }
@@ -42,6 +44,7 @@ impl Memory {
         if self.latencies_at.is_none_or(|at| at.elapsed() >= wait) {
             let began_at = Instant::now();
             self.latencies = latency::recent(pool, None).await?;
+            self.answers = answers::recent(pool, None).await?;
             self.latencies_took = began_at.elapsed();
             self.latencies_at = Some(Instant::now());
         }
@@ -90,7 +93,16 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
             totals.oldest_pending_age_seconds.max(lane.gauge.oldest_pending_age_seconds);
         let id = lane.gauge.integration_id;
         let peak = memory.levels.peak(id, at, lane.counts.outstanding());
-        integrations.push(with_latencies(lane.into_gauge(peak), memory.latencies.get(&id)));
+        let accepted = memory
+            .levels
+            .a_minute_ago(id, at)
+            .map(|before| (lane.counts.outstanding() - before + lane.ended_per_minute).max(0));
+        let gauge = with_latencies(lane.into_gauge(peak), memory.latencies.get(&id));
+        integrations.push(IntegrationGauge {
+            accepted_per_minute: accepted,
+            refused_share: refused_share(memory.answers.get(&id)),
+            ..gauge
+        });
     }
     memory.levels.remember(at, outstanding);
     totals.backlog = sum.backlog;
@@ -105,6 +117,10 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         workers: workers.live,
         warnings: Vec::new(),
     })
+}
+
+fn refused_share(answers: Option<&(i64, i64)>) -> Option<f64> {
+    answers.filter(|(all, _)| *all > 0).map(|(all, refused)| *refused as f64 / *all as f64)
 }
 
 fn with_latencies(gauge: IntegrationGauge, spans: Option<&Spans>) -> IntegrationGauge {
@@ -140,7 +156,9 @@ pub async fn gauge(
     let is_idle = lane.counts.outstanding() == 0;
     let sampled = if is_idle { None } else { live_snapshots::eta_seconds(pool, integration_id).await? };
     let recent = latency::recent(pool, Some(integration_id)).await?;
+    let answered = answers::recent(pool, Some(integration_id)).await?;
     let gauge = with_latencies(lane.into_gauge(None), recent.get(&integration_id));
+    let gauge = IntegrationGauge { refused_share: refused_share(answered.get(&integration_id)), ..gauge };
     Ok(match sampled {
         // An ETA of nought was sampled before what is left now was there.
         None | Some(Some(0)) => gauge,
@@ -223,6 +241,8 @@ async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, Q
                 retry_pyramid: counts.retry_pyramid.clone(),
                 delivered_per_minute: row.delivered,
                 failed_per_minute: row.failed,
+                accepted_per_minute: None,
+                refused_share: None,
                 oldest_pending_age_seconds: row.oldest_pending_age_seconds,
                 eta_seconds: None,
                 latency: None,

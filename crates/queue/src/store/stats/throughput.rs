@@ -11,7 +11,7 @@ use model::{
 use sqlx::PgPool;
 use std::collections::HashMap;
 
-/// The buckets of a window, of one integration or of all the scope may see.
+/// The buckets of a window that ends now, of one integration or of all the scope may see.
 ///
 /// # Errors
 /// `NotFound` when the scope has no such integration.
@@ -21,25 +21,50 @@ pub async fn throughput(
     integration_id: Option<IntegrationId>,
     window: Window,
 ) -> Result<Throughput, QueueError> {
+    throughput_until(pool, scope, integration_id, window, None).await
+}
+
+/// The same of a window that ended at a moment of the past, where one is given. Steps of 10 seconds are kept for an hour: a past window has
+/// steps of a minute at least.
+///
+/// # Errors
+/// `NotFound` when the scope has no such integration.
+pub async fn throughput_until(
+    pool: &PgPool,
+    scope: Scope,
+    integration_id: Option<IntegrationId>,
+    window: Window,
+    until: Option<DateTime<Utc>>,
+) -> Result<Throughput, QueueError> {
     if let Some(id) = integration_id {
         require_integration(pool, scope, id).await?;
     }
+    let steps = Steps::of(window, until);
+    // All integrations together have rows of their own: thousands of them would be millions of rows a day.
+    let sum = (integration_id.is_none() && scope == Scope::AllApps).then_some(latency::ALL);
+    let source = if sum.is_some() { steps.of_sums } else { steps.of_integrations };
     let rows = sqlx::query!(
         r#"
         with slots as materialized (
-            select to_timestamp((floor(extract(epoch from statement_timestamp()) / $3::int) - back) * $3::int) as at
+            select to_timestamp((floor(extract(epoch from coalesce($7, statement_timestamp())) / $3::int) - back) * $3::int) as at
             from generate_series(0, $4::int - 1) back
-        ), seen as materialized (
+        ), own as materialized (
             select id from headgate.integrations
             where ($1::uuid is null or id = $1) and ($2::uuid is null or app_id = $2)
+        ), seen as materialized (
+            select id from own where $6::uuid is null
+            union all
+            select $6 where $6 is not null
         ), counted as (
             select bucket_at as at, completed, unchanged, retried, dead, cancelled, limited
             from headgate.throughput
-            where step_seconds = $5 and bucket_at >= (select min(at) from slots) and integration_id in (select id from seen)
+            where step_seconds = $5 and bucket_at >= (select min(at) from slots)
+                and bucket_at <= coalesce($7, statement_timestamp()) and integration_id in (select id from seen)
             union all
             select at, completed, unchanged, retried, dead, cancelled, limited
             from headgate.throughput_deltas
-            where at >= (select min(at) from slots) and integration_id in (select id from seen)
+            where at >= (select min(at) from slots) and at <= coalesce($7, statement_timestamp())
+                and ($6 is not null or integration_id in (select id from own))
         )
         select s.at as "at!", coalesce(sum(c.completed), 0)::bigint as "completed!",
             coalesce(sum(c.unchanged), 0)::bigint as "unchanged!", coalesce(sum(c.retried), 0)::bigint as "retried!",
@@ -52,13 +77,15 @@ pub async fn throughput(
         "#,
         integration_id as Option<IntegrationId>,
         scope.app_id() as Option<AppId>,
-        window.step_seconds(),
-        window.buckets(),
-        source_step(window),
+        steps.step_seconds,
+        steps.buckets,
+        source,
+        sum,
+        until,
     )
     .fetch_all(pool)
     .await?;
-    let spans = spans(pool, scope, integration_id, window).await?;
+    let spans = spans(pool, scope, integration_id, steps, until).await?;
     let mut all = Spans::default();
     let mut buckets = Vec::with_capacity(rows.len());
     for row in rows {
@@ -77,7 +104,7 @@ pub async fn throughput(
         });
     }
     Ok(Throughput {
-        step_seconds: window.step_seconds(),
+        step_seconds: steps.step_seconds,
         buckets,
         latency: all.latency.percentiles(),
         wait: all.wait.percentiles(),
@@ -89,14 +116,15 @@ async fn spans(
     pool: &PgPool,
     scope: Scope,
     integration_id: Option<IntegrationId>,
-    window: Window,
+    steps: Steps,
+    until: Option<DateTime<Utc>>,
 ) -> Result<HashMap<DateTime<Utc>, Spans>, QueueError> {
     let sum = match (integration_id, scope.app_id()) {
         (None, None) => Some(latency::ALL),
-        (None, Some(app_id)) if window == Window::Day => Some(app_id.0),
+        (None, Some(app_id)) if steps.of_sums == latency::DAY_STEP => Some(app_id.0),
         _ => None,
     };
-    let step = if sum.is_some() && window == Window::Day { latency::DAY_STEP } else { source_step(window) };
+    let step = if sum.is_some() { steps.of_sums } else { steps.of_integrations };
     let rows = sqlx::query!(
         r#"
         with own as materialized (
@@ -109,22 +137,26 @@ async fn spans(
             select bucket_at as at, latency, wait
             from headgate.throughput
             where step_seconds = $4
-                and bucket_at >= to_timestamp((floor(extract(epoch from statement_timestamp()) / $3::int) - $5::int + 1) * $3::int)
+                and bucket_at >= to_timestamp(
+                    (floor(extract(epoch from coalesce($8, statement_timestamp())) / $3::int) - $5::int + 1) * $3::int
+                )
+                and bucket_at <= coalesce($8, statement_timestamp())
                 and latency <> '{}' and integration_id in (select id from seen)
             union all
             select at, latency, wait
             from headgate.latency_deltas
-            where $7 or integration_id in (select id from own)
+            where ($7 or integration_id in (select id from own)) and at <= coalesce($8, statement_timestamp())
         )
         select to_timestamp(floor(extract(epoch from at) / $3::int) * $3::int) as "at!", latency as "latency!", wait as "wait!" from counted
         "#,
         integration_id as Option<IntegrationId>,
         scope.app_id() as Option<AppId>,
-        window.step_seconds(),
+        steps.step_seconds,
         step,
-        window.buckets(),
+        steps.buckets,
         sum,
         sum == Some(latency::ALL),
+        until,
     )
     .fetch_all(pool)
     .await?;
@@ -135,15 +167,33 @@ async fn spans(
     Ok(spans)
 }
 
-/// The rollup a window is read from: the coarsest that divides its buckets and is kept long enough.
-fn source_step(window: Window) -> i32 {
-    match window {
-        Window::Hour | Window::Day => 60,
-        Window::Week => 3600,
+/// A window cut into buckets, and the rollups they are read from: the coarsest that divides them and is kept long enough.
+#[derive(Clone, Copy)]
+struct Steps {
+    step_seconds: i32,
+    buckets: i32,
+    of_integrations: i32,
+    of_sums: i32,
+}
+
+impl Steps {
+    fn of(window: Window, until: Option<DateTime<Utc>>) -> Self {
+        let (of_integrations, of_sums) = match window {
+            Window::Quarter if until.is_none() => (10, 10),
+            Window::Quarter | Window::Hour | Window::SixHours => (60, 60),
+            Window::Day => (60, latency::DAY_STEP),
+            Window::Week => (3_600, 3_600),
+        };
+        let step_seconds = window.step_seconds().max(of_integrations);
+        Self { step_seconds, buckets: window.seconds() / step_seconds, of_integrations, of_sums }
     }
 }
 
-async fn require_integration(pool: &PgPool, scope: Scope, id: IntegrationId) -> Result<(), QueueError> {
+pub(super) async fn require_integration(
+    pool: &PgPool,
+    scope: Scope,
+    id: IntegrationId,
+) -> Result<(), QueueError> {
     let is_there = sqlx::query_scalar!(
         r#"
         select exists (

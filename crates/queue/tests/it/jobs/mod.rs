@@ -19,4 +19,5 @@ mod sharing;
 mod starving;
 mod steering;
 mod touching;
+mod trailing;
 mod unknown;

@@ -173,5 +173,13 @@ async fn a_day_of_an_app_is_read_from_its_sums(pool: PgPool) {
     assert_eq!(read.buckets.iter().filter_map(|b| b.latency).map(|latency| latency.count).sum::<i64>(), 5);
     world.run("update headgate.throughput set bucket_at = bucket_at - interval '26 hours'").await;
     queue::store::retention::delete_expired(&pool, term).await.unwrap();
-    assert_eq!(world.number(rows).await, 0, "kept as long as the chart is");
+    let apps = "select count(*) from headgate.throughput where step_seconds = 900 and integration_id <> '00000000-0000-0000-0000-000000000000'";
+    assert_eq!(world.number(apps).await, 0, "kept as long as the chart is");
+    assert!(
+        world.number(rows).await > 0,
+        "the deployment can be seen as it was yesterday, and the day before from there"
+    );
+    world.run("update headgate.throughput set bucket_at = bucket_at - interval '48 hours'").await;
+    queue::store::retention::delete_expired(&pool, term).await.unwrap();
+    assert_eq!(world.number(rows).await, 0);
 }

@@ -58,10 +58,37 @@ async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
         .await;
     assert_eq!(workers::remove_dead(&pool, term).await.unwrap(), 1);
     assert_eq!(world.number("select sum(pid) from headgate.workers").await, 7);
-    let live = workers::list(&pool).await.unwrap();
+    // The second one was lost a minute ago: it is told as such.
+    let mut live = workers::list(&pool).await.unwrap();
+    assert_eq!(live.len(), 2);
+    live.retain(|worker| worker.lease != model::worker::LeaseState::Lost);
     assert_eq!(live.iter().map(|worker| (worker.pid, worker.is_leader)).collect::<Vec<_>>(), [(1, false)]);
     let drained = workers::drain(&mut pool.acquire().await.unwrap(), live[0].id).await.unwrap();
     assert!(drained.is_draining);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_happened_is_kept_for_a_month_and_the_version_that_runs_for_good(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "insert into headgate.workers (id, host, pid, version, slots, lease_until)
+            values (gen_random_uuid(), 'h', 1, 'runs', 1, clock_timestamp() + interval '1 minute');
+            insert into headgate.system_events (id, at, kind, version)
+            select gen_random_uuid(), clock_timestamp() - a, k, v
+            from (values ('start', 'runs', interval '29 days'), ('start', 'runs', interval '31 days'), ('version', 'runs', interval '31 days'),
+                ('version', 'gone', interval '31 days')) v (k, v, a)",
+        )
+        .await;
+    assert!(!retention::delete_expired(&pool, term).await.unwrap());
+    let left: Vec<(String, String)> =
+        sqlx::query_as("select kind, version from headgate.system_events order by kind")
+            .fetch_all(&pool)
+            .await
+            .unwrap();
+    let kept = |kind: &str| (kind.to_owned(), "runs".to_owned());
+    assert_eq!(left, [kept("start"), kept("version")]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

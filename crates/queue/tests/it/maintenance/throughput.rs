@@ -4,7 +4,7 @@ use super::world::{World, lead};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
 use queue::{
     QueueError,
-    store::stats::{rollup, throughput},
+    store::stats::{rollup, throughput, throughput_until},
 };
 use sqlx::PgPool;
 
@@ -19,7 +19,11 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
         let read = || throughput(&pool, Scope::AllApps, None, window);
         let unfolded = read().await.unwrap();
         assert_eq!(unfolded.buckets.len(), usize::try_from(window.buckets()).unwrap());
-        let expected = if window == Window::Week { 1_023 } else { 23 };
+        let expected = match window {
+            Window::Quarter => 12,
+            Window::Hour | Window::SixHours | Window::Day => 23,
+            Window::Week => 1_023,
+        };
         assert_eq!(
             unfolded.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(),
             expected,
@@ -28,6 +32,10 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
         let step = chrono::Duration::seconds(window.step_seconds().into());
         assert!(unfolded.buckets.windows(2).all(|pair| pair[1].at - pair[0].at == step));
     }
+    let read = async |window| {
+        let buckets = throughput(&pool, Scope::AllApps, None, window).await.unwrap().buckets;
+        buckets.iter().map(|bucket| bucket.completed).sum::<i64>()
+    };
     let before = throughput(&pool, Scope::AllApps, None, Window::Hour).await.unwrap();
     assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 4);
     assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 0);
@@ -37,9 +45,42 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
         let same = before.buckets.iter().find(|other| other.at == bucket.at);
         assert!(same.is_none_or(|other| other == bucket), "{bucket:?}");
     }
+    // What all together have is read from rows of their own.
+    world.run("create table headgate.apart as select * from headgate.throughput where integration_id <> '00000000-0000-0000-0000-000000000000'").await;
+    world.run("delete from headgate.throughput t using headgate.apart a where a.integration_id = t.integration_id").await;
+    assert_eq!(
+        (read(Window::Hour).await, read(Window::Day).await, read(Window::Week).await),
+        (23, 23, 1_023)
+    );
+    world.run("insert into headgate.throughput select * from headgate.apart").await;
     let week = throughput(&pool, Scope::AllApps, Some(world.lane), Window::Week).await.unwrap();
     assert_eq!(week.buckets.iter().map(|bucket| bucket.completed).sum::<i64>(), 1_023);
     assert_eq!(week.buckets.iter().map(|bucket| bucket.dead).sum::<i64>(), 4);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_window_of_yesterday_ends_there_and_is_as_it_was(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    // In the hour before a moment of yesterday, at that moment, and after it.
+    for (completed, seconds_ago) in [(5, 86_400 + 1_800), (7, 86_400 + 90), (100, 86_400 - 90), (1_000, 0)] {
+        world.finished(world.lane, completed, 0, seconds_ago).await;
+    }
+    let until: chrono::DateTime<chrono::Utc> =
+        sqlx::query_scalar("select clock_timestamp() - interval '1 day'").fetch_one(&pool).await.unwrap();
+    let read = async |window| {
+        let read = throughput_until(&pool, Scope::AllApps, None, window, Some(until)).await.unwrap();
+        let last = read.buckets.last().unwrap();
+        assert!(last.at <= until && until - last.at < chrono::Duration::seconds(read.step_seconds.into()));
+        (read.step_seconds, read.buckets.iter().map(|bucket| bucket.completed).sum::<i64>())
+    };
+    for _ in ["unfolded", "folded"] {
+        assert_eq!(read(Window::Quarter).await, (60, 7), "steps of 10 seconds are kept for an hour");
+        assert_eq!(read(Window::Hour).await, (60, 12));
+        assert_eq!(read(Window::SixHours).await.1 % 100, 12);
+        rollup::throughput(&pool, term).await.unwrap();
+        queue::store::retention::delete_expired(&pool, term).await.unwrap();
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

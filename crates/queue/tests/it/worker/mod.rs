@@ -8,6 +8,7 @@ mod losing;
 mod running;
 mod schedules;
 mod settings;
+mod starting;
 mod stopping;
 mod turns;
 mod waiting;

@@ -1,0 +1,41 @@
+//! The trail of a thing: what a text means, and every job about it.
+
+use super::{error::CallError, json::Json, names::Names};
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::trail::Trail;
+use serde::{Deserialize, Serialize};
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrailPage {
+    /// The trail; none while nothing was asked.
+    pub trail: Option<Trail>,
+    /// What the integrations of its jobs are called.
+    pub names: Names,
+    /// The moment of the answer.
+    pub as_of: DateTime<Utc>,
+}
+
+/// What an address asks for: `query` is the page's own query string.
+#[server(prefix = "/console", endpoint = "trail", input = GetUrl, output = Json)]
+pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
+    use crate::{
+        server::{actor, context},
+        state::{trail_query, url_filters},
+    };
+    use model::{filter::JobFilter, rules::permission::Permission};
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let bad = |error: url_filters::BadQuery| CallError::Invalid(error.to_string());
+    let Some(asked) = trail_query::parse(&query).map_err(bad)? else {
+        return Ok(TrailPage { trail: None, names: Names::default(), as_of: Utc::now() });
+    };
+    let page = url_filters::page(&query).map_err(bad)?;
+    let cx = context::current()?;
+    let mut trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
+    if !trail.apps.is_empty() {
+        trail = trail.with_gauges(&cx.snapshot().await?);
+    }
+    let names = cx.names(scope, trail.integration_ids(), &JobFilter::default()).await?;
+    Ok(TrailPage { trail: Some(trail), names, as_of: Utc::now() })
+}

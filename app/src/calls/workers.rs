@@ -1,0 +1,73 @@
+//! Workers: the processes that claim jobs, and the leader's services.
+
+use super::{error::CallError, json::Json};
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::{id::WorkerId, worker::Worker};
+use serde::{Deserialize, Serialize};
+
+/// What the page of workers shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkersPage {
+    /// Those that live or were lost lately, the latest start first.
+    pub workers: Vec<Worker>,
+    /// What the leader does besides; empty while nobody leads.
+    pub services: Vec<ServiceReport>,
+    /// The moment of all that.
+    pub as_of: DateTime<Utc>,
+}
+
+/// One of the leader's services.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceReport {
+    /// Its name.
+    pub name: String,
+    /// Failures since the last run that went well.
+    pub failures_in_a_row: u32,
+    /// Whether it does its work, apart from passing troubles.
+    pub is_healthy: bool,
+    /// When the last run went well.
+    pub succeeded_at: Option<DateTime<Utc>>,
+    /// How long the last run took.
+    pub took_ms: i64,
+}
+
+/// Every process, and how the maintenance does.
+#[server(prefix = "/console", endpoint = "workers", input = GetUrl, output = Json)]
+pub async fn load_workers() -> Result<WorkersPage, CallError> {
+    use crate::server::{actor, context};
+    use chrono::TimeDelta;
+    use model::rules::permission::Permission;
+    actor::allowed(Permission::ReadDeployment)?;
+    let cx = context::current()?;
+    let workers = queue::store::workers::list(&cx.pool).await?;
+    let live = cx.live.current();
+    let services = live.measures.iter().flat_map(|(taken_at, measures)| {
+        measures.services.iter().map(|service| ServiceReport {
+            name: service.name.clone(),
+            failures_in_a_row: service.failures_in_a_row,
+            is_healthy: service.is_healthy,
+            succeeded_at: service
+                .seconds_since_success
+                .map(|seconds| *taken_at - TimeDelta::milliseconds((seconds * 1_000.0) as i64)),
+            took_ms: (service.took_seconds * 1_000.0) as i64,
+        })
+    });
+    Ok(WorkersPage { workers, services: services.collect(), as_of: Utc::now() })
+}
+
+/// Makes a process claim nothing more until it is restarted.
+#[server(prefix = "/console", endpoint = "drain-worker", output = Json)]
+pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::Configure)?;
+        context::current()?.steering().drain_worker(&actor, id).await?;
+        Ok(Flash::Draining.into())
+    })
+    .await
+}

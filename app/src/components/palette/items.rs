@@ -1,0 +1,193 @@
+//! What the palette offers: pages and actions for a role, and what was found.
+
+use crate::{
+    calls::{find::Finds, session::Session},
+    ui::Glyph,
+};
+use model::{
+    found::{Found, FoundKind},
+    id::IntegrationId,
+    integration::IntegrationState,
+    rules::permission::Permission,
+};
+
+/// What happens when it is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A page.
+    Go(String),
+    /// Holds an integration's jobs back.
+    Pause(IntegrationId),
+    /// Lets them go out.
+    Resume(IntegrationId),
+}
+
+/// A line of the palette.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is called.
+    pub title: String,
+    /// What it is.
+    pub hint: String,
+    /// Its icon.
+    pub glyph: Glyph,
+    /// What it does.
+    pub deed: Deed,
+}
+
+impl Item {
+    fn go(glyph: Glyph, title: impl Into<String>, hint: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { title: title.into(), hint: hint.into(), glyph, deed: Deed::Go(path.into()) }
+    }
+}
+
+/// Pages and actions, with the words by which else they are found.
+const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
+    (Permission::OpenConsole, Glyph::Grid, "Overview", "page", "/"),
+    (Permission::OpenConsole, Glyph::Monitor, "Wallboard", "page", "/wall"),
+    (Permission::OpenConsole, Glyph::Plug, "Integrations", "page", "/integrations"),
+    (Permission::ReadDeployment, Glyph::Gauge, "Rate limits", "page", "/rate-limits"),
+    (Permission::ReadDeployment, Glyph::Monitor, "Workers", "page", "/workers"),
+    (Permission::OpenConsole, Glyph::List, "Jobs", "page", "/jobs"),
+    (Permission::OpenConsole, Glyph::List, "Jobs to be retried", "jobs", "/jobs?status=to_be_retried"),
+    (Permission::OpenConsole, Glyph::List, "Jobs being processed", "jobs", "/jobs?status=processing"),
+    (Permission::OpenConsole, Glyph::Search, "Records", "page", "/records"),
+    (Permission::OpenConsole, Glyph::Skull, "Dead letters", "page", "/dead-letters"),
+    (Permission::OpenConsole, Glyph::Sync, "Re-syncs", "page", "/resyncs"),
+    (Permission::ReadDeployment, Glyph::Book, "Audit log", "page", "/audit-log"),
+    (Permission::ReadDeployment, Glyph::Sliders, "Settings: users", "page", "/settings?show=users"),
+    (Permission::ReadDeployment, Glyph::Sliders, "Settings: API keys", "page", "/settings?show=api-keys"),
+    (Permission::ReadDeployment, Glyph::Sliders, "Settings: retention", "page", "/settings?show=retention"),
+    (Permission::ManageAccess, Glyph::Sliders, "Add a user", "action", "/settings?show=users&new=user"),
+    (
+        Permission::ManageAccess,
+        Glyph::Sliders,
+        "Make an API key",
+        "action",
+        "/settings?show=api-keys&new=key",
+    ),
+    (
+        Permission::SteerJobs,
+        Glyph::Undo,
+        "Requeue all dead letters",
+        "action",
+        "/dead-letters?confirm=requeue",
+    ),
+];
+
+/// Those that the role may open and the words fit.
+pub fn pages(session: &Session, text: &str) -> Vec<Item> {
+    let words = text.to_lowercase();
+    PLACES
+        .iter()
+        .filter(|(needed, ..)| session.may(*needed))
+        .filter(|(_, _, title, hint, _)| {
+            let own = format!("{title} {hint}").to_lowercase();
+            words.split_whitespace().all(|word| own.contains(word))
+        })
+        .map(|(_, glyph, title, hint, path)| Item::go(*glyph, *title, *hint, *path))
+        .collect()
+}
+
+/// What was found, and what may be done with it.
+pub fn things(session: &Session, finds: &Finds) -> Vec<Item> {
+    let mut items: Vec<_> = finds.things.iter().map(thing).collect();
+    for found in &finds.integrations {
+        let name = format!("{} · {}", found.name, found.app_name);
+        let path = format!("/integrations/{}", found.id);
+        items.push(Item::go(Glyph::Plug, name.clone(), "integration", path));
+    }
+    // One meant integration: what is mostly done with it stands below.
+    if let [found] = finds.integrations.as_slice() {
+        let jobs = format!("/jobs?integration_id={}", found.id);
+        items.push(Item::go(Glyph::List, format!("Jobs of {}", found.name), "jobs", jobs));
+        let dead = format!("/dead-letters?integration_id={}", found.id);
+        items.push(Item::go(Glyph::Skull, format!("Dead letters of {}", found.name), "dead letters", dead));
+        if session.may(Permission::Configure) {
+            let (title, glyph, deed) = match found.state {
+                IntegrationState::Active => ("Pause", Glyph::Pause, Deed::Pause(found.id)),
+                IntegrationState::Paused | IntegrationState::Disabled => {
+                    ("Resume", Glyph::Play, Deed::Resume(found.id))
+                }
+            };
+            items.push(Item {
+                title: format!("{title} {}", found.name),
+                hint: "action".to_owned(),
+                glyph,
+                deed,
+            });
+        }
+    }
+    items
+}
+
+/// The way to everything about what was typed; none for nothing.
+pub fn search(text: &str) -> Option<Item> {
+    let q = text.trim();
+    let query = serde_html_form::to_string([("q", q)]).unwrap_or_default();
+    let title = format!("Everything about “{q}”");
+    (!q.is_empty()).then(|| Item::go(Glyph::Search, title, "records and jobs", format!("/records?{query}")))
+}
+
+fn thing(found: &Found) -> Item {
+    let Found { kind, id, label } = found;
+    let (glyph, what, path) = match kind {
+        FoundKind::Job => (Glyph::List, "job", format!("/jobs/{id}")),
+        FoundKind::DeadLetter => (Glyph::Skull, "dead letter", format!("/jobs/{id}")),
+        FoundKind::Integration => (Glyph::Plug, "integration", format!("/integrations/{id}")),
+        FoundKind::App => (Glyph::Box, "customer", format!("/jobs?app_id={id}")),
+        FoundKind::Resync => (Glyph::Sync, "re-sync", "/resyncs".to_owned()),
+        FoundKind::Operation => (Glyph::Sync, "bulk operation", format!("/operations/{id}")),
+        FoundKind::Worker => (Glyph::Monitor, "worker", "/workers".to_owned()),
+    };
+    Item::go(glyph, label.clone(), what, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::find::FoundIntegration;
+    use model::actor::Role;
+
+    fn reader(role: Role) -> Session {
+        Session { name: "ada@example.test".to_owned(), role }
+    }
+
+    #[test]
+    fn a_role_is_offered_its_own_pages_and_actions() {
+        let titles = |role| pages(&reader(role), "").into_iter().map(|item| item.title).collect::<Vec<_>>();
+        assert!(titles(Role::Operator).contains(&"Add a user".to_owned()));
+        assert!(titles(Role::Auditor).contains(&"Audit log".to_owned()));
+        assert!(!titles(Role::Auditor).contains(&"Add a user".to_owned()));
+        assert!(!titles(Role::Support).contains(&"Audit log".to_owned()));
+    }
+
+    #[test]
+    fn every_word_has_to_fit_in_any_order() {
+        let found = pages(&reader(Role::Operator), "retried JOBS");
+        assert_eq!(found.iter().map(|item| item.title.as_str()).collect::<Vec<_>>(), ["Jobs to be retried"]);
+    }
+
+    #[test]
+    fn whatever_is_typed_can_be_looked_for() {
+        assert_eq!(search(" a b ").map(|item| item.deed), Some(Deed::Go("/records?q=a+b".to_owned())));
+        assert_eq!(search(" "), None);
+    }
+
+    #[test]
+    fn one_integration_is_offered_with_its_deeds_and_many_without() {
+        let one = FoundIntegration {
+            id: IntegrationId::generate(),
+            name: "Shop".to_owned(),
+            app_name: "Acme".to_owned(),
+            state: IntegrationState::Active,
+        };
+        let finds = |n| Finds { things: Vec::new(), integrations: vec![one.clone(); n] };
+        let deeds =
+            |role, n| things(&reader(role), &finds(n)).into_iter().map(|item| item.deed).collect::<Vec<_>>();
+        assert!(deeds(Role::Operator, 1).contains(&Deed::Pause(one.id)));
+        assert!(!deeds(Role::Support, 1).contains(&Deed::Pause(one.id)));
+        assert!(!deeds(Role::Operator, 2).contains(&Deed::Pause(one.id)));
+        assert!(deeds(Role::Operator, 0).is_empty());
+    }
+}

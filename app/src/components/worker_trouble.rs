@@ -1,0 +1,116 @@
+//! The processes, only when something is wrong with them.
+
+use crate::{
+    format,
+    ui::{Glyph, Link, Pill, Tone},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use leptos::prelude::*;
+use model::worker::Worker;
+
+/// Heartbeats come every ten seconds: after that many, two were missed.
+const SILENT_AFTER: TimeDelta = TimeDelta::seconds(25);
+
+/// One line above what needs attention; nothing while all is well.
+#[component]
+pub fn WorkerTrouble(
+    /// Processes that live; none: how many there are.
+    #[prop(into)]
+    workers: Signal<Option<Vec<Worker>>>,
+    /// How many live.
+    #[prop(into)]
+    count: Signal<i64>,
+    /// The moment of both.
+    #[prop(into)]
+    at: Signal<DateTime<Utc>>,
+    /// Leads to the processes as they are now.
+    #[prop(optional)]
+    links: bool,
+) -> impl IntoView {
+    let trouble =
+        Memo::new(move |_| workers.with(|workers| trouble(workers.as_deref(), count.get(), at.get())));
+    move || {
+        trouble.get().map(|(word, sentence)| {
+            view! {
+                <div class="att">
+                    <div class="who">
+                        "Workers"
+                        <Pill
+                            tone=Signal::stored(Tone::Failed)
+                            glyph=Signal::stored(Glyph::Alert)
+                            label=Signal::stored(word.to_owned())
+                        />
+                    </div>
+                    <p class="why">{sentence}</p>
+                    {links
+                        .then(|| {
+                            view! {
+                                <div class="act">
+                                    <Link href="/workers" class="link type-label">
+                                        "See workers"
+                                    </Link>
+                                </div>
+                            }
+                        })}
+                </div>
+            }
+        })
+    }
+}
+
+fn trouble(workers: Option<&[Worker]>, count: i64, at: DateTime<Utc>) -> Option<(&'static str, String)> {
+    if count == 0 {
+        return Some(("None runs", "No worker is running: jobs wait until one starts.".to_owned()));
+    }
+    let workers = workers.filter(|workers| !workers.is_empty())?;
+    let all = format::count(i64::try_from(workers.len()).unwrap_or(i64::MAX));
+    let many = |n: usize| format::count(i64::try_from(n).unwrap_or(i64::MAX));
+    let silent = workers.iter().filter(|worker| at - worker.heartbeat_at > SILENT_AFTER).count();
+    let draining = workers.iter().filter(|worker| worker.is_draining).count();
+    if silent > 0 {
+        let text = format!(
+            "{} of {all} did not report lately. What they hold goes to others when their leases end.",
+            many(silent)
+        );
+        return Some(("Silent", text));
+    }
+    if draining == workers.len() {
+        return Some((
+            "All draining",
+            format!("All {all} are draining and take nothing more: new jobs wait."),
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{id::WorkerId, worker::LeaseState};
+
+    #[test]
+    fn workers_are_told_of_only_when_something_is_wrong() {
+        let now: DateTime<Utc> = "2026-11-20T12:00:00Z".parse().expect("a time");
+        let worker = |seconds_ago, is_draining| Worker {
+            id: WorkerId::generate(),
+            host: "h".to_owned(),
+            pid: 1,
+            version: "1".to_owned(),
+            program: None,
+            job_types: None,
+            slots: 10,
+            busy: 0,
+            is_draining,
+            is_leader: false,
+            lease: LeaseState::of(seconds_ago as f64, 30.0),
+            started_at: now,
+            heartbeat_at: now - TimeDelta::seconds(seconds_ago),
+        };
+        let word = |workers: Option<&[Worker]>, count| trouble(workers, count, now).map(|(word, _)| word);
+        assert_eq!(word(None, 3), None);
+        assert_eq!(word(None, 0), Some("None runs"));
+        assert_eq!(word(Some(&[worker(1, false), worker(1, true)]), 2), None, "one that drains is a deploy");
+        assert_eq!(word(Some(&[worker(1, true)]), 1), Some("All draining"));
+        assert_eq!(word(Some(&[worker(40, false), worker(1, false)]), 2), Some("Silent"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Who did what, when, from where, and what it was before; taken back or done again from its line.
+
+mod filters;
+mod line;
+
+use self::{filters::Filters, line::Line};
+use crate::{
+    calls::audit::{AuditList, list_audit_log},
+    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead},
+    format,
+    state::{
+        audit_filters::{cleared, is_narrowed},
+        clock, page_url,
+        page_url::PageUrl,
+        refresh, revision,
+    },
+    ui::{Card, Glyph, Pagination, Table},
+};
+use leptos::prelude::*;
+use std::time::Duration;
+
+/// The log.
+#[component]
+pub fn AuditLogPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let list = Resource::new_blocking(
+        move || (url.get().settled().query(), revision.get()),
+        |(query, _)| list_audit_log(query),
+    );
+    view! {
+        <Loaded
+            title="Audit log"
+            data=list
+            show=move |list, _| view! { <Content list=list url=url.get_untracked() /> }.into_any()
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
+    let AuditList { page, labels, as_of } = list;
+    let now = clock::now_or(as_of);
+    let settled = url.settled();
+    let is_first_page = settled.get("cursor").is_none();
+    let newest_id = page.items.first().map(|line| line.entry.id);
+    let query = settled.query();
+    let newer = refresh::every(Duration::from_secs(5), move || list_audit_log(query.clone()));
+    let new = Memo::new(move |_| {
+        newer.with(|list| {
+            let lines = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
+            lines.iter().take_while(|line| is_first_page && Some(line.entry.id) > newest_id).count()
+        })
+    });
+    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
+    let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
+    let is_empty = page.items.is_empty();
+    let reload = settled.to_string();
+    let back = reload.clone();
+    let head = || {
+        view! {
+            <th scope="col">"When"</th>
+            <th scope="col">"Who"</th>
+            <th scope="col" class="grow">"What"</th>
+            <th scope="col">"From"</th>
+            <th scope="col"><span class="sr-only">"Actions"</span></th>
+        }
+    };
+    view! {
+        <PageHead title="Audit log" lede="Everything people and keys changed, with before and after. Lines are never changed or deleted.">
+            <LiveBadge as_of=as_of />
+        </PageHead>
+        <Card title="What was done" sub="newest first">
+            <Filters url=settled.clone() />
+            <NewerRows count=new href=reload />
+            {if is_empty {
+                view! {
+                    <EmptyList
+                        clear=is_narrowed(&settled).then(|| cleared(&settled).to_string())
+                        narrowed=("No line fits these filters", "Times are UTC; names are compared whole.")
+                        glyph=Glyph::List
+                        nothing=("Nothing was changed yet", "The first sign-in, key or pause stands here.")
+                    />
+                }
+                    .into_any()
+            } else {
+                let rows = page
+                    .items
+                    .into_iter()
+                    .map(|line| view! { <Line line=line labels=labels.clone() url=settled.clone() now=now back=back.clone() /> })
+                    .collect_view();
+                view! { <Table label="Audit log" stacks=true head=head>{rows}</Table> }.into_any()
+            }}
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+        </Card>
+    }
+    .into_any()
+}

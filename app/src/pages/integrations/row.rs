@@ -1,0 +1,103 @@
+//! One integration of the list.
+
+use crate::{
+    calls::integration_list::IntegrationRow,
+    components::{
+        Health, HealthBadge, RateLimitUseMeter, eta_words,
+        gauge_words::{self, alarming, oldest},
+    },
+    format,
+    ui::{CheckField, Link, Sparkline, Tone},
+};
+use leptos::prelude::*;
+use model::stats::{IntegrationGauge, Snapshot};
+
+/// Its row; each cell changes by itself, and the row stays where it is.
+#[component]
+pub fn Row(
+    /// As it was loaded, and again every few seconds for its history.
+    row: Memo<IntegrationRow>,
+    /// The stream's gauges.
+    live: Signal<Option<Snapshot>>,
+    /// Whether the reader may choose it.
+    may_choose: bool,
+) -> impl IntoView {
+    let (id, name, about) = row.with_untracked(|row| {
+        (row.gauge.integration_id, row.gauge.name.clone(), gauge_words::about(&row.gauge))
+    });
+    let judged = Memo::new(move |_| {
+        let streamed = live.with(|live| {
+            let live = live.as_ref()?;
+            let at = live.integrations.binary_search_by_key(&id, |gauge| gauge.integration_id).ok()?;
+            Some((live.at, live.integrations.get(at)?.clone()))
+        });
+        let (at, gauge) =
+            streamed.unwrap_or_else(|| row.with(|row| (chrono::DateTime::UNIX_EPOCH, row.gauge.clone())));
+        (Health::of(&gauge, at), gauge)
+    });
+    let read = move |read: fn(&IntegrationGauge) -> String| move || judged.with(|(_, g)| read(g));
+    let class = move |is_zero: fn(&IntegrationGauge) -> bool| {
+        move || if judged.with(|(_, g)| is_zero(g)) { "n zero" } else { "n" }
+    };
+    let failing = Memo::new(move |_| judged.with(|(_, g)| gauge_words::failing(g)));
+    let refused = Memo::new(move |_| judged.with(|(_, g)| g.refused_share));
+    let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), format::percent);
+    let backlogs =
+        Memo::new(move |_| row.with(|row| row.backlogs.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>()));
+    let sparks = format!("Backlog of {name} over the last hour");
+    view! {
+        <tr>
+            {may_choose
+                .then(|| {
+                    view! {
+                        <td class="tick">
+                            <CheckField name="ids[]" value=id.to_string() label=format!("Choose {name}") bare=true form="chosen" />
+                        </td>
+                    }
+                })}
+            <td class="what">
+                <Link href=format!("/integrations/{id}") class="font-semibold hover:underline">
+                    {name.clone()}
+                </Link>
+                " "
+                <span class="block type-label text-faint">{about}</span>
+            </td>
+            <td class="state">
+                <HealthBadge health=Signal::derive(move || judged.get().0) />
+            </td>
+            <td class=class(|g| g.backlog == 0) data-label="backlog">
+                <span class=format!("spark {}", Tone::Waiting.class())>
+                    <Sparkline values=backlogs label=Signal::stored(sparks) />
+                </span>
+                <span class="inline-block min-w-[42px]">{read(|g| format::count(g.backlog))}</span>
+            </td>
+            <td class=move || if judged.with(|(_, g)| eta_words(g) == "–") { "n zero" } else { "n" } data-label="done in">
+                {read(eta_words)}
+            </td>
+            <td class=class(|g| g.accepted_per_minute.unwrap_or(0) == 0) data-label="in / min">
+                {read(|g| g.accepted_per_minute.map_or_else(|| "–".to_owned(), |n| if n == 0 { "0".to_owned() } else { format!("~{}", format::count(n)) }))}
+            </td>
+            <td class=class(|g| g.delivered_per_minute == 0) data-label="out / min">
+                {read(|g| format::count(g.delivered_per_minute))}
+            </td>
+            <td
+                class=move || if judged.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" }
+                data-label="limit"
+            >
+                <RateLimitUseMeter usage=Signal::derive(move || judged.with(|(_, g)| g.rate_limit)) />
+            </td>
+            <td class=class(|g| g.latency.is_none()) data-label="p95">
+                {read(|g| g.latency.map_or_else(|| "–".to_owned(), |latency| format::milliseconds(latency.p95_ms)))}
+            </td>
+            <td class=move || alarming(failing.get()) data-label="failing">{move || share(failing.get())}</td>
+            <td class=move || alarming(refused.get()) data-label="429">{move || share(refused.get())}</td>
+            <td class=class(|g| g.dead_letters == 0) data-label="dead letters">
+                {read(|g| format::count(g.dead_letters))}
+            </td>
+            <td class=class(|g| oldest(g).is_none()) data-label="oldest">
+                {read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}
+            </td>
+        </tr>
+    }
+    .into_any()
+}

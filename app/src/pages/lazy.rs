@@ -1,0 +1,71 @@
+//! Pages that the browser downloads when they are first visited.
+//!
+//! The build cuts the wasm at the functions that `pages!` makes: what only one page needs travels with that page, what
+//! many need travels once, and the rest is what every page begins with.
+
+use crate::state::page_files;
+use leptos::{tachys::view::any_view::AnyView, wasm_split::SplitLoaderError};
+use leptos_router::{ChooseView, hooks::use_location};
+use std::{
+    future::{Future, pending},
+    pin::Pin,
+};
+
+/// A route's view that is not part of what every page begins with.
+#[derive(Clone, Copy)]
+pub struct Page {
+    name: &'static str,
+    download: fn() -> Loading<()>,
+    show: fn() -> Loading<AnyView>,
+}
+
+type Loading<T> = Pin<Box<dyn Future<Output = Result<T, SplitLoaderError>>>>;
+
+impl Page {
+    /// Not to be called by hand: `pages!` knows what belongs together.
+    pub(super) const fn new(
+        name: &'static str,
+        download: fn() -> Loading<()>,
+        show: fn() -> Loading<AnyView>,
+    ) -> Self {
+        Self { name, download, show }
+    }
+}
+
+impl ChooseView for Page {
+    async fn choose(self) -> AnyView {
+        page_files::preload(self.name);
+        match (self.show)().await {
+            Ok(view) => view,
+            // It was downloaded before.
+            Err(_) => pending().await,
+        }
+    }
+
+    /// Waited for before anything of the page is shown or taken over.
+    async fn preload(&self) {
+        let to = use_location();
+        if (self.download)().await.is_err() {
+            // The network, or a program that was upgraded meanwhile and no longer has these files. The page on screen
+            // stays as it is and works without a script; a page that was asked for comes whole from the server.
+            page_files::load_anew(&to);
+            pending::<()>().await;
+        }
+    }
+}
+
+/// Makes a function for each page, to be a route's `view`. Its name is the name of the page's file.
+macro_rules! pages {
+    ($($name:ident: $view:ident,)*) => {$(
+        pub fn $name() -> $crate::pages::lazy::Page {
+            #[::leptos::wasm_split::wasm_split(
+                $name, wasm_split_path = ::leptos::wasm_split, preload(download), fallible
+            )]
+            fn show() -> Result<::leptos::prelude::AnyView, ::leptos::wasm_split::SplitLoaderError> {
+                Ok(::leptos::prelude::IntoAny::into_any($view()))
+            }
+            $crate::pages::lazy::Page::new(stringify!($name), || Box::pin(download()), || Box::pin(show()))
+        }
+    )*};
+}
+pub(super) use pages;

@@ -1,0 +1,122 @@
+//! The overview for a screen on a wall: without chrome, on one screen, readable from afar. It says when it is stale, and why.
+
+use super::{Moving, lede::lede, tiles::Tiles};
+use crate::{
+    calls::stats::{Overview, OverviewAnswer, load_overview},
+    components::{
+        ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThemeSwitch,
+        ThroughputChart, WorkerTrouble, marks,
+    },
+    format,
+    state::{
+        clock,
+        live::{self, Link},
+        page_url, revision,
+    },
+    ui::{Card, ChartCursor, Glyph, LinkButton},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::stats::Window;
+
+/// The page.
+#[component]
+pub fn WallPage() -> impl IntoView {
+    live::provide();
+    clock::provide();
+    revision::provide();
+    let url = page_url::current();
+    let window = Memo::new(move |_| {
+        url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default())
+    });
+    let first = Resource::new_blocking(move || window.get(), |window| load_overview(window, None));
+    view! {
+        <main class="wall" id="content" tabindex="-1">
+            <Loaded
+                title="Wallboard"
+                data=first
+                show=move |first, _| match first {
+                    OverviewAnswer::Shown(first) => view! { <Board first=*first window=window.get_untracked() /> }.into_any(),
+                    OverviewAnswer::NotRecorded { .. } | OverviewAnswer::Unreadable(_) => ().into_any(),
+                }
+            />
+        </main>
+    }
+    .into_any()
+}
+
+#[component]
+fn Board(first: Overview, window: Window) -> impl IntoView {
+    ChartCursor::provide();
+    let Overview { snapshot, past, charts, .. } = first;
+    let as_of = snapshot.at;
+    let ghost = past.yesterdays_pyramid.clone().unwrap_or_default();
+    let moving = Moving::begin(snapshot, charts, window, false);
+    let snapshot = moving.snapshot;
+    let activity = moving.of(|c| c.activity.clone());
+    let happened = Signal::derive(move || activity.with(|all| marks(all)));
+    let count = Signal::derive(move || snapshot.with(|s| s.workers));
+    let sampled_at = Signal::derive(move || snapshot.with(|s| s.at));
+    let now = clock::now_or(as_of);
+    view! {
+        <PageHead title="Wallboard" lede=Signal::derive(move || snapshot.with(|s| lede(s, false)))>
+            <span class="type-section font-semibold tabular-nums">{move || now.get().format("%H:%M UTC").to_string()}</span>
+            <LiveBadge as_of=as_of />
+            <LinkButton href="/" glyph=Glyph::Grid>
+                "Overview"
+            </LinkButton>
+            <ThemeSwitch />
+        </PageHead>
+        <Stale as_of=as_of />
+        <Tiles snapshot=snapshot past=past is_past=false />
+        <div class="board">
+            <Card title="Needs attention" sub="worst first">
+                <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count at=sampled_at />
+                <Attention snapshot=snapshot may_configure=false most=5 only_words=true />
+            </Card>
+            <div class="stack">
+                <ThroughputChart throughput=moving.of(|c| c.throughput.clone()) marks=happened />
+                <LevelsChart levels=moving.of(|c| c.levels.clone()) marks=happened />
+            </div>
+            <div class="stack">
+                <Card title="Retry pyramid" sub="waiting, by attempts made">
+                    <RetryPyramid
+                        steps=Signal::derive(move || snapshot.with(|s| s.retry_pyramid.clone()))
+                        dead=Signal::derive(move || snapshot.with(|s| s.totals.dead_letters))
+                        ghost=Signal::stored(ghost)
+                        least=6
+                    />
+                </Card>
+                <Card title="What happened" sub="newest first">
+                    <ActivityFeed activity=activity most=5 as_of=as_of />
+                </Card>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// A line across the board while the numbers are old.
+#[component]
+fn Stale(as_of: DateTime<Utc>) -> impl IntoView {
+    let live = live::current();
+    let now = clock::now_or(as_of);
+    let why = Memo::new(move |_| {
+        let at = now.get();
+        let (age, is_stale) = live.age(at)?;
+        is_stale.then(|| {
+            let since = format::clock(at - age, at);
+            match live.link().get() {
+                Link::Broken => format!("These numbers are of {since} UTC: the connection to Headgate is broken. It is being opened again."),
+                Link::Open | Link::Starting | Link::Resting => {
+                    format!("These numbers are of {since} UTC: Headgate sends nothing newer. Its database is away, or no process samples.")
+                }
+            }
+        })
+    });
+    view! {
+        <div role="status">
+            {move || why.get().map(|why| view! { <p class="stale">{why}</p> })}
+        </div>
+    }
+}

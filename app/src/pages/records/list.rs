@@ -1,0 +1,137 @@
+//! One box: whatever somebody types, every job about it across integrations on one time line.
+
+use super::{
+    app_card::AppCard,
+    record_card::RecordCard,
+    search::{NothingAsked, Readings, SearchBox, meaning},
+    time_line::TimeLine,
+};
+use crate::{
+    calls::trail::{TrailPage, load_trail},
+    components::{LiveBadge, Loaded, PageHead},
+    format,
+    state::{page_url, page_url::PageUrl, refresh, revision},
+    ui::{Card, EmptyState, Glyph, Pagination, Tone},
+};
+use leptos::prelude::*;
+use model::trail::Trail;
+use std::{collections::BTreeMap, time::Duration};
+
+/// The page.
+#[component]
+pub fn RecordsPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let page = Resource::new_blocking(
+        move || (url.get().settled().query(), revision.get()),
+        |(query, _)| async move { load_trail(query).await },
+    );
+    view! {
+        <Loaded
+            title="Records"
+            data=page
+            show=move |page, _| view! { <Content page=page url=url.get_untracked().settled() /> }.into_any()
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(page: TrailPage, url: PageUrl) -> impl IntoView {
+    let as_of = page.as_of;
+    let text = url.get("q").unwrap_or_default().trim().to_owned();
+    let lede = match &page.trail {
+        Some(trail) => meaning(&text, trail),
+        None => "Every job about one thing, across integrations, on one line of time.".to_owned(),
+    };
+    let trail = page.trail.clone();
+    let is_asked = trail.is_some();
+    let asked_at = url.clone();
+    let readings = trail.as_ref().map(|trail| trail.readings.clone()).unwrap_or_default();
+    view! {
+        <PageHead title="Records" lede=lede>
+            <LiveBadge as_of=as_of />
+        </PageHead>
+        <div class="stack">
+            <Card title="Find">
+                <SearchBox url=url.clone() />
+                <Readings url=url.clone() readings=readings />
+                {(!is_asked).then(|| view! { <NothingAsked /> })}
+            </Card>
+            {trail.map(|trail| view! { <Found trail=trail page=page.clone() url=asked_at text=text /> })}
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl IntoView {
+    let TrailPage { names, as_of, .. } = page;
+    let query = url.query();
+    let newer = refresh::every(Duration::from_secs(3), move || load_trail(query.clone()));
+    let fresh = Memo::new(move |_| {
+        newer.with(|page| {
+            let items = page.as_ref().and_then(|page| page.trail.as_ref()).map(|trail| trail.items.clone());
+            items.unwrap_or_default().into_iter().map(|item| (item.job.id, item)).collect::<BTreeMap<_, _>>()
+        })
+    });
+    let Trail { readings, records, more_records, apps, items, next_cursor } = trail;
+    if readings.is_empty() && items.is_empty() {
+        return view! {
+            <Card title="Time line">
+                <EmptyState
+                    glyph=Glyph::Search
+                    tone=Tone::Waiting
+                    title="Nothing is called that"
+                    text="Ids are found exactly as they are written, capitals too. Jobs that ended are gone when their retention ends; their record stays."
+                />
+            </Card>
+        }
+            .into_any();
+    }
+    let are_several = records.len() > 1;
+    let first = RwSignal::new(records);
+    // The cards' own state moves too: what was behind is in sync a moment later.
+    let records = Memo::new(move |_| {
+        newer
+            .with(|page| {
+                page.as_ref().and_then(|page| page.trail.as_ref()).map(|trail| trail.records.clone())
+            })
+            .unwrap_or_else(|| first.get())
+    });
+    let older = next_cursor.map(|cursor| url.clone().with("cursor", cursor).to_string());
+    let newest = url.get("cursor").map(|_| url.clone().without("cursor").to_string());
+    let shown = format::counted(items.len() as i64, "job shown", "jobs shown");
+    let has_jobs = !items.is_empty() || newest.is_some();
+    view! {
+        {apps.into_iter().map(|app| view! { <AppCard app=app names=names.clone() as_of=as_of /> }).collect_view()}
+        {move || {
+            records
+                .get()
+                .into_iter()
+                .map(|record| {
+                    let others = are_several.then(|| url.clone());
+                    view! { <RecordCard record=record others=others as_of=as_of /> }
+                })
+                .collect_view()
+        }}
+        {more_records
+            .then(|| {
+                view! {
+                    <p class="px-4 text-muted">
+                        "More records have this id: type its type before it, as in product 4711, or choose one of these."
+                    </p>
+                }
+            })}
+        {has_jobs
+            .then(|| {
+                view! {
+                    <Card title="Time line" sub="newest first, all integrations">
+                        <TimeLine items=items fresh=fresh names=names.clone() asked=text as_of=as_of />
+                        <Pagination newest=newest older=older shown=shown />
+                    </Card>
+                }
+            })}
+    }
+    .into_any()
+}

@@ -1,0 +1,85 @@
+//! Settings: who may sign in, which keys open the API, what is kept and for how long.
+
+mod api_keys;
+mod key_form;
+mod retention;
+mod user_forms;
+mod users;
+
+use self::{api_keys::ApiKeys, retention::RetentionView, users::Users};
+use crate::{
+    calls::settings::{Settings, load_settings},
+    components::{Loaded, PageHead},
+    state::{page_url, page_url::PageUrl, revision},
+    ui::{Segment, Segmented},
+};
+use leptos::prelude::*;
+use model::rules::permission::Permission;
+
+/// The parts, as the address names them.
+const PARTS: [(&str, &str); 3] = [("users", "Users"), ("api-keys", "API keys"), ("retention", "Retention")];
+
+/// The page.
+#[component]
+pub fn SettingsPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let settings = Resource::new_blocking(
+        move || (url.get().query(), revision.get()),
+        |(query, _)| load_settings(query),
+    );
+    view! {
+        <Loaded
+            title="Settings"
+            data=settings
+            show=move |settings, reader| {
+                let may_change = reader.is_some_and(|r| r.may(Permission::ManageAccess));
+                view! { <Content settings=settings url=url.get_untracked() may_change=may_change /> }.into_any()
+            }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView {
+    let (shown, lede) = match &settings {
+        Settings::Users(_) => ("users", "People who sign in to this console."),
+        Settings::ApiKeys(_) => ("api-keys", "Keys that programs call the API with."),
+        Settings::Retention(..) => ("retention", "What is kept, for how long, and the room it takes."),
+    };
+    let segments: Vec<_> = PARTS
+        .into_iter()
+        .map(|(part, label)| Segment {
+            href: format!("/settings?show={part}"),
+            label: label.to_owned(),
+            count: None,
+            is_current: part == shown,
+        })
+        .collect();
+    view! {
+        <PageHead title="Settings" lede=lede>
+            ""
+        </PageHead>
+        <div class="mb-3 flex">
+            <Segmented label="Settings" segments=segments />
+        </div>
+        {match settings {
+            Settings::Users(list) => view! { <Users list=list url=url may_change=may_change /> }.into_any(),
+            Settings::ApiKeys(list) => view! { <ApiKeys list=list url=url may_change=may_change /> }.into_any(),
+            Settings::Retention(retention, as_of) => {
+                view! { <RetentionView retention=retention as_of=as_of /> }.into_any()
+            }
+        }}
+    }
+    .into_any()
+}
+
+/// The part's own address, without question, form or notice.
+fn part(name: &str, url: &PageUrl) -> PageUrl {
+    let part = PageUrl::parse("/settings").with("show", name);
+    match url.get("cursor") {
+        Some(cursor) => part.with("cursor", cursor),
+        None => part,
+    }
+}

@@ -1,0 +1,117 @@
+//! What is kept, for how long, and the room it takes.
+
+use crate::{
+    components::LiveBadge,
+    format,
+    ui::{Card, Fact, Facts, Table},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use leptos::prelude::*;
+use model::storage::{Kept, KeptKind, Retention};
+
+/// The table, and how to change it.
+#[component]
+pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoView {
+    let Retention { retention_seconds, database_bytes, kept } = retention;
+    let days = length(retention_seconds);
+    let head = || {
+        view! {
+            <th scope="col">"What"</th>
+            <th scope="col">"Kept for"</th>
+            <th scope="col" class="n">"Rows"</th>
+            <th scope="col" class="n">"Room"</th>
+            <th scope="col" class="grow">"Oldest day"</th>
+        }
+    };
+    view! {
+        <div class="stack">
+            <Card
+                title="What is kept"
+                sub=format!("{} in all", size(database_bytes))
+                aside=move || view! { <div class="ml-auto"><LiveBadge as_of=as_of /></div> }
+            >
+                <Table label="What is kept" stacks=true head=head>
+                    {kept.into_iter().map(|kept| view! { <Row kept=kept /> }).collect_view()}
+                </Table>
+            </Card>
+            <Card title="Changing it">
+                <Facts>
+                    <Fact name="Setting">
+                        <code class="font-mono">"HEADGATE_RETENTION"</code>
+                        {format!(", now {days}: how long finished jobs and their attempts stay. One hour to ten years. Set it for every process, then restart them one by one.")}
+                    </Fact>
+                    <Fact name="How it goes">
+                        "History lies in one part a day (UTC). A whole day is dropped at once when its last moment is older than that: nothing is deleted row by row, and nothing slows down."
+                    </Fact>
+                    <Fact name="Never by itself">
+                        "Live jobs, dead letters, records and the audit log stay until somebody takes them away."
+                    </Fact>
+                </Facts>
+            </Card>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(kept: Kept) -> impl IntoView {
+    view! {
+        <tr>
+            <td class="what font-semibold">{name(kept.what)}</td>
+            <td class="where">{kept.seconds.map_or_else(|| stays(kept.what).to_owned(), length)}</td>
+            <td class="n" data-label="rows">
+                {kept.estimated_rows.map_or_else(|| "–".to_owned(), |rows| format!("about {}", format::compact(rows as f64)))}
+            </td>
+            <td class="n" data-label="room">{size(kept.bytes)}</td>
+            <td class="when text-muted">{kept.oldest_day.map_or_else(|| "–".to_owned(), |day| day.to_string())}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+const fn name(what: KeptKind) -> &'static str {
+    match what {
+        KeptKind::LiveJobs => "Live jobs",
+        KeptKind::FinishedJobs => "Finished jobs",
+        KeptKind::Attempts => "Failed attempts",
+        KeptKind::DeadLetters => "Dead letters",
+        KeptKind::Records => "Records and what was sent of them",
+        KeptKind::Statistics => "Numbers over time",
+        KeptKind::AuditLog => "Audit log",
+        KeptKind::Other => "Everything else",
+    }
+}
+
+const fn stays(what: KeptKind) -> &'static str {
+    match what {
+        KeptKind::LiveJobs => "until they end",
+        KeptKind::DeadLetters => "until requeued or purged",
+        KeptKind::Records => "as long as the app has them",
+        KeptKind::AuditLog => "for ever",
+        KeptKind::FinishedJobs | KeptKind::Attempts | KeptKind::Statistics | KeptKind::Other => "–",
+    }
+}
+
+/// `7 days`, `36 h`.
+fn length(seconds: i64) -> String {
+    match (seconds / 86_400, seconds % 86_400) {
+        (days, 0) if days > 0 => format::counted(days, "day", "days"),
+        _ => format::duration(TimeDelta::seconds(seconds)),
+    }
+}
+
+fn size(bytes: i64) -> String {
+    format::bytes(u64::try_from(bytes).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_days_are_told_in_days() {
+        assert_eq!(length(7 * 86_400), "7 days");
+        assert_eq!(length(86_400), "1 day");
+        assert!(!length(3_600).contains("day"));
+    }
+}

@@ -1,0 +1,123 @@
+//! Making and editing a user.
+
+use crate::{
+    calls::settings::{CreateUser, SetPassword, UpdateUser},
+    state::{page_url::PageUrl, user_draft::Draft},
+    ui::{
+        Button, ButtonKind, CheckField, Dialog, HiddenFields, LinkButton, PostForm, SelectField,
+        SelectOption, TextField,
+    },
+};
+use leptos::prelude::*;
+use model::{actor::Role, user::User};
+
+/// Roles of people, with what they may do.
+fn roles() -> Vec<SelectOption> {
+    vec![
+        SelectOption::new(Role::Operator.as_str(), "operator – everything"),
+        SelectOption::new(Role::Support.as_str(), "support – reads, requeues, cancels"),
+        SelectOption::new(Role::Auditor.as_str(), "auditor – reads everything"),
+    ]
+}
+
+const PASSWORD_HINT: &str = "8 to 128 characters. Tell it to the user by another way than e-mail.";
+
+/// A new one.
+#[component]
+pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
+    let create = ServerAction::<CreateUser>::new();
+    let draft = Draft::of(&url);
+    let value = |name: &str| draft.value(name).unwrap_or_default();
+    let [email_fault, name_fault, password_fault] =
+        ["email", "name", "password"].map(|field| draft.fault(field));
+    let (email, name) = (value("email"), value("name"));
+    let role = draft.value("role").unwrap_or_else(|| Role::Support.as_str().to_owned());
+    let hidden = HiddenFields::default().with("back", back.clone());
+    view! {
+        <Dialog title="Add a user" close=back.clone()>
+            <PostForm action=create hidden=hidden class="grid gap-3">
+                <TextField
+                    name="email"
+                    label="E-mail address"
+                    kind="email"
+                    value=email
+                    required=true
+                    autofocus=true
+                    autocomplete="off"
+                    error=email_fault
+                />
+                <TextField
+                    name="name"
+                    label="Name"
+                    value=name
+                    hint="Made from the address when empty.".to_owned()
+                    error=name_fault
+                />
+                <SelectField name="role" label="Role" value=role options=roles() />
+                <TextField
+                    name="password"
+                    label="Password"
+                    kind="password"
+                    required=true
+                    autocomplete="new-password"
+                    hint=PASSWORD_HINT.to_owned()
+                    error=password_fault
+                />
+                <div class="flex flex-wrap justify-end gap-2 mt-1">
+                    <LinkButton href=back>"Back"</LinkButton>
+                    <Button kind=ButtonKind::Primary>"Add user"</Button>
+                </div>
+            </PostForm>
+        </Dialog>
+    }
+    .into_any()
+}
+
+/// What a user is called and may do, another password, and the way to the question before a deletion.
+#[component]
+pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl IntoView {
+    let update = ServerAction::<UpdateUser>::new();
+    let set_password = ServerAction::<SetPassword>::new();
+    let draft = Draft::of(&url);
+    let hidden = HiddenFields::default().with("id", user.id.to_string()).with("back", back.clone());
+    let hidden_too = hidden.clone();
+    let name = draft.value("name").unwrap_or(user.name);
+    let role = draft.value("role").unwrap_or_else(|| user.role.as_str().to_owned());
+    let delete = here.with("delete", user.id).to_string();
+    let last_operator = draft.fault("role");
+    let (name_fault, password_fault) = (draft.fault("name"), draft.fault("password"));
+    view! {
+        <Dialog title=user.email close=back.clone()>
+            <PostForm action=update hidden=hidden class="grid gap-3">
+                <TextField name="name" label="Name" value=name required=true error=name_fault />
+                <SelectField name="role" label="Role" value=role options=roles() />
+                {last_operator.map(|text| view! { <p role="alert" class="type-label text-failed">{text}</p> })}
+                <CheckField name="is_disabled" value="true" label="Signing in is refused" checked=user.is_disabled />
+                <p class="type-label text-faint">"A new role, or refusing, ends the user's sessions."</p>
+                <div class="flex flex-wrap justify-end gap-2 mt-1">
+                    <LinkButton href=delete kind=ButtonKind::Danger>
+                        "Delete"
+                    </LinkButton>
+                    <LinkButton href=back>"Back"</LinkButton>
+                    <Button kind=ButtonKind::Primary>"Save"</Button>
+                </div>
+            </PostForm>
+            <hr class="my-4 border-line" />
+            <PostForm action=set_password hidden=hidden_too class="grid gap-3">
+                <TextField
+                    name="password"
+                    label="New password"
+                    kind="password"
+                    required=true
+                    autocomplete="new-password"
+                    hint=PASSWORD_HINT.to_owned()
+                    error=password_fault
+                />
+                <div class="flex justify-end">
+                    <Button>"Set password"</Button>
+                </div>
+            </PostForm>
+        </Dialog>
+    }
+    .into_any()
+}

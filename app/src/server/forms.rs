@@ -1,0 +1,61 @@
+//! Refusals of a form as words its page can show at the fields.
+
+use super::redirect;
+use crate::{
+    calls::error::CallError,
+    components::Outcome,
+    state::{page_url::PageUrl, user_draft::DraftFault},
+};
+use access::AccessError;
+
+/// Why a form about users and keys was refused.
+pub enum Refusal {
+    /// As any call is.
+    Call(CallError),
+    /// By what it says.
+    Access(AccessError),
+}
+
+impl From<CallError> for Refusal {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<AccessError> for Refusal {
+    fn from(error: AccessError) -> Self {
+        Self::Access(error)
+    }
+}
+
+/// Goes back with what came of it; a refused form's address says what was typed and which fields are wrong.
+///
+/// # Errors
+/// Only without a session: the page that follows leads to the sign-in.
+pub async fn answer(
+    back: &str,
+    made: Result<Outcome, Refusal>,
+    draft: impl FnOnce(PageUrl, &[DraftFault]) -> PageUrl,
+) -> Result<(), CallError> {
+    let (faults, made) = judged(made);
+    redirect::answer_with(back, Some(|url| draft(url, &faults)), async { made }).await
+}
+
+/// What is wrong with which field, and what the form's answer is then.
+fn judged(made: Result<Outcome, Refusal>) -> (Vec<DraftFault>, Result<Outcome, CallError>) {
+    let error = match made {
+        Ok(outcome) => return (Vec::new(), Ok(outcome)),
+        Err(Refusal::Call(error)) => return (Vec::new(), Err(error)),
+        Err(Refusal::Access(error)) => error,
+    };
+    let faults = match &error {
+        AccessError::Conflict { code: "email-taken", .. } => vec![DraftFault::EmailTaken],
+        AccessError::Conflict { code: "last-operator", .. } => vec![DraftFault::LastOperator],
+        AccessError::Invalid(faults) => {
+            faults.0.iter().filter_map(|fault| DraftFault::at(&fault.pointer)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let answer = if faults.is_empty() { error.into() } else { CallError::Invalid(error.to_string()) };
+    (faults, Err(answer))
+}

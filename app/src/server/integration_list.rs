@@ -1,0 +1,245 @@
+//! The list of integrations: filtered, ordered and added up in memory, from the sampler's newest gauges. The database is not asked, however
+//! many there are.
+
+use super::context::ConsoleContext;
+use crate::{
+    calls::{
+        error::CallError,
+        integration_list::{IntegrationBulk, IntegrationGroup, IntegrationList, IntegrationRow, ROWS},
+    },
+    components::{Flash, Health, Outcome},
+    state::{
+        integration_query::{Group, IntegrationQuery, Only, Order},
+        page_url::PageUrl,
+    },
+};
+use model::{
+    actor::Actor,
+    id::{AppId, IntegrationId},
+    integration::IntegrationState,
+    integration_bulk::{IntegrationBulkAction, MOST, NewIntegrationBulk},
+    rate_limit::{RateLimit, RateLimits},
+    stats::{IntegrationGauge, Snapshot},
+};
+use std::{cmp::Ordering, collections::BTreeMap};
+
+/// More apps than these are found by typing.
+const APPS: usize = 200;
+
+/// A page of the list.
+///
+/// # Errors
+/// When there are no gauges yet and the database does not answer.
+pub async fn load(cx: &ConsoleContext, query: &IntegrationQuery) -> Result<IntegrationList, CallError> {
+    let snapshot = cx.snapshot().await?;
+    let named: Vec<_> = snapshot.integrations.iter().filter(|gauge| is_named(query, gauge)).collect();
+    let judged: Vec<_> = named.into_iter().map(|gauge| (Health::of(gauge, snapshot.at), gauge)).collect();
+    let counts = Only::ALL
+        .map(|only| judged.iter().filter(|(health, gauge)| is_in(only, health, gauge)).count() as i64);
+    let mut fitting: Vec<_> =
+        judged.into_iter().filter(|(health, gauge)| is_in(query.only, health, gauge)).collect();
+    let apps: BTreeMap<AppId, &str> =
+        snapshot.integrations.iter().map(|gauge| (gauge.app_id, gauge.app_name.as_str())).collect();
+    let matched = fitting.len() as i64;
+    let (rows, groups, groups_total) = match query.group {
+        Some(group) => {
+            let groups = added_up(group, &fitting);
+            let groups_total = groups.len() as i64;
+            (Vec::new(), groups.into_iter().skip((query.page - 1) * ROWS).take(ROWS).collect(), groups_total)
+        }
+        None => {
+            fitting.sort_by(|a, b| compare(query, a, b));
+            let page = fitting.into_iter().skip((query.page - 1) * ROWS).take(ROWS);
+            let rows = page.map(|(_, gauge)| IntegrationRow {
+                gauge: gauge.clone(),
+                backlogs: cx.live.backlogs(gauge.integration_id).into_iter().map(|(_, n)| n).collect(),
+            });
+            (rows.collect(), Vec::new(), 0)
+        }
+    };
+    let mut choice: Vec<_> = apps.iter().map(|(id, name)| (*id, (*name).to_owned())).collect();
+    choice.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.cmp(&b.0)));
+    Ok(IntegrationList {
+        rows,
+        groups,
+        groups_total,
+        matched,
+        total: snapshot.integrations.len() as i64,
+        apps_total: apps.len() as i64,
+        counts: counts.to_vec(),
+        apps: if choice.len() > APPS { Vec::new() } else { choice },
+        as_of: snapshot.at,
+    })
+}
+
+/// The ticked integrations of an address, or those that fit it, by name.
+///
+/// # Errors
+/// More than a thousand: that is said instead of leaving some out.
+pub async fn chosen(cx: &ConsoleContext, query: &str) -> Result<Vec<(IntegrationId, String)>, CallError> {
+    let url = PageUrl::parse(&format!("/?{query}"));
+    let snapshot = cx.snapshot().await?;
+    let ticked: Vec<IntegrationId> = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok()).collect();
+    let wanted = IntegrationQuery::of(&url);
+    let is_chosen = |gauge: &IntegrationGauge| match (ticked.is_empty(), url.get("back").is_some()) {
+        (false, _) => ticked.contains(&gauge.integration_id),
+        // The form of ticked rows, and none of them ticked.
+        (true, true) => false,
+        (true, false) => fits(&wanted, &snapshot, gauge),
+    };
+    let mut chosen: Vec<_> = snapshot
+        .integrations
+        .iter()
+        .filter(|gauge| is_chosen(gauge))
+        .map(|gauge| (gauge.integration_id, gauge.name.clone()))
+        .collect();
+    if chosen.len() > MOST {
+        return Err(CallError::Invalid(format!(
+            "{} integrations fit: at most 1,000 are changed at once. Narrow the filter first.",
+            crate::format::count(chosen.len() as i64)
+        )));
+    }
+    chosen.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.cmp(&b.0)));
+    Ok(chosen)
+}
+
+/// Does to them what the question asked.
+///
+/// # Errors
+/// A limit that is none, and the database's.
+pub async fn run(cx: &ConsoleContext, actor: &Actor, bulk: IntegrationBulk) -> Result<Outcome, CallError> {
+    let chosen = chosen(cx, &bulk.query).await?;
+    if chosen.is_empty() {
+        return Ok(Flash::NothingChosen.into());
+    }
+    if i64::try_from(chosen.len()).unwrap_or(i64::MAX) > bulk.matched {
+        return Ok(Flash::CountChanged.into());
+    }
+    let number =
+        |text: &str| text.trim().parse::<i32>().map_err(|_| CallError::Invalid("/rate_limit".to_owned()));
+    let (action, rate_limit) = match bulk.action {
+        IntegrationBulkAction::SetLimit if bulk.requests.trim().is_empty() => {
+            (IntegrationBulkAction::ClearLimit, None)
+        }
+        IntegrationBulkAction::SetLimit => {
+            let limit =
+                RateLimit { requests: number(&bulk.requests)?, per_seconds: number(&bulk.per_seconds)? };
+            (bulk.action, Some(RateLimits::One(limit)))
+        }
+        action => (action, None),
+    };
+    let ids = Some(chosen.into_iter().map(|(id, _)| id).collect());
+    let new = NewIntegrationBulk { action, ids, filter: None, rate_limit, reason: None, dry_run: false };
+    let outcome = cx.steering().bulk_integrations(actor, &new).await?;
+    let flash = match action {
+        IntegrationBulkAction::Pause => Flash::IntegrationsPaused,
+        IntegrationBulkAction::Resume => Flash::IntegrationsResumed,
+        IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => Flash::IntegrationsLimited,
+    };
+    Ok(Outcome { flash, n: outcome.changed, skipped: outcome.skipped.len() as i64 })
+}
+
+fn fits(query: &IntegrationQuery, snapshot: &Snapshot, gauge: &IntegrationGauge) -> bool {
+    is_named(query, gauge)
+        && (query.only == Only::All || is_in(query.only, &Health::of(gauge, snapshot.at), gauge))
+}
+
+fn is_named(query: &IntegrationQuery, gauge: &IntegrationGauge) -> bool {
+    (query.app_id.is_empty() || gauge.app_id.to_string() == query.app_id)
+        && query.kind.is_none_or(|kind| kind == gauge.integration_type)
+        && (query.text.is_empty()
+            || gauge.name.to_lowercase().contains(&query.text)
+            || gauge.app_name.to_lowercase().contains(&query.text))
+}
+
+fn is_in(only: Only, health: &Health, gauge: &IntegrationGauge) -> bool {
+    match only {
+        Only::All => true,
+        Only::Attention => health.needs_attention(),
+        Only::Working => gauge.backlog + gauge.processing + gauge.to_be_retried > 0,
+        Only::Paused => gauge.state != IntegrationState::Active,
+    }
+}
+
+type Judged<'a> = (Health, &'a IntegrationGauge);
+
+/// The largest first, names from a to z; what is not known comes last whichever way. Ties go by severity, backlog, name and id.
+fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering {
+    let turned = |order: Ordering| if query.is_reversed { order.reverse() } else { order };
+    let by_value = |value: fn(&Judged<'_>) -> Option<f64>| match (value(a), value(b)) {
+        (Some(a), Some(b)) => turned(b.total_cmp(&a)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    };
+    let asked = match query.order {
+        Order::Name => turned(a.1.name.to_lowercase().cmp(&b.1.name.to_lowercase())),
+        Order::State => by_value(|(health, _)| Some(f64::from(health.severity))),
+        Order::Backlog => by_value(|(_, g)| Some(g.backlog as f64)),
+        Order::Eta => by_value(|(_, g)| g.eta_seconds.filter(|_| g.backlog > 0).map(|n| n as f64)),
+        Order::Accepted => by_value(|(_, g)| g.accepted_per_minute.map(|n| n as f64)),
+        Order::Delivered => by_value(|(_, g)| Some(g.delivered_per_minute as f64)),
+        Order::Limit => {
+            by_value(|(_, g)| g.rate_limit.map(|l| f64::from(l.used) / f64::from(l.limit.max(1))))
+        }
+        Order::P95 => by_value(|(_, g)| g.latency.map(|latency| latency.p95_ms as f64)),
+        Order::Failing => by_value(|(_, g)| failing(g)),
+        Order::Refused => by_value(|(_, g)| g.refused_share),
+        Order::Dead => by_value(|(_, g)| Some(g.dead_letters as f64)),
+        Order::Oldest => {
+            by_value(|(_, g)| g.oldest_pending_age_seconds.filter(|_| g.backlog > 0).map(|n| n as f64))
+        }
+    };
+    asked
+        .then(b.0.severity.cmp(&a.0.severity))
+        .then(b.1.backlog.cmp(&a.1.backlog))
+        .then_with(|| a.1.name.cmp(&b.1.name))
+        .then(a.1.integration_id.cmp(&b.1.integration_id))
+}
+
+/// The share of attempts of the last minute that failed; none where none ended.
+fn failing(gauge: &IntegrationGauge) -> Option<f64> {
+    let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
+    (tried > 0).then(|| gauge.failed_per_minute as f64 / tried as f64)
+}
+
+fn added_up(by: Group, fitting: &[Judged<'_>]) -> Vec<IntegrationGroup> {
+    let mut groups = BTreeMap::<String, IntegrationGroup>::new();
+    for (health, gauge) in fitting {
+        let (name, narrowed) = match by {
+            Group::App => (gauge.app_name.clone(), ("app_id".to_owned(), gauge.app_id.to_string())),
+            Group::Type => {
+                let kind = gauge.integration_type.as_str().to_owned();
+                (kind.clone(), ("type".to_owned(), kind))
+            }
+        };
+        let group = groups.entry(narrowed.1.clone()).or_insert_with(|| IntegrationGroup {
+            narrowed,
+            name,
+            integrations: 0,
+            need_attention: 0,
+            backlog: 0,
+            accepted_per_minute: Some(0),
+            delivered_per_minute: 0,
+            failed_per_minute: 0,
+            dead_letters: 0,
+            oldest_pending_age_seconds: None,
+        });
+        group.integrations += 1;
+        group.need_attention += i64::from(health.needs_attention());
+        group.backlog += gauge.backlog;
+        group.accepted_per_minute =
+            group.accepted_per_minute.zip(gauge.accepted_per_minute).map(|(a, b)| a + b);
+        group.delivered_per_minute += gauge.delivered_per_minute;
+        group.failed_per_minute += gauge.failed_per_minute;
+        group.dead_letters += gauge.dead_letters;
+        group.oldest_pending_age_seconds =
+            group.oldest_pending_age_seconds.max(gauge.oldest_pending_age_seconds);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by(|a, b| {
+        let urgency = |group: &IntegrationGroup| (group.need_attention, group.backlog, group.dead_letters);
+        urgency(b).cmp(&urgency(a)).then_with(|| a.name.cmp(&b.name))
+    });
+    groups
+}

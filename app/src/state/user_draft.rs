@@ -1,0 +1,138 @@
+//! What was typed about a user or a key and refused, carried by the address. A password or a key never is.
+
+use super::page_url::PageUrl;
+use serde::{Deserialize, Serialize};
+
+/// What was wrong with it: a word, never free text, so that no crafted link can put words into our mouth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DraftFault {
+    /// No address.
+    Email,
+    /// It is somebody's.
+    EmailTaken,
+    /// Empty, or too long.
+    Name,
+    /// Too short, too long, or one that everybody tries first.
+    Password,
+    /// The role needs an app, or is for all of them.
+    App,
+    /// Nobody could administer any more.
+    LastOperator,
+}
+
+impl DraftFault {
+    const ALL: [Self; 6] =
+        [Self::Email, Self::EmailTaken, Self::Name, Self::Password, Self::App, Self::LastOperator];
+
+    /// The word in the address.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::EmailTaken => "email-taken",
+            Self::Name => "name",
+            Self::Password => "password",
+            Self::App => "app",
+            Self::LastOperator => "last-operator",
+        }
+    }
+
+    /// The field it stands at.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Email | Self::EmailTaken => "email",
+            Self::Name => "name",
+            Self::Password => "password",
+            Self::App => "app_id",
+            Self::LastOperator => "role",
+        }
+    }
+
+    /// In words, with what to do.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Email => "must be an e-mail address of up to 254 characters",
+            Self::EmailTaken => "belongs to another user already",
+            Self::Name => "must be 1 to 200 characters",
+            Self::Password => "must be 8 to 128 characters, none of the most common ones, not the address",
+            Self::App => {
+                "producer and portal keys belong to one app; operator, support and auditor keys to none"
+            }
+            Self::LastOperator => "this is the last operator: make another one first",
+        }
+    }
+
+    /// The fault at a field of the API.
+    pub fn at(pointer: &str) -> Option<Self> {
+        match pointer {
+            "/email" => Some(Self::Email),
+            "/name" => Some(Self::Name),
+            "/password" => Some(Self::Password),
+            "/app_id" => Some(Self::App),
+            _ => None,
+        }
+    }
+}
+
+/// The fields of a refused form, and its faults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft(PageUrl);
+
+impl Draft {
+    /// What the address carries.
+    pub fn of(url: &PageUrl) -> Self {
+        Self(url.clone())
+    }
+
+    /// The address with what was typed and what is wrong with it.
+    pub fn on(url: PageUrl, typed: &[(&str, &str)], faults: &[DraftFault]) -> PageUrl {
+        let url = typed.iter().fold(url, |url, (name, value)| url.with(&key(name), value));
+        if faults.is_empty() {
+            return url;
+        }
+        let words: Vec<_> = faults.iter().map(|fault| fault.as_str()).collect();
+        url.with(&key("faults"), words.join(","))
+    }
+
+    /// What was typed into a field.
+    pub fn value(&self, name: &str) -> Option<String> {
+        self.0.get(&key(name)).map(str::to_owned)
+    }
+
+    /// What is wrong with a field.
+    pub fn fault(&self, field: &str) -> Option<String> {
+        let words = self.0.get(&key("faults"))?;
+        let fault = words
+            .split(',')
+            .filter_map(|word| DraftFault::ALL.into_iter().find(|fault| fault.as_str() == word))
+            .find(|fault| fault.field() == field)?;
+        Some(fault.sentence().to_owned())
+    }
+}
+
+fn key(name: &str) -> String {
+    format!("draft[{name}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_and_what_is_wrong_come_back_and_leave_with_the_notice() {
+        let faults = [DraftFault::EmailTaken, DraftFault::Password];
+        let url =
+            Draft::on(PageUrl::parse("/settings?new=user&notice=invalid"), &[("email", "a@b")], &faults);
+        let draft = Draft::of(&PageUrl::parse(&url.to_string()));
+        assert_eq!(draft.value("email").as_deref(), Some("a@b"));
+        assert_eq!(draft.fault("email").as_deref(), Some("belongs to another user already"));
+        assert!(draft.fault("password").is_some());
+        assert_eq!(draft.fault("name"), None);
+        assert_eq!(url.settled().to_string(), "/settings?new=user");
+    }
+
+    #[test]
+    fn a_word_that_is_no_fault_says_nothing() {
+        let draft = Draft::of(&PageUrl::parse("/settings?draft%5Bfaults%5D=%3Cscript%3E"));
+        assert_eq!(draft.fault("email"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! The question what another limit would do, as it is typed, and its answer in words.
+
+use crate::format;
+use model::{
+    rate_limit::RateLimit,
+    rules::what_if::{WhatIf, what_if},
+};
+
+/// The parameter that carries it: requests per second.
+pub const PARAM: &str = "what_if";
+
+/// How much work there is, and how much comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Jobs that wait, those for another attempt included.
+    pub outstanding: i64,
+    /// Jobs that came in the last minute; none: not known.
+    pub accepted_per_minute: Option<i64>,
+}
+
+/// The answer to what was typed; nothing to nothing, and a word to what is no rate.
+pub fn answer(typed: &str, load: Load) -> Option<String> {
+    let typed = typed.trim();
+    if typed.is_empty() {
+        return None;
+    }
+    let Some(limit) = rate(typed) else {
+        return Some("A number of requests per second, such as 20 or 0.5.".to_owned());
+    };
+    Some(match what_if(load.outstanding, load.accepted_per_minute, limit) {
+        WhatIf::Nothing => "Nothing waits: any limit will do.".to_owned(),
+        WhatIf::Drains { seconds, at_least: false } => {
+            format!("At {typed} per second it drains in about **{}**.", format::eta(seconds))
+        }
+        WhatIf::Drains { seconds, at_least: true } => {
+            format!("At {typed} per second it drains in **{}** at the least.", format::eta(seconds))
+        }
+        WhatIf::Never { arriving } => format!(
+            "At {typed} per second it **never drains**: about {} come in each second.",
+            format::compact(arriving)
+        ),
+    })
+}
+
+/// A rate per second as a limit; slower than one a second it is told per hour.
+fn rate(typed: &str) -> Option<RateLimit> {
+    let per_second =
+        typed.replace(',', ".").parse::<f64>().ok().filter(|n| (0.000_3..=1_000_000.0).contains(n))?;
+    Some(if per_second < 1.0 || per_second.fract() != 0.0 {
+        RateLimit {
+            requests: (per_second * 3_600.0).round().clamp(1.0, 1_000_000.0) as i32,
+            per_seconds: 3_600,
+        }
+    } else {
+        RateLimit { requests: per_second as i32, per_seconds: 1 }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_answered_in_a_sentence() {
+        let load = |outstanding, accepted_per_minute| Load { outstanding, accepted_per_minute };
+        for (typed, load, want) in [
+            ("", load(10, None), None),
+            ("20", load(0, Some(0)), Some("Nothing waits: any limit will do.")),
+            ("20", load(10_000, Some(0)), Some("At 20 per second it drains in about **9 min**.")),
+            ("20", load(10_000, None), Some("At 20 per second it drains in **9 min** at the least.")),
+            ("0.5", load(100, Some(0)), Some("At 0.5 per second it drains in about **4 min**.")),
+            (
+                "2",
+                load(10, Some(600)),
+                Some("At 2 per second it **never drains**: about 10 come in each second."),
+            ),
+            ("fast", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),
+            ("0", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),
+        ] {
+            assert_eq!(answer(typed, load).as_deref(), want, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The same numbers as a table.
+
+use super::data::{ChartData, ChartSeries, ChartUnit};
+use leptos::prelude::*;
+
+#[component]
+pub(super) fn Twin(
+    label: String,
+    series: StoredValue<Vec<ChartSeries>>,
+    data: Signal<ChartData>,
+    unit: ChartUnit,
+) -> impl IntoView {
+    let has_events = Memo::new(move |_| data.with(|d| !d.marks.is_empty()));
+    let ghost = Memo::new(move |_| data.with(|d| if d.ghost.is_empty() { "" } else { d.ghost_label }));
+    let head = move || {
+        let names = series.with_value(|series| series.iter().map(|s| s.label).collect::<Vec<_>>());
+        let ghost = Some(ghost.get()).filter(|ghost| !ghost.is_empty());
+        names
+            .into_iter()
+            .chain(ghost)
+            .map(|name| view! { <th scope="col" class="n">{name}</th> })
+            .collect_view()
+    };
+    view! {
+        <details class="data-twin">
+            <summary>"The same as a table"</summary>
+            <div role="region" aria-label=format!("{label}, as a table") tabindex="0">
+                <table class="table">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Time (UTC)"</th>
+                            {head}
+                            {move || has_events.get().then(|| view! { <th scope="col">"What happened"</th> })}
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {move || {
+                            data.with(|d| {
+                                (0..d.buckets.len()).rev().map(|at| row(d, at, unit, has_events.get())).collect_view()
+                            })
+                        }}
+                    </tbody>
+                </table>
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+fn row(data: &ChartData, at: usize, unit: ChartUnit, has_events: bool) -> impl IntoView + use<> {
+    let bucket = &data.buckets[at];
+    let ghost = (!data.ghost.is_empty()).then(|| data.ghost.get(at).copied().flatten());
+    let cells = bucket.values.iter().copied().chain(ghost).map(|value| {
+        view! { <td class="n">{value.map_or_else(|| "–".to_owned(), |value| unit.say(value))}</td> }
+    });
+    view! {
+        <tr>
+            <td>{bucket.label.clone()} {bucket.is_partial.then_some(" (running)")}</td>
+            {cells.collect_view()}
+            {has_events.then(|| view! { <td>{data.events(at)}</td> })}
+        </tr>
+    }
+}

@@ -1,0 +1,55 @@
+with flips as (
+    select f.id, f.at, 'flip' as source, 'breaker.' || f.to_state as action, f.app_id, f.integration_id, f.actor, f.reason,
+        null::text as object_kind, null::text as object_id, null::jsonb as before, null::jsonb as after, null::text as program,
+        null::text as version
+    from headgate.breaker_flips f
+    where ($1::uuid is null or f.id < $1) and ($3::uuid is null or f.app_id = $3)
+        and ($4::uuid is null or f.id >= $4) and ($5::uuid is null or f.id < $5)
+        and ($6::timestamptz is null or f.at >= $6) and ($7::timestamptz is null or f.at <= $7)
+    order by f.id desc
+    limit $2
+), actions as (
+    select l.id, l.at, 'action', l.action, l.app_id, null::uuid, l.actor_name, l.after ->> 'reason', l.object_kind, l.object_id, l.before,
+        l.after, null, null
+    from headgate.audit_log l
+    where (
+            l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
+            or l.action like '%.bulk\_%'
+        ) and l.action not in ('integration.breaker', 'integration.test')
+        and ($1::uuid is null or l.id < $1) and ($3::uuid is null or l.app_id = $3)
+        and ($4::uuid is null or l.id >= $4) and ($5::uuid is null or l.id < $5)
+        and ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at <= $7)
+    order by l.id desc
+    limit $2
+), own as (
+    select s.id, s.at, 'own', case s.kind when 'version' then 'deploy' when 'pause' then 'integration.pause' else 'start' end,
+        s.app_id, s.integration_id, null, s.reason, null, null, null::jsonb, null::jsonb, s.program, s.version
+    from headgate.system_events s
+    where ($1::uuid is null or s.id < $1) and ($3::uuid is null or s.app_id = $3)
+        and ($4::uuid is null or s.id >= $4) and ($5::uuid is null or s.id < $5)
+        and ($6::timestamptz is null or s.at >= $6) and ($7::timestamptz is null or s.at <= $7)
+    order by s.id desc
+    limit $2
+), newest as materialized (
+    select * from (select * from flips union all select * from actions union all select * from own) together
+    order by id desc
+    limit $2
+), about as (
+    -- Which integration a line of the audit log is about; its id may be of one that is gone.
+    select n.*, coalesce(n.integration_id, case n.object_kind
+        when 'integration' then n.object_id::uuid
+        when 'resync' then (select r.integration_id from headgate.resyncs r where r.id = n.object_id::uuid)
+    end) as about_id
+    from newest n
+)
+select a.id as "id!", a.at as "at!", a.source as "source!", a.action as "action!", a.app_id as "app_id: AppId",
+    i.id as "integration_id?: IntegrationId",
+    coalesce(i.name, a.before ->> 'name', a.after ->> 'name', p.name, a.program) as name, a.actor, a.reason,
+    case when a.action like '%.bulk\_%' then coalesce((a.after ->> 'changed')::bigint, (a.after ->> 'matched')::bigint) end as count,
+    case when jsonb_typeof(a.after) = 'object' and a.action like '%.update' then array(select jsonb_object_keys(a.after)) else '{}' end
+        as "fields!",
+    a.version
+from about a
+left join headgate.integrations i on i.id = a.about_id
+left join headgate.apps p on a.object_kind = 'app' and p.id = a.app_id
+order by a.id desc

@@ -1,0 +1,186 @@
+//! The same done to many integrations at once.
+
+use crate::{
+    id::{AppId, IntegrationId},
+    integration::{IntegrationState, IntegrationType},
+    problem::Faults,
+    rate_limit::RateLimits,
+};
+use serde::{Deserialize, Serialize};
+
+/// The most integrations of one call.
+pub const MOST: usize = 1_000;
+
+/// What is done to each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum IntegrationBulkAction {
+    /// Their jobs are collected and wait.
+    Pause,
+    /// Their jobs run again.
+    Resume,
+    /// Each gets this limit; those that share one by `rate_limit_key` get it with it.
+    SetLimit,
+    /// Each loses its limit.
+    ClearLimit,
+}
+
+impl IntegrationBulkAction {
+    /// As it is written on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::SetLimit => "set_limit",
+            Self::ClearLimit => "clear_limit",
+        }
+    }
+}
+
+impl std::str::FromStr for IntegrationBulkAction {
+    type Err = crate::integration::UnknownName;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Pause, Self::Resume, Self::SetLimit, Self::ClearLimit]
+            .into_iter()
+            .find(|action| action.as_str() == text)
+            .ok_or(crate::integration::UnknownName)
+    }
+}
+
+/// Which integrations; every condition given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IntegrationBulkFilter {
+    /// Of one app.
+    pub app_id: Option<AppId>,
+    /// Of one type.
+    pub integration_type: Option<IntegrationType>,
+    /// In one state.
+    pub state: Option<IntegrationState>,
+    /// Whose name contains this, whatever the case; 1 to 200 characters.
+    pub name: Option<String>,
+}
+
+/// `POST /integrations/bulk`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewIntegrationBulk {
+    /// What is done to each.
+    pub action: IntegrationBulkAction,
+    /// These, 1 to 1,000; or give `filter`.
+    #[serde(default)]
+    pub ids: Option<Vec<IntegrationId>>,
+    /// Those that fit, at most 1,000; an empty filter is refused.
+    #[serde(default)]
+    pub filter: Option<IntegrationBulkFilter>,
+    /// With `set_limit`: one limit, or 1 to 8 that hold together.
+    #[serde(default)]
+    pub rate_limit: Option<RateLimits>,
+    /// Why; with `pause` it is shown wherever the integration is. Up to 500 characters.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Only counts.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+impl NewIntegrationBulk {
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        match (&self.ids, &self.filter) {
+            (Some(ids), None) => {
+                faults.require((1..=MOST).contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
+            }
+            (None, Some(filter)) => {
+                let is_empty = *filter == IntegrationBulkFilter::default();
+                faults.require(
+                    !is_empty,
+                    "/filter",
+                    "must have a condition: an empty filter would mean all there are",
+                );
+                let is_name =
+                    filter.name.as_ref().is_none_or(|name| (1..=200).contains(&name.chars().count()));
+                faults.require(is_name, "/filter/name", "must be 1 to 200 characters");
+            }
+            _ => faults.add("", "must have either ids or filter"),
+        }
+        match (self.action, &self.rate_limit) {
+            (IntegrationBulkAction::SetLimit, None) => faults.add("/rate_limit", "is needed for set_limit"),
+            (IntegrationBulkAction::SetLimit, Some(limit)) => {
+                if let Err(part) = limit.check() {
+                    faults.nest("/rate_limit", part);
+                }
+            }
+            (_, Some(_)) => faults.add("/rate_limit", "goes with set_limit alone"),
+            (_, None) => {}
+        }
+        let is_short = self.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500);
+        faults.require(is_short, "/reason", "must be at most 500 characters");
+        faults.into_result()
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IntegrationBulkOutcome {
+    /// How many were meant.
+    pub matched: i64,
+    /// How many are other than before.
+    pub changed: i64,
+    /// Those that were left as they are, and why.
+    pub skipped: Vec<SkippedIntegration>,
+}
+
+/// One that was left as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SkippedIntegration {
+    /// Which.
+    pub id: IntegrationId,
+    /// Why, in words.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_names_what_it_is_about_and_an_empty_filter_is_refused() {
+        let bulk = |json: &str| serde_json::from_str::<NewIntegrationBulk>(json).expect("readable").check();
+        let id = IntegrationId::generate();
+        assert_eq!(bulk(&format!(r#"{{"action": "pause", "ids": ["{id}"]}}"#)), Ok(()));
+        assert_eq!(bulk(r#"{"action": "resume", "filter": {"state": "paused"}}"#), Ok(()));
+        let limit = r#""rate_limit": {"requests": 2, "per_seconds": 1}"#;
+        assert_eq!(
+            bulk(&format!(r#"{{"action": "set_limit", "filter": {{"name": "erp"}}, {limit}}}"#)),
+            Ok(())
+        );
+        for (json, pointer) in [
+            (r#"{"action": "pause"}"#.to_owned(), ""),
+            (r#"{"action": "pause", "ids": []}"#.to_owned(), "/ids"),
+            (r#"{"action": "pause", "filter": {}}"#.to_owned(), "/filter"),
+            (r#"{"action": "set_limit", "filter": {"name": "erp"}}"#.to_owned(), "/rate_limit"),
+            (format!(r#"{{"action": "pause", "filter": {{"name": "erp"}}, {limit}}}"#), "/rate_limit"),
+            (
+                r#"{"action": "set_limit", "ids": ["ID"], "rate_limit": {"requests": 0, "per_seconds": 1}}"#
+                    .replace("ID", &id.to_string()),
+                "/rate_limit/requests",
+            ),
+        ] {
+            let faults = bulk(&json).expect_err(&json);
+            assert_eq!(
+                faults.0.iter().map(|fault| fault.pointer.as_str()).collect::<Vec<_>>(),
+                [pointer],
+                "{json}"
+            );
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Keeps how much of each rate limit was used.
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    store::{leader::Term, rate_limits},
+};
+use async_trait::async_trait;
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Copies the minutes that limits count in their own rows, which remember two.
+#[derive(Debug)]
+pub struct LimitUse;
+
+#[async_trait]
+impl Service for LimitUse {
+    fn name(&self) -> &'static str {
+        "limit_use"
+    }
+
+    /// A minute is over before it is forgotten three times.
+    fn interval(&self) -> Duration {
+        Duration::from_secs(15)
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        rate_limits::collect(pool, term).await?;
+        Ok(false)
+    }
+}

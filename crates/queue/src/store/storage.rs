@@ -1,0 +1,94 @@
+//! How much room what is kept takes. Sizes and estimates are Postgres' own: nothing is counted.
+
+use crate::error::QueueError;
+use model::storage::{Kept, KeptKind, Retention};
+use sqlx::PgPool;
+use std::{collections::BTreeMap, time::Duration};
+
+/// Everything the schema keeps, by kind, largest first.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn retention(pool: &PgPool, retention: Duration) -> Result<Retention, QueueError> {
+    let rows = sqlx::query!(
+        r#"
+        select coalesce(p.relname, c.relname)::text as "name!", sum(pg_total_relation_size(c.oid))::bigint as "bytes!",
+            case when max(c.reltuples) >= 0 then sum(greatest(c.reltuples, 0))::bigint end as rows,
+            min(to_date(substring(c.relname from '_([0-9]{8})$'), 'YYYYMMDD')) filter (where p.oid is not null) as oldest_day
+        from pg_class c
+        left join pg_inherits i on i.inhrelid = c.oid
+        left join pg_class p on p.oid = i.inhparent
+        where c.relkind = 'r' and c.relnamespace = 'headgate'::regnamespace
+        group by 1
+        "#
+    )
+    .fetch_all(pool)
+    .await?;
+    let retention_seconds = i64::try_from(retention.as_secs()).unwrap_or(i64::MAX);
+    let mut kinds = BTreeMap::<KeptKind, Kept>::new();
+    let mut database_bytes = 0;
+    for row in rows {
+        database_bytes += row.bytes;
+        let what = kind(&row.name);
+        let kept = kinds.entry(what).or_insert(Kept {
+            what,
+            seconds: seconds(what, retention_seconds),
+            bytes: 0,
+            estimated_rows: None,
+            oldest_day: None,
+        });
+        kept.bytes += row.bytes;
+        // Rows of the table that the kind is named after; what stands beside it is not another thing.
+        if is_main(&row.name) {
+            kept.estimated_rows = row.rows;
+            kept.oldest_day = row.oldest_day.or(kept.oldest_day);
+        }
+    }
+    let mut kept: Vec<_> = kinds.into_values().collect();
+    kept.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
+    Ok(Retention { retention_seconds, database_bytes, kept })
+}
+
+fn kind(table: &str) -> KeptKind {
+    match table {
+        "jobs" | "ready" | "waiting" | "serialized_jobs" | "serialize_keys" => KeptKind::LiveJobs,
+        "finished_jobs" => KeptKind::FinishedJobs,
+        "job_attempts" => KeptKind::Attempts,
+        name if name.starts_with("dead_letter") => KeptKind::DeadLetters,
+        "records" | "sent_records" | "unsure_records" => KeptKind::Records,
+        "audit_log" => KeptKind::AuditLog,
+        name if [
+            "throughput",
+            "latency",
+            "live_snapshots",
+            "gauge",
+            "job_count",
+            "record_count",
+            "breaker_flips",
+            "totals",
+        ]
+        .iter()
+        .any(|begin| name.starts_with(begin)) =>
+        {
+            KeptKind::Statistics
+        }
+        _ => KeptKind::Other,
+    }
+}
+
+fn is_main(table: &str) -> bool {
+    matches!(table, "jobs" | "finished_jobs" | "job_attempts" | "dead_letter_jobs" | "records" | "audit_log")
+}
+
+fn seconds(what: KeptKind, retention_seconds: i64) -> Option<i64> {
+    match what {
+        KeptKind::FinishedJobs | KeptKind::Attempts => Some(retention_seconds),
+        // The coarsest step.
+        KeptKind::Statistics => Some(90 * 86_400),
+        KeptKind::LiveJobs
+        | KeptKind::DeadLetters
+        | KeptKind::Records
+        | KeptKind::AuditLog
+        | KeptKind::Other => None,
+    }
+}

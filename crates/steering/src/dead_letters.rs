@@ -1,0 +1,39 @@
+//! Single dead letters: brought back, purged.
+
+use crate::{Steering, SteeringError};
+use access::audit::Entry;
+use model::{actor::Actor, id::DeadLetterId, job::Job};
+use queue::store::dead_letters;
+use serde_json::json;
+
+impl Steering {
+    /// Puts its job back into the queue, with its id and all attempts anew.
+    ///
+    /// # Errors
+    /// No such dead letter.
+    pub async fn requeue_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<Job, SteeringError> {
+        let job = self
+            .change(actor, async |mut tx| {
+                let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
+                let entry = Entry::new("dead_letter.requeue").about(id).of_app(job.app_id);
+                Ok((tx, job, entry))
+            })
+            .await?;
+        self.delivery.wake();
+        Ok(job)
+    }
+
+    /// Deletes it for good.
+    ///
+    /// # Errors
+    /// No such dead letter.
+    pub async fn purge_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<(), SteeringError> {
+        let before = dead_letters::get(self.pool(), actor.scope(), id).await?;
+        let kept = json!({"job_id": before.job_id, "error_message": before.error_message});
+        self.change(actor, async |mut tx| {
+            dead_letters::purge(&mut tx, actor.scope(), id).await?;
+            Ok((tx, (), Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept)))
+        })
+        .await
+    }
+}

@@ -1,0 +1,117 @@
+//! The same done to many integrations, each in a transaction of its own with its line of the audit log: one that cannot be changed keeps no
+//! other from it.
+
+use crate::{Steering, SteeringError};
+use delivery::{DeliveryError, IntegrationFilter};
+use model::{
+    actor::Actor,
+    id::IntegrationId,
+    integration::{IntegrationChanges, IntegrationState},
+    integration_bulk::{
+        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MOST, NewIntegrationBulk,
+        SkippedIntegration,
+    },
+    page::PageRequest,
+    patch::Change,
+    rate_limit::RateLimits,
+};
+
+impl Steering {
+    /// Pauses, resumes or limits each of many; `dry_run` only counts them.
+    ///
+    /// # Errors
+    /// Faults by field; more than 1,000 fit the filter. What cannot be done to one is told in the outcome.
+    pub async fn bulk_integrations(
+        &self,
+        actor: &Actor,
+        bulk: &NewIntegrationBulk,
+    ) -> Result<IntegrationBulkOutcome, SteeringError> {
+        bulk.check().map_err(DeliveryError::Invalid)?;
+        let ids = match (&bulk.ids, &bulk.filter) {
+            (Some(ids), _) => ids.clone(),
+            (None, Some(filter)) => self.matching(actor, filter).await?,
+            (None, None) => Vec::new(),
+        };
+        let mut outcome =
+            IntegrationBulkOutcome { matched: ids.len() as i64, ..IntegrationBulkOutcome::default() };
+        if bulk.dry_run {
+            return Ok(outcome);
+        }
+        for id in ids {
+            match self.one_of_many(actor, bulk, id).await {
+                Ok(None) => outcome.changed += 1,
+                Ok(Some(reason)) => {
+                    outcome.skipped.push(SkippedIntegration { id, reason: reason.to_owned() });
+                }
+                Err(SteeringError::Delivery(
+                    error @ (DeliveryError::NotFound { .. }
+                    | DeliveryError::Conflict { .. }
+                    | DeliveryError::Invalid(_)),
+                )) => outcome.skipped.push(SkippedIntegration { id, reason: error.to_string() }),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Why it was left as it is; none: it was changed.
+    async fn one_of_many(
+        &self,
+        actor: &Actor,
+        bulk: &NewIntegrationBulk,
+        id: IntegrationId,
+    ) -> Result<Option<&'static str>, SteeringError> {
+        let before = self.delivery.integration(actor.scope(), id).await?;
+        let limits = |limit: &Option<RateLimits>| limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
+        let is_so = match bulk.action {
+            IntegrationBulkAction::Pause => before.state == IntegrationState::Paused,
+            IntegrationBulkAction::Resume => before.state == IntegrationState::Active,
+            IntegrationBulkAction::SetLimit => limits(&before.rate_limit) == limits(&bulk.rate_limit),
+            IntegrationBulkAction::ClearLimit => before.rate_limit.is_none(),
+        };
+        if is_so {
+            return Ok(Some("it is so already"));
+        }
+        match bulk.action {
+            IntegrationBulkAction::Pause => {
+                let reason = bulk.reason.clone().unwrap_or_else(|| format!("paused by {}", actor.name));
+                self.pause_integration(actor, id, Some(&reason)).await?
+            }
+            IntegrationBulkAction::Resume => self.resume_integration(actor, id).await?,
+            IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => {
+                let rate_limit = bulk.rate_limit.clone().map_or(Change::Clear, Change::Set);
+                let changes = IntegrationChanges { rate_limit, ..IntegrationChanges::default() };
+                self.update_integration(actor, id, &changes).await?
+            }
+        };
+        Ok(None)
+    }
+
+    async fn matching(
+        &self,
+        actor: &Actor,
+        filter: &IntegrationBulkFilter,
+    ) -> Result<Vec<IntegrationId>, SteeringError> {
+        let wanted = filter.name.as_deref().unwrap_or_default().to_lowercase();
+        let narrowed = IntegrationFilter { app_id: filter.app_id, state: filter.state };
+        let mut page = PageRequest { limit: 500, after: None };
+        let mut ids = Vec::new();
+        loop {
+            let found = self.delivery.integrations(actor.scope(), narrowed, page).await?;
+            page.after = found.items.last().map(|last| last.id.0);
+            let fits = found.items.iter().filter(|integration| {
+                filter.integration_type.is_none_or(|kind| kind == integration.integration_type)
+                    && integration.name.to_lowercase().contains(&wanted)
+            });
+            ids.extend(fits.map(|integration| integration.id));
+            if ids.len() > MOST {
+                return Err(
+                    DeliveryError::fault("/filter", "fits more than 1,000 integrations: narrow it").into()
+                );
+            }
+            if found.next_cursor.is_none() {
+                return Ok(ids);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Re-syncs: started, paused, resumed, called off.
+
+use crate::{Steering, SteeringError};
+use access::audit::Entry;
+use model::{
+    actor::Actor,
+    id::{IntegrationId, ResyncId},
+    resync::{NewResync, Resync, ResyncStarted, ResyncStep},
+};
+
+impl Steering {
+    /// Sends an integration its catalog again, or a part of it.
+    ///
+    /// # Errors
+    /// No such integration; one of the same scope runs; it is too soon after the last one.
+    pub async fn start_resync(
+        &self,
+        actor: &Actor,
+        id: IntegrationId,
+        wanted: &NewResync,
+    ) -> Result<ResyncStarted, SteeringError> {
+        let app_id = self.delivery.integration(actor.scope(), id).await?.app_id;
+        let started = self
+            .change(actor, async |mut tx| {
+                let wanted_too = wanted.clone();
+                let started =
+                    self.delivery.start_resync(&mut tx, actor.scope(), id, wanted_too, &actor.name).await?;
+                let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(wanted);
+                Ok((tx, started, entry))
+            })
+            .await?;
+        self.delivery.wake();
+        Ok(started)
+    }
+
+    /// Pauses, resumes or cancels one.
+    ///
+    /// # Errors
+    /// No such re-sync; its state does not allow it.
+    pub async fn steer_resync(
+        &self,
+        actor: &Actor,
+        id: ResyncId,
+        step: ResyncStep,
+    ) -> Result<Resync, SteeringError> {
+        let (delivery, scope) = (&self.delivery, actor.scope());
+        let resync = self
+            .change(actor, async |mut tx| {
+                let (action, resync) = match step {
+                    ResyncStep::Pause => ("resync.pause", delivery.pause_resync(&mut tx, scope, id).await?),
+                    ResyncStep::Resume => {
+                        ("resync.resume", delivery.resume_resync(&mut tx, scope, id).await?)
+                    }
+                    ResyncStep::Cancel => {
+                        ("resync.cancel", delivery.cancel_resync(&mut tx, scope, id).await?)
+                    }
+                };
+                let entry = Entry::new(action).about(id).of_app(resync.app_id);
+                Ok((tx, resync, entry))
+            })
+            .await?;
+        delivery.wake();
+        Ok(resync)
+    }
+}

@@ -1,0 +1,22 @@
+//! Worker processes.
+
+use crate::{Steering, SteeringError};
+use access::audit::Entry;
+use model::{actor::Actor, id::WorkerId, worker::Worker};
+use queue::store::workers;
+
+impl Steering {
+    /// Makes a process claim nothing more; what it runs comes to its end.
+    ///
+    /// # Errors
+    /// No such process.
+    pub async fn drain_worker(&self, actor: &Actor, id: WorkerId) -> Result<Worker, SteeringError> {
+        self.change(actor, async |mut tx| {
+            let worker = workers::drain(&mut tx, id).await?;
+            // The id alone says nothing once the process is gone.
+            let entry = Entry::new("worker.drain").about(id).with(&worker);
+            Ok((tx, worker, entry))
+        })
+        .await
+    }
+}

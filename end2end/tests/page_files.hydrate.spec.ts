@@ -1,0 +1,101 @@
+// The console comes in parts: each page brings its own, and nothing is left half alive when a part is missing.
+import type { Page } from "@playwright/test";
+import { ADMIN_KEY, PEOPLE, PORT } from "../fixtures/environment";
+import { Program } from "../fixtures/program";
+import { enter, expect, listen, open, signIn, test } from "../fixtures/test";
+
+const PAGES = [
+  ["Integrations", "/integrations"],
+  ["Workers", "/workers"],
+  ["Rate limits", "/rate-limits"],
+  ["Jobs", "/jobs"],
+  ["Records", "/records"],
+  ["Dead letters", "/dead-letters"],
+  ["Re-syncs", "/resyncs"],
+  ["Audit log", "/audit-log"],
+  ["Settings", "/settings"],
+  ["Overview", "/"],
+] as const;
+
+test("each page brings its own part, and only once", async ({ console: page }) => {
+  await eachPageIsTakenOver(page, "");
+  await eachPageIsReachedByLinks(page, "");
+});
+
+test("below a prefix parts are found too", async ({ page }) => {
+  const program = await Program.start(String(Number(PORT) + 10_001), {
+    HEADGATE_BASE_PATH: "/queues",
+    HEADGATE_ADMIN_API_KEY: ADMIN_KEY,
+    HEADGATE_ADMIN_EMAIL: PEOPLE.operator.email,
+    HEADGATE_ADMIN_PASSWORD: PEOPLE.operator.password,
+  });
+  try {
+    const complaints = listen(page);
+    await open(page, `${program.url}/queues/sign-in`);
+    await signIn(page, PEOPLE.operator);
+    await expect(page).toHaveURL(`${program.url}/queues/`);
+    await eachPageIsTakenOver(page, `${program.url}/queues`);
+    await eachPageIsReachedByLinks(page, `${program.url}/queues`);
+    expect(complaints).toEqual([]);
+  } finally {
+    await program.stop();
+  }
+});
+
+test("a part that is gone is no dead end: the page comes whole", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  await open(page, "/resyncs");
+  await page.route("**/jobs.pack", (route) => route.fulfill({ status: 404 }), { times: 1 });
+  await mark(page);
+  await follow(page, "Jobs");
+  await expect(page).toHaveURL("/jobs");
+  expect(await isMarked(page), "loaded anew").toBe(false);
+});
+
+test("a part that is gone leaves the page as the server made it", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  await page.route("**/jobs.pack", (route) => route.fulfill({ status: 404 }));
+  await page.goto("/jobs?status=failed");
+  await expect(page.getByRole("heading", { level: 1, name: "Jobs" })).toBeVisible();
+  await page.getByRole("link", { name: "Pending" }).click();
+  await expect(page).toHaveURL("/jobs?status=pending");
+});
+
+async function eachPageIsTakenOver(page: Page, base: string): Promise<void> {
+  for (const [, path] of PAGES) await open(page, `${base}${path}`);
+}
+
+async function eachPageIsReachedByLinks(page: Page, base: string): Promise<void> {
+  const parts: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith(".pack")) parts.push(request.url());
+  });
+  await open(page, `${base}/`);
+  await mark(page);
+  for (const [name, path] of PAGES) {
+    await follow(page, name);
+    await expect(page).toHaveURL(`${base}${path}`);
+  }
+  await page.goBack();
+  const [lastButOne] = PAGES.at(-2) ?? [];
+  await expect(page.getByRole("heading", { level: 1, name: lastButOne })).toBeVisible();
+  await page.goForward();
+  await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
+  expect(await isMarked(page), "never loaded anew").toBe(true);
+  const fetched = parts.filter((part) => !part.endsWith("/common.pack") && !part.endsWith("/overview.pack"));
+  expect(fetched.length, `each part once: ${parts.join(" ")}`).toBe(new Set(fetched).size);
+}
+
+async function follow(page: Page, name: string): Promise<void> {
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).first().click();
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+}
+
+/** A whole page load forgets it. */
+async function mark(page: Page): Promise<void> {
+  await page.evaluate(() => document.body.classList.add("e2e-same-document"));
+}
+
+function isMarked(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.body.classList.contains("e2e-same-document"));
+}

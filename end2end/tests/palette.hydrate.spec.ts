@@ -1,0 +1,100 @@
+// Everything by the keyboard: the palette jumps to ids, names, pages and actions; lists are walked with j and k.
+import type { Page } from "@playwright/test";
+import { deadLetters, inSync, jobOf, products, settled } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { notice, rows } from "../fixtures/parts";
+import { expect, open, test } from "../fixtures/test";
+
+test("the palette jumps to a page, to a job by its id, and to an integration by its name", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(1), { integration: "Marketplace EU" });
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, "/");
+  await page.keyboard.press("Control+k");
+  await expect(palette(page)).toBeVisible();
+  await expectWellMade(page);
+  await page.keyboard.type("re-syncs");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL("/resyncs");
+  await expect(palette(page)).toBeHidden();
+
+  await page.getByRole("link", { name: /Jump to/ }).click();
+  await page.keyboard.insertText(job.id);
+  await expect(palette(page).getByRole("option").first()).toContainText("job");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(`/jobs/${job.id}`);
+
+  await page.keyboard.press("Control+k");
+  await lookFor(page, "marketplace", /^Marketplace EU/);
+  await expect(palette(page).getByRole("option").first()).toContainText("Marketplace EU");
+  await page.keyboard.press("ArrowDown");
+  await expect(palette(page).getByRole("option", { selected: true })).toContainText("Jobs of Marketplace EU");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(`/integrations/${integration.id}`);
+});
+
+test("the palette pauses an integration where the reader is", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, [], { integration: "Price feed" });
+  await open(page, "/resyncs");
+  await page.keyboard.press("Control+k");
+  await lookFor(page, "price feed", /^Pause Price feed/);
+  await palette(page).getByRole("option", { name: /^Pause Price feed/ }).click();
+  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await expect(page).toHaveURL(/\/resyncs/);
+  expect((await api.integration(integration.id)).state).toBe("paused");
+});
+
+test("what nothing is called says so, and Escape leaves everything as it was", async ({ console: page }) => {
+  await open(page, "/jobs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.insertText("0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
+  await expect(palette(page).getByRole("option")).toHaveCount(1);
+  await expect(palette(page).getByRole("option")).toContainText("Everything about");
+  await page.keyboard.press("Escape");
+  await expect(palette(page)).toBeHidden();
+  await expect(page).toHaveURL("/jobs");
+});
+
+test("rows are walked, ticked and requeued by keys, which a field keeps for itself", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(3));
+  receiver.answer = { status: 200, body: "ok" };
+  await open(page, "/dead-letters");
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Keys" })).toContainText("next and previous row");
+  await page.keyboard.press("j");
+  await expect(page.getByRole("dialog", { name: "Keys" }), "keys are the dialog's").toBeVisible();
+  await page.keyboard.press("Escape");
+
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  const second = rows(page, "Dead letters").nth(1);
+  await expect(second.locator("a:focus")).toHaveCount(1);
+  await page.keyboard.press("x");
+  await expect(second.getByRole("checkbox")).toBeChecked();
+  await page.keyboard.press("r");
+  await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+  await settled(api, integration, "dead_letters", 2);
+
+  await page.keyboard.press("/");
+  await page.keyboard.type("jx");
+  await expect(page.getByRole("search").locator("input:focus")).toHaveValue("jx");
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.keyboard.press("g");
+  await page.keyboard.press("i");
+  await expect(page).toHaveURL("/integrations");
+});
+
+/** Names are the sampler's: types it until they are known. */
+async function lookFor(page: Page, text: string, option: RegExp): Promise<void> {
+  await expect(async () => {
+    await palette(page).getByRole("combobox").fill("");
+    await palette(page).getByRole("combobox").fill(text);
+    await expect(palette(page).getByRole("option", { name: option }).first()).toBeVisible({ timeout: 1_000 });
+  }).toPass({ timeout: 15_000 });
+}
+
+function palette(page: Page) {
+  return page.getByRole("dialog", { name: "Jump to anything" });
+}

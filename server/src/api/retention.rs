@@ -1,0 +1,23 @@
+//! `/retention`
+
+use super::{
+    extract::{Can, ReadDeployment},
+    problem::Problem,
+};
+use crate::state::AppState;
+use axum::{Json as Answer, extract::State};
+use model::storage::Retention;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(get_retention))
+}
+
+/// What is kept, for how long, and how much room it takes. Sizes are exact, rows as Postgres estimated them when it last looked.
+#[utoipa::path(get, path = "/retention", tag = "Deployment", responses((status = 200, body = Retention)))]
+async fn get_retention(
+    _: Can<ReadDeployment>,
+    State(state): State<AppState>,
+) -> Result<Answer<Retention>, Problem> {
+    Ok(Answer(queue::store::storage::retention(&state.console_pool, state.settings.retention).await?))
+}
