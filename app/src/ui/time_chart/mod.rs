@@ -1,7 +1,7 @@
 //! Numbers over time: stacked bars (what was done), stacked areas (what stood where) or lines (percentiles), with a grid, marks of what
 //! happened, a readout and a table with the same numbers.
 //!
-//! ```ignore
+//! ```text
 //! ChartCursor::provide(); // once for the page: pointer and arrow keys on one chart move the readout of all
 //! let series = vec![
 //!     ChartSeries::new("p50", Tone::Processing),
