@@ -25,7 +25,7 @@ test("markup in titles, names and errors stays text", async ({ console: page, ap
   await expectNoForeignElement();
   await open(page, `/jobs?q=${encodeURIComponent(SCRIPT)}&record_id=${encodeURIComponent(IMAGE)}`);
   await expect(page.getByLabel("Search")).toHaveValue(SCRIPT);
-  await expect(page.getByRole("link", { name: `Remove filter record: ${IMAGE}` })).toBeVisible();
+  await expect(page.getByRole("link", { name: `about the record ${IMAGE}, remove` })).toBeVisible();
   await expectNoForeignElement();
   await openUntil(page, "/", () => expect(page.getByText("**strong**").first()).toBeVisible({ timeout: 1_000 }));
   await expectNoForeignElement();

@@ -33,7 +33,7 @@ test("they are grouped by cause, and a cause is a filter", async ({ console: pag
   await expect(page).toHaveURL(/fingerprint=/);
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product other-1")).toBeVisible();
-  await page.getByRole("link", { name: /^Remove filter cause/ }).click();
+  await page.getByRole("link", { name: /^of the cause .*, remove$/ }).click();
   await expect(rows(page, "Dead letters")).toHaveCount(3);
 });
 

@@ -23,6 +23,8 @@ pub struct JobList {
     pub names: Names,
     /// For the integrations to choose from.
     pub snapshot: Snapshot,
+    /// Filters that need another one beside them: nothing was looked for.
+    pub refused: Vec<String>,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
@@ -34,13 +36,21 @@ pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
         server::{actor, context},
         state::url_filters::ListQuery,
     };
-    use model::rules::permission::Permission;
+    use model::rules::{narrowing, permission::Permission};
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let page = queue::store::jobs::list(&cx.pool, scope, &list.filter, list.page).await?;
+    let refused: Vec<String> = match narrowing::check(&list.filter, Utc::now()) {
+        Ok(()) => Vec::new(),
+        Err(faults) => faults.0.into_iter().map(|fault| fault.pointer).collect(),
+    };
+    let page = if refused.is_empty() {
+        queue::store::jobs::list(&cx.pool, scope, &list.filter, list.page).await?
+    } else {
+        Page { items: Vec::new(), next_cursor: None }
+    };
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
-    Ok(JobList { page, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    Ok(JobList { page, names, snapshot: cx.snapshot().await?, refused, as_of: Utc::now() })
 }
 
 /// What a record's job is about.

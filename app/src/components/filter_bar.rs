@@ -2,18 +2,41 @@
 
 use crate::{
     calls::names::Names,
-    state::{
-        base_path,
-        page_url::PageUrl,
-        url_filters::{self, label},
-    },
-    ui::{Button, Glyph, Icon, Link, LinkButton, SelectField, SelectOption, TextField},
+    format,
+    state::{base_path, page_url::PageUrl, url_filters},
+    ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
 };
 use leptos::prelude::*;
 use model::stats::Snapshot;
 use std::collections::BTreeMap;
 
-/// Search, integration, error; the other filters of the address are kept as hidden fields.
+/// What may be typed for a number of attempts.
+const ATTEMPTS: Option<(i64, i64)> = Some((0, 100));
+
+/// Fields in sight.
+const FIRST: [&str; 3] = ["q", "integration_id", "error"];
+
+/// Fields that are folded away.
+const MORE: [&str; 16] = [
+    "app_id",
+    "job_type",
+    "record_type",
+    "record_id",
+    "min_age",
+    "max_age",
+    "attempt_min",
+    "attempt_max",
+    "response_status",
+    "payload",
+    "correlation_id",
+    "worker_id",
+    "created_after",
+    "created_before",
+    "finished_after",
+    "finished_before",
+];
+
+/// Search, integration, error, and more on demand; filters of the address that have no field are kept as hidden ones.
 #[component]
 pub fn FilterBar(
     /// The page with its filters.
@@ -29,7 +52,7 @@ pub fn FilterBar(
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let kept: Vec<_> = url_filters::active(&url)
         .into_iter()
-        .filter(|(name, _)| !["q", "integration_id", "error"].contains(name))
+        .filter(|(name, _)| !FIRST.contains(&name.as_str()) && !MORE.contains(&name.as_str()))
         .collect();
     let has_filter = !url_filters::active(&url).is_empty();
     view! {
@@ -49,44 +72,59 @@ pub fn FilterBar(
                 <Button glyph=Glyph::Search>"Filter"</Button>
                 {has_filter.then(|| view! { <LinkButton href=url_filters::cleared(&url).to_string()>"Clear"</LinkButton> })}
             </div>
+            <More url=url snapshot=snapshot />
         </form>
     }
     .into_any()
 }
 
-/// Filters of the address that no field shows, each with a cross that takes it away.
+/// The filters that are asked for less often, folded away: the sentence below says which of them hold.
 #[component]
-pub fn FilterChips(
-    /// The page with its filters.
-    url: PageUrl,
-    /// Parameters that are shown elsewhere.
-    shown: &'static [&'static str],
-    /// For names instead of ids.
-    names: Names,
-) -> impl IntoView {
-    let chips: Vec<_> =
-        url_filters::active(&url).into_iter().filter(|(name, _)| !shown.contains(name)).collect();
-    (!chips.is_empty()).then(|| {
-        let chips = chips
-            .into_iter()
-            .map(|(name, value)| {
-                let words = in_words(name, &value, &names);
-                let href = url.clone().settled().without(name).without("cursor").to_string();
-                view! {
-                    <Link
-                        href=href
-                        stay=true
-                        class="inline-flex items-center gap-1.5 min-h-6 rounded-full border border-line bg-sunken px-2.5 type-label"
-                        says=format!("Remove filter {words}")
-                    >
-                        {words}
-                        <Icon glyph=Glyph::Cross size="w-[11px] h-[11px]" />
-                    </Link>
-                }
-            })
-            .collect_view();
-        view! { <div class="flex flex-wrap gap-1.5 px-4 pb-3">{chips}</div> }
-    })
+fn More(url: PageUrl, snapshot: Snapshot) -> impl IntoView {
+    let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
+    // What an address says in any form, as the field wants it.
+    let time = |name: &str| {
+        let at = url.get(name).and_then(format::parse_moment);
+        at.map(|at| at.format("%Y-%m-%dT%H:%M").to_string()).unwrap_or_default()
+    };
+    view! {
+        <details class="more">
+            <summary>"More filters"</summary>
+            <div>
+                <SelectField name="app_id" label="App" value=value("app_id") options=app_options(&snapshot, &value("app_id")) />
+                <TextField name="job_type" label="Kind" placeholder="record.updated" value=value("job_type") />
+                <TextField name="record_type" label="Record type" placeholder="product" value=value("record_type") />
+                <TextField name="record_id" label="Record" value=value("record_id") />
+                <TextField name="min_age" label="Older than" placeholder="15m, 2h, 7d" value=value("min_age") />
+                <TextField name="max_age" label="Younger than" placeholder="15m, 2h, 7d" value=value("max_age") />
+                <TextField name="attempt_min" label="Attempts, at least" kind="number" range=ATTEMPTS value=value("attempt_min") />
+                <TextField name="attempt_max" label="Attempts, at most" kind="number" range=ATTEMPTS value=value("attempt_max") />
+                <TextField name="response_status" label="Last answer" placeholder="503 or 5xx" value=value("response_status") />
+                <TextField name="payload" label="Payload has" placeholder="order.id=17" value=value("payload") />
+                <TextField name="correlation_id" label="Correlation id" value=value("correlation_id") />
+                <TextField name="worker_id" label="Worker id" value=value("worker_id") />
+                <TextField name="created_after" label="Accepted since (UTC)" kind="datetime-local" value=time("created_after") />
+                <TextField name="created_before" label="Accepted before (UTC)" kind="datetime-local" value=time("created_before") />
+                <TextField name="finished_after" label="Ended since (UTC)" kind="datetime-local" value=time("finished_after") />
+                <TextField name="finished_before" label="Ended before (UTC)" kind="datetime-local" value=time("finished_before") />
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+/// Those of the sample, and the one that is chosen.
+fn app_options(snapshot: &Snapshot, chosen: &str) -> Vec<SelectOption> {
+    let by_id: BTreeMap<_, _> =
+        snapshot.integrations.iter().map(|i| (i.app_id.to_string(), i.app_name.clone())).collect();
+    let mut options: Vec<_> =
+        by_id.iter().map(|(id, name)| SelectOption::new(id.clone(), name.clone())).collect();
+    options.sort_by(|a, b| a.label.cmp(&b.label));
+    if !chosen.is_empty() && !by_id.contains_key(chosen) {
+        options.insert(0, SelectOption::new(chosen, "The one of this address"));
+    }
+    options.insert(0, SelectOption::new("", "All apps"));
+    options
 }
 
 /// Those of the sample, and those on the page.
@@ -100,14 +138,4 @@ fn integration_options(snapshot: &Snapshot, names: &Names) -> Vec<SelectOption> 
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", "All integrations"));
     options
-}
-
-fn in_words(name: &str, value: &str, names: &Names) -> String {
-    let app = || value.parse().ok().and_then(|id| names.app(id)).unwrap_or("a deleted app").to_owned();
-    let shown = match name {
-        "app_id" => app(),
-        "fingerprint" => value.chars().take(10).collect(),
-        _ => value.to_owned(),
-    };
-    format!("{}: {shown}", label(name))
 }

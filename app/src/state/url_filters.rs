@@ -1,13 +1,19 @@
 //! What a list is narrowed to, in the URL: one type parses and prints it, on the server and in the browser.
 
 use super::page_url::PageUrl;
-use model::{filter::JobFilter, page::PageRequest};
+use crate::format;
+use model::{
+    filter::{self, JobFilter},
+    page::PageRequest,
+};
 use serde::de::DeserializeOwned;
 
 /// The parameters that belong to the filter; all others are the page's own.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 23] = [
     "status",
     "attempt",
+    "attempt_min",
+    "attempt_max",
     "app_id",
     "integration_id",
     "job_type",
@@ -19,8 +25,18 @@ const FIELDS: [&str; 14] = [
     "q",
     "created_after",
     "created_before",
+    "min_age",
+    "max_age",
+    "finished_after",
+    "finished_before",
+    "response_status",
+    "worker_id",
+    "payload",
     "fingerprint",
 ];
+
+/// How a parameter begins that names a value of the payload by its path.
+const PAYLOAD: &str = "payload.";
 
 /// Filter and page of a list of jobs or dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +58,16 @@ impl ListQuery {
     /// # Errors
     /// A sentence that names what is wrong.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
-        let filter = read(&PageUrl::parse(&format!("/?{query}")), &FIELDS)?;
+        let mut given = filter::gather(active(&PageUrl::parse(&format!("/?{query}"))));
+        // A field for date and time names no zone: the console's is UTC.
+        for (_, value) in
+            given.iter_mut().filter(|(name, _)| name.ends_with("_after") || name.ends_with("_before"))
+        {
+            if let Some(at) = format::parse_local(value) {
+                *value = format::rfc3339(at);
+            }
+        }
+        let filter = from_pairs(given)?;
         let page = page(query)?;
         Ok(Self { filter, page })
     }
@@ -53,7 +78,11 @@ impl ListQuery {
 /// # Errors
 /// A sentence that names what is wrong.
 pub fn read<T: DeserializeOwned>(url: &PageUrl, names: &[&str]) -> Result<T, BadQuery> {
-    let fields: Vec<_> = names.iter().filter_map(|name| url.get(name).map(|value| (*name, value))).collect();
+    let given = |name: &&str| url.get(name).map(|value| ((*name).to_owned(), value.to_owned()));
+    from_pairs(names.iter().filter_map(given).collect())
+}
+
+fn from_pairs<T: DeserializeOwned>(fields: Vec<(String, String)>) -> Result<T, BadQuery> {
     // Postgres has no text with one.
     if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
         return Err(BadQuery(format!("{name} contains a NUL character")));
@@ -72,40 +101,22 @@ pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
     PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
 }
 
-/// The narrowing parameters of an address with their words, for chips.
-pub fn active(url: &PageUrl) -> Vec<(&'static str, String)> {
-    FIELDS.iter().filter_map(|name| url.get(name).map(|value| (*name, value.to_owned()))).collect()
+/// The narrowing parameters of an address.
+pub fn active(url: &PageUrl) -> Vec<(String, String)> {
+    let named =
+        FIELDS.iter().filter_map(|name| url.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
+    let by_path = url.pairs().iter().filter(|(name, value)| name.starts_with(PAYLOAD) && !value.is_empty());
+    named.chain(by_path.cloned()).collect()
 }
 
 /// The address without any narrowing.
 pub fn cleared(url: &PageUrl) -> PageUrl {
-    without(url, &FIELDS)
+    active(url).iter().fold(without(url, &[]), |url, (name, _)| url.without(name))
 }
 
 /// The first page of an address without these parameters.
 pub fn without(url: &PageUrl, names: &[&str]) -> PageUrl {
     names.iter().fold(url.clone().settled().without("cursor"), |url, name| url.without(name))
-}
-
-/// A parameter in words.
-pub fn label(name: &str) -> &'static str {
-    match name {
-        "status" => "state",
-        "attempt" => "attempts made",
-        "app_id" => "app",
-        "integration_id" => "integration",
-        "job_type" => "kind",
-        "correlation_id" => "correlation",
-        "batch_id" => "batch",
-        "record_type" => "record type",
-        "record_id" => "record",
-        "error" => "error contains",
-        "q" => "search",
-        "created_after" => "accepted after",
-        "created_before" => "accepted before",
-        "fingerprint" => "cause",
-        _ => "filter",
-    }
 }
 
 #[cfg(test)]
@@ -136,6 +147,11 @@ mod tests {
             "limit=x",
             "created_after=today",
             "attempt=x",
+            "min_age=1",
+            "response_status=6xx",
+            "payload=x",
+            "payload.=x",
+            "payload.a=1&payload.a=2",
             "q=%00",
             "error=a%00b",
         ] {
@@ -148,5 +164,21 @@ mod tests {
         let url = PageUrl::parse("/jobs?status=failed&q=x&cursor=c&limit=10");
         assert_eq!(cleared(&url).to_string(), "/jobs?limit=10");
         assert_eq!(active(&url).len(), 2);
+        let by_path = PageUrl::parse("/jobs?payload.order.id=17&max_age=15m&limit=10");
+        assert_eq!(cleared(&by_path).to_string(), "/jobs?limit=10");
+    }
+
+    #[test]
+    fn paths_into_the_payload_ages_and_answers_are_read() {
+        let query = "payload.order.id=17&payload.sku=a&max_age=15m&response_status=5xx&attempt_min=2";
+        let filter = ListQuery::parse(query).expect("a filter").filter;
+        let paths: Vec<_> = filter.payload.iter().flat_map(|payload| payload.iter()).collect();
+        assert_eq!(paths, [("order.id", "17"), ("sku", "a")]);
+        assert_eq!(filter.max_age.map(|age| age.to_string()).as_deref(), Some("15m"));
+        assert_eq!(
+            (filter.response_status.map(|status| status.range()), filter.attempt_min),
+            (Some((500, 599)), Some(2))
+        );
+        assert!(ListQuery::parse("payload=order.id%3D17").expect("a filter").filter.payload.is_some());
     }
 }

@@ -124,12 +124,32 @@ async fn filters_narrow_the_list(pool: PgPool) {
         ("job_type=other".to_owned(), vec![]),
         (format!("q={one}"), vec![&one]),
         ("created_after=2100-01-01T00:00:00Z".to_owned(), vec![]),
+        ("max_age=1h&attempt_max=0".to_owned(), vec![&two, &one]),
+        ("min_age=1h".to_owned(), vec![]),
+        ("finished_after=2020-01-01T00:00:00Z".to_owned(), vec![&two]),
+        (format!("integration_id={integration}&response_status=5xx"), vec![]),
+        (format!("integration_id={integration}&payload.order.id=17&payload.sku=x"), vec![]),
+        (format!("integration_id={integration}&payload=order.id%3D17"), vec![]),
     ] {
         let list = client.get(&format!("/jobs?{filter}")).await.ok(200);
         let found: Vec<&str> =
             list["items"].as_array().unwrap().iter().map(|j| j["id"].as_str().unwrap()).collect();
         assert_eq!(found, ids, "{filter}");
     }
+    for (query, name) in [
+        ("response_status=503", "response_status"),
+        ("worker_id=0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "worker_id"),
+        ("payload.order.id=17", "payload"),
+        ("attempt_min=2&status=completed", "attempt_min"),
+        ("min_age=soon", "min_age"),
+        ("response_status=6xx", "response_status"),
+        ("payload.a=1&payload.a=2", "payload.a"),
+    ] {
+        assert_eq!(client.get(&format!("/jobs?{query}")).await.pointers(422), [name], "{query}");
+    }
+    let costly = json!({"action": "cancel", "filter": {"worker_id": "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7"}, "dry_run": true});
+    assert_eq!(client.post("/jobs/bulk", costly).await.pointers(422), ["/filter/worker_id"]);
+    client.get("/dead-letters?response_status=5xx").await.ok(200);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

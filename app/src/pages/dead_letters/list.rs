@@ -7,7 +7,7 @@ use crate::{
         jobs::{Bulk, preview},
         names::Names,
     },
-    components::{EmptyList, FilterBar, FilterChips, IntegrationLink, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
@@ -115,7 +115,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                 .then(|| view! { <Causes groups=groups names=names.clone() url=url.clone() now=now may_steer=rights.steer /> })}
             <Card title="One by one" sub="newest first">
                 <FilterBar url=url.clone() path="/dead-letters" snapshot=snapshot names=names.clone() />
-                <FilterChips url=url.clone() shown=&["q", "integration_id", "error"] names=names.clone() />
+                <FilterSentence url=url.clone() noun="dead letters" names=names.clone() />
                 {if is_empty {
                     view! {
                         <EmptyList

@@ -6,12 +6,14 @@ use crate::{
         error::CallError,
         jobs::{Bulk, JobList, list_jobs, preview},
     },
-    components::{EmptyList, FilterBar, FilterChips, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead},
+    components::{
+        EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
+    },
     format,
     state::{base_path, clock, page_url, page_url::PageUrl, refresh, revision, url_filters},
     ui::{
-        Anew, Button, ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pagination, PostForm, Segment,
-        Segmented, Table,
+        Anew, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, LinkButton, Pagination, PostForm,
+        Segment, Segmented, Table, Tone,
     },
 };
 use leptos::prelude::*;
@@ -60,7 +62,7 @@ fn Content(
     may_steer: bool,
     question: Option<(BulkAction, Result<DryRun, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, names, snapshot, as_of } = list;
+    let JobList { page, names, snapshot, refused, as_of } = list;
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
     let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
@@ -111,9 +113,12 @@ fn Content(
         </div>
         <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
             <FilterBar url=url.clone() path="/jobs" snapshot=snapshot names=names.clone() />
-            <FilterChips url=url.clone() shown=&["status", "q", "integration_id", "error"] names=names.clone() />
+            <FilterSentence url=url.clone() noun="jobs" names=names.clone() />
+            {(!refused.is_empty()).then(|| view! { <Refused names=refused.clone() /> })}
             <NewerRows count=Signal::derive(move || fresh.with(|(_, new)| *new)) href=reload />
-            {if is_empty {
+            {if !refused.is_empty() {
+                ().into_any()
+            } else if is_empty {
                 view! {
                     <EmptyList
                         clear=has_filter.then_some(clear)
@@ -167,6 +172,28 @@ fn Content(
             {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
+    }
+    .into_any()
+}
+
+/// Why nothing was looked for, and what makes it quick.
+#[component]
+fn Refused(
+    /// The filters that need another one beside them.
+    names: Vec<String>,
+) -> impl IntoView {
+    let which = names.join(", ");
+    let need = if names.len() == 1 { "needs" } else { "need" };
+    view! {
+        <EmptyState
+            glyph=Glyph::Search
+            tone=Tone::Retrying
+            title="One filter more, please"
+            text=format!(
+                "{which} {need} another filter beside it, so that no search runs through millions of jobs: an integration, a record with its \
+                 type, a correlation id, a batch, the state Processing or To be retried, or younger than 1h. Of failed jobs an app is enough.",
+            )
+        />
     }
     .into_any()
 }

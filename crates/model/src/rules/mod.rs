@@ -6,6 +6,7 @@ pub mod breaker;
 pub mod diff;
 pub mod explain;
 pub mod fingerprint;
+pub mod narrowing;
 pub mod permission;
 pub mod transition;
 pub mod verdict;

@@ -4,6 +4,7 @@ use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use delivery::RecordPageRequest;
 use model::{
+    filter::gather,
     page::{PageError, PageRequest},
     problem::Faults,
     text::sanitise,
@@ -119,6 +120,7 @@ fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Problem> {
 }
 
 fn read<T: DeserializeOwned>(pairs: &[(String, String)]) -> Result<T, Problem> {
+    let pairs = gather(pairs.to_vec());
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
     let reader = serde_html_form::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     serde_path_to_error::deserialize(reader).map_err(|error| {

@@ -11,8 +11,9 @@ use model::{
     dead_letter::{DeadLetter, DeadLetterGroup},
     filter::JobFilter,
     id::{AppId, DeadLetterId, IntegrationId, JobId},
+    job::JobStatus,
     page::{Page, PageRequest},
-    rules::verdict::ErrorKind,
+    rules::{narrowing, verdict::ErrorKind},
 };
 use serde_json::Value;
 use sqlx::{PgPool, QueryBuilder, types::Json};
@@ -68,13 +69,14 @@ impl From<Row> for DeadLetter {
 /// Dead letters, newest first.
 ///
 /// # Errors
-/// [`QueueError::Timeout`] when the filter is too wide.
+/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,
     filter: &JobFilter,
     page: PageRequest,
 ) -> Result<Page<DeadLetter>, QueueError> {
+    check(filter)?;
     let mut query = QueryBuilder::new(SELECT);
     filter::push_scope(&mut query, scope);
     filter::push(&mut query, filter, Part::Dead);
@@ -84,6 +86,12 @@ pub async fn list(
     query.push(format_args!(" order by j.id desc limit {}", page.limit + 1));
     let rows = query.build_query_as::<Row>().fetch_all(pool).await?;
     Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(DeadLetter::from))
+}
+
+/// Whatever else is asked for, these are dead letters.
+fn check(filter: &JobFilter) -> Result<(), QueueError> {
+    narrowing::check(&JobFilter { status: Some(JobStatus::Failed), ..filter.clone() }, Utc::now())?;
+    Ok(())
 }
 
 /// One dead letter.
@@ -103,7 +111,7 @@ pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLe
 /// Dead letters by cause, the largest groups first.
 ///
 /// # Errors
-/// [`QueueError::Timeout`] when the filter is too wide.
+/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
 pub async fn groups(
     pool: &PgPool,
     scope: Scope,
@@ -118,6 +126,7 @@ pub async fn groups(
         first_at: DateTime<Utc>,
         last_at: DateTime<Utc>,
     }
+    check(filter)?;
     let mut query = QueryBuilder::new(
         "select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
          min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",

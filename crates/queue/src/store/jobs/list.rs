@@ -8,24 +8,27 @@ use crate::{
         rows::{JobRow, select},
     },
 };
+use chrono::Utc;
 use model::{
     actor::Scope,
     filter::JobFilter,
     job::{Job, JobStatus},
     page::{Page, PageRequest},
+    rules::narrowing,
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
 
 /// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when.
 ///
 /// # Errors
-/// [`QueueError::Timeout`] when the filter is too wide for the pool's `statement_timeout`.
+/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide for the pool's `statement_timeout`.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,
     filter: &JobFilter,
     page: PageRequest,
 ) -> Result<Page<Job>, QueueError> {
+    narrowing::check(filter, Utc::now())?;
     let Some(mut query) = statement(scope, filter, page) else {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     };
@@ -64,5 +67,9 @@ fn may_hold(part: Part, filter: &JobFilter) -> bool {
         Part::Dead => status == JobStatus::Failed,
     });
     let by_error = filter.error.is_none() || matches!(part, Part::Live | Part::Dead);
-    by_status && by_error && (filter.fingerprint.is_none() || part == Part::Dead)
+    let has_end = filter.finished_after.is_some() || filter.finished_before.is_some();
+    let by_end = !has_end || matches!(part, Part::Finished | Part::Dead);
+    let was_tried = filter.response_status.is_some() || filter.worker_id.is_some();
+    let by_trial = !was_tried || part != Part::Successors;
+    by_status && by_error && by_end && by_trial && (filter.fingerprint.is_none() || part == Part::Dead)
 }

@@ -15,6 +15,7 @@ mod enqueue;
 mod expire;
 mod explain;
 pub(crate) mod filter;
+mod filter_time;
 mod finish;
 mod free;
 mod get;

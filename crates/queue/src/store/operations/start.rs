@@ -2,10 +2,15 @@
 
 use super::{apply::Tally, selection::Selection};
 use crate::error::QueueError;
+use chrono::Utc;
 use model::{
     actor::Actor,
+    filter::JobFilter,
     id::{AppId, OperationId},
+    job::JobStatus,
     operation::{BulkOutcome, BulkSubject, DryRun, NewBulk},
+    problem::Faults,
+    rules::narrowing,
     text,
 };
 use sqlx::{PgPool, types::Json};
@@ -45,7 +50,9 @@ pub async fn start(
         ids.dedup();
         ids
     });
-    let filter = new.filter.unwrap_or_default();
+    // What is older than an hour now is what is meant, also when its turn comes in another hour.
+    let filter = new.filter.unwrap_or_default().at(Utc::now());
+    check(subject, &filter)?;
     let selection = Selection { subject, action: new.action, scope: actor.scope(), ids, filter };
     let found = selection.find(pool).await?;
 
@@ -90,6 +97,21 @@ pub async fn start(
     .execute(pool)
     .await?;
     Ok(BulkStart::Outcome(BulkOutcome::Started { operation_id, matched: found.matched }))
+}
+
+/// What no list would look for is not counted either.
+fn check(subject: BulkSubject, filter: &JobFilter) -> Result<(), QueueError> {
+    let mut filter = filter.clone();
+    if subject == BulkSubject::DeadLetters {
+        filter.status = Some(JobStatus::Failed);
+    }
+    narrowing::check(&filter, Utc::now()).map_err(|found| {
+        let mut faults = Faults::default();
+        for fault in found.0 {
+            faults.add(format!("/filter/{}", fault.pointer), fault.detail);
+        }
+        faults.into()
+    })
 }
 
 fn estimate(matched: i64, rate_per_second: Option<i32>, hold_seconds: i32) -> i64 {

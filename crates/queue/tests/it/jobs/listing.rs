@@ -8,7 +8,10 @@ use model::{
     job::JobStatus,
     page::PageRequest,
 };
-use queue::store::jobs::{self, JobSpec};
+use queue::{
+    QueueError,
+    store::jobs::{self, JobSpec},
+};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -19,11 +22,12 @@ async fn ids(pool: &PgPool, filter: JobFilter) -> Vec<JobId> {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
+    let begin = chrono::Utc::now();
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
     let spec = |id: &str| JobSpec {
-        deduplication_id: Some(id.into()),
+        deduplication_id: Some(jobs::deduplication_id("product", id)),
         correlation_id: format!("corr-{id}"),
         record: Some(("product".into(), id.into())),
         ..world.spec(lane)
@@ -84,6 +88,61 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
             vec![made[2]],
         ),
         (JobFilter { attempt: Some(2), ..Default::default() }, vec![]),
+        (
+            JobFilter { attempt_min: Some(1), integration_id: Some(lane), ..Default::default() },
+            vec![made[4], made[3], made[2], made[1], made[0]],
+        ),
+        (
+            JobFilter { attempt_max: Some(0), integration_id: Some(lane), ..Default::default() },
+            vec![off, fresh, successor],
+        ),
+        (
+            JobFilter {
+                response_status: "5xx".parse().ok(),
+                integration_id: Some(lane),
+                ..Default::default()
+            },
+            vec![made[3], made[2], made[1]],
+        ),
+        (
+            JobFilter {
+                response_status: "200".parse().ok(),
+                integration_id: Some(lane),
+                ..Default::default()
+            },
+            vec![made[0]],
+        ),
+        (
+            JobFilter { worker_id: Some(worker), integration_id: Some(lane), ..Default::default() },
+            vec![made[4], made[1], made[0]],
+        ),
+        (
+            JobFilter { worker_id: Some(worker), status: Some(JobStatus::Processing), ..Default::default() },
+            vec![made[4]],
+        ),
+        (JobFilter { min_age: "1h".parse().ok(), ..Default::default() }, vec![]),
+        (
+            JobFilter { max_age: "1h".parse().ok(), job_type: text("index"), ..Default::default() },
+            vec![fresh],
+        ),
+        (JobFilter { finished_after: Some(begin), ..Default::default() }, vec![off, made[1], made[0]]),
+        (JobFilter { finished_before: Some(begin), ..Default::default() }, vec![]),
+        (
+            JobFilter {
+                finished_before: Some(begin + chrono::Duration::hours(1)),
+                status: Some(JobStatus::Completed),
+                ..Default::default()
+            },
+            vec![made[0]],
+        ),
+        (
+            JobFilter { record_id: text("done"), record_type: text("product"), ..Default::default() },
+            vec![made[0]],
+        ),
+        (
+            JobFilter { record_id: text("runs"), record_type: text("product"), ..Default::default() },
+            vec![successor, made[4]],
+        ),
         (JobFilter { error: text("SHELF 13"), ..Default::default() }, vec![made[1]]),
         (JobFilter { error: text("%"), ..Default::default() }, vec![]),
         (JobFilter { q: text(&successor.to_string()), ..Default::default() }, vec![successor]),
@@ -107,6 +166,49 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         jobs::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items,
         []
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_payload_is_searched_by_path_wherever_the_job_lies(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let spec = |id: &str, payload| JobSpec {
+        payload: Some(payload),
+        deduplication_id: Some(id.into()),
+        ..world.spec(lane)
+    };
+    let made = world
+        .accept(&[
+            spec("a", serde_json::json!({"order": {"id": 17}, "rush": true})),
+            spec("b", serde_json::json!({"order": {"id": "17"}})),
+            spec("c", serde_json::json!({"order": {"id": 18}})),
+        ])
+        .await;
+    let held = world.claim(worker, 2).await;
+    world.finish(&[end(crate::support::by_id(&held, made[0].id), sent())]).await;
+    let successor = world.accept(&[spec("b", serde_json::json!({"order": {"id": 17.0}}))]).await[0].id;
+    let of = |paths: &[(&str, &str)]| JobFilter {
+        integration_id: Some(lane),
+        payload: serde_json::from_value(paths.iter().copied().collect()).ok(),
+        ..Default::default()
+    };
+    assert_eq!(ids(&pool, of(&[("order.id", "17")])).await, [successor, made[1].id, made[0].id]);
+    assert_eq!(ids(&pool, of(&[("order.id", "17"), ("rush", "true")])).await, [made[0].id]);
+    assert_eq!(ids(&pool, of(&[("order", "17")])).await, []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_filter_without_an_index_is_refused_with_what_makes_it_cheap(pool: PgPool) {
+    let list = async |filter: JobFilter| {
+        jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.map(|page| page.items.len())
+    };
+    let by_answer = JobFilter { response_status: "503".parse().ok(), ..Default::default() };
+    let Err(QueueError::Invalid(faults)) = list(by_answer.clone()).await else { panic!("it was looked for") };
+    assert_eq!(faults.0[0].pointer, "response_status");
+    assert!(faults.0[0].detail.contains("integration_id"), "{faults}");
+    let beside = JobFilter { status: Some(JobStatus::Failed), ..by_answer };
+    assert_eq!(list(beside).await.unwrap(), 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

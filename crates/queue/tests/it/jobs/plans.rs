@@ -90,6 +90,29 @@ async fn a_page_of_jobs_reads_no_whole_table(_: PgPoolOptions, options: PgConnec
         ),
         ("batch", JobFilter { batch_id: sample.batch_id, ..Default::default() }),
         ("completed", JobFilter { status: Some(JobStatus::Completed), ..Default::default() }),
+        ("cancelled", JobFilter { status: Some(JobStatus::Cancelled), ..Default::default() }),
+        ("processing", JobFilter { status: Some(JobStatus::Processing), ..Default::default() }),
+        (
+            "a worker's",
+            JobFilter { worker_id: Some(worker), integration_id: Some(lane), ..Default::default() },
+        ),
+        ("older", JobFilter { min_age: "1h".parse().ok(), ..Default::default() }),
+        ("younger", JobFilter { max_age: "15m".parse().ok(), ..Default::default() }),
+        (
+            "ended long ago",
+            JobFilter {
+                finished_before: Some(chrono::Utc::now() - chrono::Duration::hours(1)),
+                ..Default::default()
+            },
+        ),
+        (
+            "a record of any app",
+            JobFilter {
+                record_type: Some("product".into()),
+                record_id: Some("1".into()),
+                ..Default::default()
+            },
+        ),
         (
             "a step of the pyramid",
             JobFilter { status: Some(JobStatus::ToBeRetried), attempt: Some(1), ..Default::default() },

@@ -1,0 +1,119 @@
+//! Which filters have an index of their own, and what must stand beside those that have none: a list is a page, not a search through ten
+//! million rows that ends in a time-out.
+
+use crate::{
+    filter::{Age, JobFilter},
+    job::JobStatus,
+    problem::Faults,
+};
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// What makes any other filter cheap, for the sentence that asks for it.
+const CHEAP: &str = "integration_id, correlation_id, batch_id, record_type with record_id, fingerprint, status=processing, \
+     status=to_be_retried, or max_age of up to 1h";
+
+/// Which filters stand without what would make them cheap.
+///
+/// # Errors
+/// Each of them, with what may stand beside it.
+pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
+    let mut faults = Faults::default();
+    if is_narrow(filter, now) {
+        return Ok(());
+    }
+    let is_dead = filter.status == Some(JobStatus::Failed) || filter.fingerprint.is_some();
+    let costly = [
+        ("attempt_min", filter.attempt_min.is_some()),
+        ("attempt_max", filter.attempt_max.is_some()),
+        // Those of dead letters are indexed.
+        ("response_status", filter.response_status.is_some() && !is_dead),
+        ("worker_id", filter.worker_id.is_some()),
+        ("payload", filter.payload.is_some()),
+    ];
+    for (name, is_given) in costly {
+        let beside = if name == "response_status" { ", or status=failed" } else { "" };
+        // Dead letters are indexed by app, too.
+        if is_given && !(is_dead && filter.app_id.is_some()) {
+            faults.add(
+                name,
+                format!("has no index of its own and needs another filter beside it: {CHEAP}{beside}"),
+            );
+        }
+    }
+    faults.into_result()
+}
+
+/// Whether an index leads to few rows, or a start in time bounds how far back is read.
+fn is_narrow(filter: &JobFilter, now: DateTime<Utc>) -> bool {
+    let an_hour_ago = now - Age::HOUR.delta() - TimeDelta::seconds(5);
+    let since = filter.at(now).created_after.max(filter.finished_after);
+    filter.integration_id.is_some()
+        || filter.correlation_id.is_some()
+        || filter.batch_id.is_some()
+        || filter.fingerprint.is_some()
+        || (filter.record_type.is_some() && filter.record_id.is_some())
+        || matches!(filter.status, Some(JobStatus::Processing | JobStatus::ToBeRetried))
+        || since.is_some_and(|since| since >= an_hour_ago)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{AppId, IntegrationId, WorkerId};
+
+    fn costly() -> JobFilter {
+        JobFilter {
+            attempt_min: Some(3),
+            response_status: "5xx".parse().ok(),
+            worker_id: Some(WorkerId::generate()),
+            ..JobFilter::default()
+        }
+    }
+
+    #[test]
+    fn a_filter_without_an_index_needs_one_beside_it_and_the_refusal_names_some() {
+        let faults = check(&costly(), Utc::now()).unwrap_err();
+        let names: Vec<&str> = faults.0.iter().map(|fault| fault.pointer.as_str()).collect();
+        assert_eq!(names, ["attempt_min", "response_status", "worker_id"]);
+        assert!(faults.0.iter().all(|fault| fault.detail.contains("integration_id")));
+        assert!(faults.0[1].detail.contains("status=failed"));
+    }
+
+    #[test]
+    fn each_of_these_makes_it_cheap() {
+        let text = |text: &str| Some(text.to_owned());
+        let now = Utc::now();
+        for beside in [
+            JobFilter { integration_id: Some(IntegrationId::generate()), ..costly() },
+            JobFilter { correlation_id: text("c"), ..costly() },
+            JobFilter { record_type: text("product"), record_id: text("1"), ..costly() },
+            JobFilter { status: Some(JobStatus::Processing), ..costly() },
+            JobFilter { max_age: "1h".parse().ok(), ..costly() },
+            JobFilter { created_after: Some(now - TimeDelta::minutes(10)), ..costly() },
+            JobFilter { status: Some(JobStatus::Failed), app_id: Some(AppId::generate()), ..costly() },
+        ] {
+            assert_eq!(check(&beside, now), Ok(()), "{beside:?}");
+        }
+        for beside in [
+            JobFilter { status: Some(JobStatus::Completed), ..costly() },
+            JobFilter { max_age: "2h".parse().ok(), ..costly() },
+            JobFilter { min_age: "1h".parse().ok(), ..costly() },
+            JobFilter { record_id: text("1"), ..costly() },
+            JobFilter { app_id: Some(AppId::generate()), ..costly() },
+        ] {
+            assert!(check(&beside, now).is_err(), "{beside:?}");
+        }
+    }
+
+    #[test]
+    fn answers_of_dead_letters_have_an_index_and_filters_of_old_stay_as_they_are() {
+        let dead = JobFilter {
+            status: Some(JobStatus::Failed),
+            response_status: "503".parse().ok(),
+            ..JobFilter::default()
+        };
+        assert_eq!(check(&dead, Utc::now()), Ok(()));
+        let error = JobFilter { error: Some("timeout".into()), attempt: Some(1), ..JobFilter::default() };
+        assert_eq!(check(&error, Utc::now()), Ok(()));
+    }
+}

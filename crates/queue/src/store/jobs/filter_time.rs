@@ -1,0 +1,105 @@
+//! Times of a filter as conditions, and as bounds of ids: those are what is indexed.
+//!
+//! Ids begin with the moment they were made at, by the clock of the process that made them; rows carry the database's. So a time bounds
+//! ids with ten minutes to spare, and the row's own time is compared as well.
+
+use super::filter::Part;
+use chrono::{DateTime, TimeDelta, Utc};
+use model::filter::JobFilter;
+use sqlx::{Postgres, QueryBuilder};
+use uuid::Uuid;
+
+/// How far the clock of a process may be off. One that is further off is a fault that `/readyz` and the overview name.
+const SLACK: TimeDelta = TimeDelta::minutes(10);
+
+/// Appends ` and …` for each time of the filter. Finished jobs are those of the last 24 hours unless something says since when: the day
+/// partitions that cannot hold any are not read.
+pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
+    let filter = &filter.at(Utc::now());
+    let created_at = match part {
+        Part::Successors => "(j.successor ->> 'created_at')::timestamptz",
+        _ => "j.created_at",
+    };
+    let id = part.job_id();
+    if let Some(after) = filter.created_after {
+        sql.push(format_args!(" and {created_at} >= ")).push_bind(after);
+        sql.push(format_args!(" and {id} >= ")).push_bind(first_id(after - SLACK));
+    }
+    if let Some(before) = filter.created_before {
+        sql.push(format_args!(" and {created_at} < ")).push_bind(before);
+        sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
+    }
+    match part {
+        Part::Live | Part::Successors => {
+            if filter.finished_after.is_some() || filter.finished_before.is_some() {
+                sql.push(" and false");
+            }
+        }
+        Part::Finished => push_end(sql, filter, "j.finished_at", id, since(filter)),
+        Part::Dead => {
+            push_end(sql, filter, "j.failed_at", id, filter.finished_after);
+            // A dead letter's own id is of the moment of its end.
+            if let Some(after) = filter.finished_after {
+                sql.push(" and j.id >= ").push_bind(first_id(after - SLACK));
+            }
+        }
+    }
+}
+
+fn push_end(
+    sql: &mut QueryBuilder<Postgres>,
+    filter: &JobFilter,
+    ended_at: &str,
+    id: &str,
+    since: Option<DateTime<Utc>>,
+) {
+    if let Some(since) = since {
+        sql.push(format_args!(" and {ended_at} >= ")).push_bind(since);
+    }
+    if let Some(before) = filter.finished_before {
+        sql.push(format_args!(" and {ended_at} < ")).push_bind(before);
+        // Nothing ends before it was accepted.
+        sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
+    }
+}
+
+/// Since when finished jobs are looked for.
+fn since(filter: &JobFilter) -> Option<DateTime<Utc>> {
+    // Nothing ends before it was accepted.
+    let said = filter.finished_after.max(filter.created_after);
+    let until = filter.finished_before.unwrap_or_else(Utc::now);
+    Some(said.unwrap_or(until - TimeDelta::hours(24)))
+}
+
+/// The lowest id that can have been made at that moment.
+fn first_id(at: DateTime<Utc>) -> Uuid {
+    let millis = u128::try_from(at.timestamp_millis()).unwrap_or(0) & 0xffff_ffff_ffff;
+    Uuid::from_u128(millis << 80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_lie_within_the_bounds_of_their_moment() {
+        let before = Utc::now() - TimeDelta::milliseconds(5);
+        let id = Uuid::now_v7();
+        assert!(first_id(before) < id && id < first_id(Utc::now() + TimeDelta::milliseconds(5)));
+        assert_eq!(first_id(DateTime::UNIX_EPOCH - TimeDelta::days(1)), Uuid::nil());
+    }
+
+    #[test]
+    fn finished_jobs_are_those_of_a_day_unless_something_says_since_when() {
+        let at = |days| Some(DateTime::UNIX_EPOCH + TimeDelta::days(days));
+        let filter = |created_after, finished_after, finished_before| JobFilter {
+            created_after,
+            finished_after,
+            finished_before,
+            ..JobFilter::default()
+        };
+        assert_eq!(since(&filter(at(3), None, None)), at(3));
+        assert_eq!(since(&filter(at(3), at(5), None)), at(5));
+        assert_eq!(since(&filter(None, None, at(9))), at(8));
+    }
+}
