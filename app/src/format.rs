@@ -1,6 +1,6 @@
 //! Numbers, durations and moments as the console writes them: units apart, thousands grouped, times in UTC.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, FixedOffset, SecondsFormat, TimeDelta, Utc};
 
 /// `1,204`, and `−1,204` with the sign of the font's figures.
 pub fn count(n: i64) -> String {
@@ -152,6 +152,17 @@ pub fn full(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// `2026-11-20 15:46:02 +01:00 · 14:46:02 UTC`: the same on a clock that far ahead, and beside it the one the servers go by.
+/// Alone where both are the same.
+pub fn full_beside(at: DateTime<Utc>, ahead: FixedOffset) -> String {
+    if ahead.local_minus_utc() == 0 {
+        return full(at);
+    }
+    let there = at.with_timezone(&ahead);
+    let form = if there.date_naive() == at.date_naive() { "%H:%M:%S UTC" } else { "%-d %b %H:%M:%S UTC" };
+    format!("{} · {}", there.format("%Y-%m-%d %H:%M:%S %:z"), at.format(form))
+}
+
 /// What a field for date and time sends, read as UTC: `2026-11-20T14:46`, with or without seconds.
 pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
     ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
@@ -183,6 +194,15 @@ pub fn rfc3339(at: DateTime<Utc>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_readers_clock_is_told_with_utc_beside_it() {
+        let at: DateTime<Utc> = "2026-11-20T23:46:02Z".parse().expect("a time");
+        let told = |hours: i32| full_beside(at, FixedOffset::east_opt(hours * 3_600).expect("an offset"));
+        assert_eq!(told(0), "2026-11-20 23:46:02 UTC");
+        assert_eq!(told(-5), "2026-11-20 18:46:02 -05:00 · 23:46:02 UTC");
+        assert_eq!(told(1), "2026-11-21 00:46:02 +01:00 · 20 Nov 23:46:02 UTC");
+    }
 
     fn at(text: &str) -> DateTime<Utc> {
         text.parse().expect("a time")

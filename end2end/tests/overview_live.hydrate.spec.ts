@@ -29,6 +29,24 @@ test("an integration made meanwhile appears", async ({ console: page, api, app, 
   await expect(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Integrations 2" })).toBeVisible();
 });
 
+test("a question keeps the page still, and its answer shows what happened meanwhile", async ({ console: page, api, app, receiver }) => {
+  const integration = await collecting(api, app, receiver, products(1));
+  const link = (n: number) => page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: `Integrations ${n}` });
+  const held = `/jobs?integration_id=${integration.id}&confirm=cancel`;
+  await openUntil(page, held, () => expect(link(2), "its own and the built-in one").toBeVisible({ timeout: 1_000 }));
+  await expect(page.getByText(/^Held/)).toBeVisible();
+  await expect(page.getByRole("dialog")).toContainText("1 job");
+
+  await api.createIntegration(app, "Newcomer", receiver.url);
+  await expect(page.getByText(/^Held · ([3-9]|\d\d) s$/)).toBeVisible();
+  await expect(link(2)).toBeVisible();
+
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByText(/^Live/)).toBeVisible();
+  await expect(link(3)).toBeVisible();
+});
+
 // A broken stream is an error in the browser's console: this page may complain.
 test("a broken stream is told, then how old the numbers are, and it recovers by itself", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);

@@ -8,7 +8,7 @@ use crate::{
         stats::load_gauges,
     },
     format,
-    state::{base_path, clock, live, page_url, revision},
+    state::{base_path, clock, hold, live, page_url, revision},
     ui::{Glyph, Icon, Link},
 };
 use leptos::prelude::*;
@@ -45,6 +45,7 @@ pub fn Frame() -> impl IntoView {
     let reader = Reader::current();
     provide_context(reader);
     let first = Resource::new_blocking(|| (), |()| load_gauges());
+    hold::provide();
     let live = live::provide();
     clock::provide();
     revision::provide();

@@ -1,15 +1,18 @@
-//! Whether the numbers are fresh: live with their age, old and since when, resting, or plain.
+//! Whether the numbers are fresh, and if not, since when and why: live, old, held, resting, or plain.
 
 use crate::{
     format,
     state::{
         clock,
-        live::{self, Link},
+        live::{self, Link, Live},
     },
     ui::Tone,
 };
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
+
+/// One call that failed is asked again: only after some in a row the page is called old.
+const REFUSED_AFTER: TimeDelta = TimeDelta::seconds(5);
 
 /// A dot and two words.
 #[component]
@@ -19,27 +22,84 @@ pub fn LiveBadge(
 ) -> impl IntoView {
     let live = live::current();
     let now = clock::now_or(as_of);
-    let state = Memo::new(move |_| {
-        let at = now.get();
-        match (live.link().get(), live.age(at)) {
-            (Link::Resting, _) => (Tone::Paused, "Resting".to_owned()),
-            (_, Some((age, true))) => (Tone::Failed, format!("Stale · {}", format::age(age))),
-            (Link::Broken, _) => (Tone::Retrying, "Reconnecting".to_owned()),
-            (Link::Open, Some((age, false))) if age.num_seconds() >= 2 => {
-                (Tone::Delivered, format!("Live · {}", format::age(age)))
-            }
-            (Link::Open, _) => (Tone::Delivered, "Live".to_owned()),
-            (Link::Starting, _) => (Tone::Paused, format!("As of {}", format::clock(as_of, as_of))),
-        }
-    });
+    let state = Memo::new(move |_| Look::of(live, now.get(), as_of));
     view! {
         <span
-            class=move || format!("flex items-center gap-2 pl-1 type-label font-medium text-muted tabular-nums {}", state.get().0.class())
-            title="Numbers arrive once a second while this tab is visible"
+            class=move || {
+                let tone = state.with(|look| look.tone).class();
+                format!("flex items-center gap-2 pl-1 type-label font-medium text-muted tabular-nums {tone}")
+            }
+            title=move || state.with(|look| look.why.clone())
         >
             <span class="dot"></span>
-            {move || state.get().1}
+            <span>{move || state.with(|look| look.words.clone())}</span>
+            <span class="sr-only">{move || state.with(|look| format!(". {}", look.why))}</span>
         </span>
     }
     .into_any()
+}
+
+/// What the badge says.
+#[derive(Clone, PartialEq)]
+struct Look {
+    tone: Tone,
+    words: String,
+    /// The reason, in a sentence.
+    why: String,
+}
+
+impl Look {
+    fn of(live: Live, now: DateTime<Utc>, as_of: DateTime<Utc>) -> Self {
+        let look = |tone, words: String, why: String| Self { tone, words, why };
+        match (live.link().get(), live.age(now), live.held_since(), live.refusal()) {
+            (Link::Resting, ..) => look(
+                Tone::Paused,
+                "Resting".to_owned(),
+                "Nothing is asked for while this tab is hidden".to_owned(),
+            ),
+            (link, Some((age, true)), ..) => {
+                look(Tone::Failed, format!("Stale · {}", format::age(age)), why_stale(link, now))
+            }
+            (link @ Link::Broken { .. }, ..) => {
+                look(Tone::Retrying, "Reconnecting".to_owned(), why_stale(link, now))
+            }
+            (_, _, Some(since), _) => look(
+                Tone::Paused,
+                format!("Held · {}", format::age(now - since)),
+                "The page stands still while rows are selected or a question is open".to_owned(),
+            ),
+            (_, _, _, Some(refusal)) if now - refusal.since > REFUSED_AFTER => look(
+                Tone::Failed,
+                format!("Stale · {}", format::age(now - refusal.since)),
+                format!("What is on this page could not be asked for again: {}", refusal.error),
+            ),
+            (Link::Open, age, ..) => {
+                let aged = age.filter(|(age, _)| age.num_seconds() >= 2);
+                let words =
+                    aged.map_or_else(|| "Live".to_owned(), |(age, _)| format!("Live · {}", format::age(age)));
+                look(
+                    Tone::Delivered,
+                    words,
+                    "Numbers arrive once a second while this tab is visible".to_owned(),
+                )
+            }
+            (Link::Starting, ..) => look(
+                Tone::Paused,
+                format!("As of {}", format::clock(as_of, as_of)),
+                "Reload the page for newer numbers".to_owned(),
+            ),
+        }
+    }
+}
+
+fn why_stale(link: Link, now: DateTime<Utc>) -> String {
+    match link {
+        Link::Broken { again_at } => format!(
+            "The connection to Headgate is broken. It is tried again in {}",
+            format::age((again_at - now).max(TimeDelta::zero()))
+        ),
+        _ => "Connected, but no numbers come: the process that takes them may have died, and another takes its place \
+              after some ten seconds"
+            .to_owned(),
+    }
 }

@@ -4,12 +4,8 @@ use crate::{
     format,
     ui::{Glyph, Link, Pill, Tone},
 };
-use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
-use model::worker::Worker;
-
-/// Heartbeats come every ten seconds: after that many, two were missed.
-const SILENT_AFTER: TimeDelta = TimeDelta::seconds(25);
+use model::worker::{LeaseState, Worker};
 
 /// One line above what needs attention; nothing while all is well.
 #[component]
@@ -20,15 +16,11 @@ pub fn WorkerTrouble(
     /// How many live.
     #[prop(into)]
     count: Signal<i64>,
-    /// The moment of both.
-    #[prop(into)]
-    at: Signal<DateTime<Utc>>,
     /// Leads to the processes as they are now.
     #[prop(optional)]
     links: bool,
 ) -> impl IntoView {
-    let trouble =
-        Memo::new(move |_| workers.with(|workers| trouble(workers.as_deref(), count.get(), at.get())));
+    let trouble = Memo::new(move |_| workers.with(|workers| trouble(workers.as_deref(), count.get())));
     move || {
         trouble.get().map(|(word, sentence)| {
             view! {
@@ -58,21 +50,27 @@ pub fn WorkerTrouble(
     }
 }
 
-fn trouble(workers: Option<&[Worker]>, count: i64, at: DateTime<Utc>) -> Option<(&'static str, String)> {
+fn trouble(workers: Option<&[Worker]>, count: i64) -> Option<(&'static str, String)> {
     if count == 0 {
         return Some(("None runs", "No worker is running: jobs wait until one starts.".to_owned()));
     }
     let workers = workers.filter(|workers| !workers.is_empty())?;
     let all = format::count(i64::try_from(workers.len()).unwrap_or(i64::MAX));
     let many = |n: usize| format::count(i64::try_from(n).unwrap_or(i64::MAX));
-    let silent = workers.iter().filter(|worker| at - worker.heartbeat_at > SILENT_AFTER).count();
-    let draining = workers.iter().filter(|worker| worker.is_draining).count();
-    if silent > 0 {
+    let is = |state: LeaseState| workers.iter().filter(|worker| worker.lease == state).count();
+    let (late, lost) = (is(LeaseState::Late), is(LeaseState::Lost));
+    let draining =
+        workers.iter().filter(|worker| worker.is_draining && worker.lease == LeaseState::Live).count();
+    if late > 0 {
         let text = format!(
             "{} of {all} did not report lately. What they hold goes to others when their leases end.",
-            many(silent)
+            many(late)
         );
         return Some(("Silent", text));
+    }
+    if lost > 0 {
+        let text = format!("{} of {all} ended without a word. What they held went to others.", many(lost));
+        return Some(("Lost", text));
     }
     if draining == workers.len() {
         return Some((
@@ -86,7 +84,8 @@ fn trouble(workers: Option<&[Worker]>, count: i64, at: DateTime<Utc>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{id::WorkerId, worker::LeaseState};
+    use chrono::{DateTime, TimeDelta, Utc};
+    use model::id::WorkerId;
 
     #[test]
     fn workers_are_told_of_only_when_something_is_wrong() {
@@ -106,11 +105,12 @@ mod tests {
             started_at: now,
             heartbeat_at: now - TimeDelta::seconds(seconds_ago),
         };
-        let word = |workers: Option<&[Worker]>, count| trouble(workers, count, now).map(|(word, _)| word);
+        let word = |workers: Option<&[Worker]>, count| trouble(workers, count).map(|(word, _)| word);
         assert_eq!(word(None, 3), None);
         assert_eq!(word(None, 0), Some("None runs"));
         assert_eq!(word(Some(&[worker(1, false), worker(1, true)]), 2), None, "one that drains is a deploy");
         assert_eq!(word(Some(&[worker(1, true)]), 1), Some("All draining"));
-        assert_eq!(word(Some(&[worker(40, false), worker(1, false)]), 2), Some("Silent"));
+        assert_eq!(word(Some(&[worker(20, false), worker(40, false)]), 2), Some("Silent"));
+        assert_eq!(word(Some(&[worker(40, false), worker(1, false)]), 1), Some("Lost"));
     }
 }

@@ -1,12 +1,17 @@
 //! The page's clock: it starts at the moment the server took its numbers and ticks only in the browser.
 
+use crate::format;
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use std::time::Duration;
 
 /// One per page frame, so that a hundred relative times cost one timer.
 #[derive(Clone, Copy)]
-struct Ticker(RwSignal<Option<DateTime<Utc>>>);
+struct Ticker {
+    now: RwSignal<Option<DateTime<Utc>>>,
+    /// Changes once, so that what asks for it is not asked each second.
+    has_begun: Memo<bool>,
+}
 
 /// Starts the timer in the browser.
 pub fn provide() {
@@ -20,12 +25,25 @@ pub fn provide() {
             on_cleanup(move || timer.clear());
         }
     });
-    provide_context(Ticker(now));
+    provide_context(Ticker { now, has_begun: Memo::new(move |_| now.with(Option::is_some)) });
+}
+
+/// A moment with its day, for machines' and people's eyes: in UTC, and once the page is hydrated in the reader's zone too, which only
+/// the browser knows.
+pub fn full(at: DateTime<Utc>) -> Signal<String> {
+    let has_begun = use_context::<Ticker>().map(|ticker| ticker.has_begun);
+    Signal::derive(move || {
+        if has_begun.is_some_and(|begun| begun.get()) {
+            format::full_beside(at, *at.with_timezone(&chrono::Local).offset())
+        } else {
+            format::full(at)
+        }
+    })
 }
 
 /// Now, or `as_of` (the moment of the data on the page) while the page is not hydrated.
 pub fn now_or(as_of: DateTime<Utc>) -> Signal<DateTime<Utc>> {
     let ticker = use_context::<Ticker>();
     // A browser whose clock is behind the server's must not show the future.
-    Signal::derive(move || ticker.and_then(|ticker| ticker.0.get()).map_or(as_of, |now| now.max(as_of)))
+    Signal::derive(move || ticker.and_then(|ticker| ticker.now.get()).map_or(as_of, |now| now.max(as_of)))
 }

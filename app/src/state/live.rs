@@ -1,13 +1,17 @@
 //! The live stream: one `EventSource` per tab, open only while the tab is visible, because HTTP/1.1 allows six
 //! connections per origin over all tabs.
 //!
-//! The first render never uses it: pages show what they were loaded with until the first message arrives.
+//! The first render never uses it: pages show what they were loaded with until the first message arrives. While the page
+//! stands still (`hold`), messages are kept and not shown.
 
-use super::base_path;
+use super::{base_path, hold};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, wasm_bindgen::JsCast};
 use model::stats::Snapshot;
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
@@ -19,8 +23,11 @@ pub enum Link {
     Starting,
     /// Messages come.
     Open,
-    /// Broken; it is being opened again.
-    Broken,
+    /// Broken; it will be opened again.
+    Broken {
+        /// When the next attempt is made.
+        again_at: DateTime<Utc>,
+    },
     /// The tab is hidden.
     Resting,
 }
@@ -31,10 +38,28 @@ pub struct Live {
     snapshot: RwSignal<Option<Snapshot>>,
     received_at: RwSignal<Option<DateTime<Utc>>>,
     link: RwSignal<Link>,
+    is_held: Signal<bool>,
+    held_since: RwSignal<Option<DateTime<Utc>>>,
+    refusal: RwSignal<Option<Refusal>>,
+}
+
+/// What the page asked for by itself and did not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Of the first of the calls in a row that failed.
+    pub since: DateTime<Utc>,
+    /// What the last one said.
+    pub error: String,
 }
 
 /// A snapshot is due every second; after three missed ones the numbers are called old.
 const STALE_AFTER: TimeDelta = TimeDelta::milliseconds(4_500);
+
+/// The first pause before the stream is opened again; each further one is twice as long.
+const FIRST_PAUSE: TimeDelta = TimeDelta::milliseconds(1_000);
+
+/// No pause is longer: a server that is back is noticed within half a minute.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::milliseconds(30_000);
 
 impl Live {
     /// The newest gauges: the stream's, or `first` before it speaks.
@@ -62,6 +87,32 @@ impl Live {
         let age = now - self.received_at.get()?;
         Some((age, age > STALE_AFTER))
     }
+
+    /// Since when the page stands still, if it does.
+    pub fn held_since(self) -> Option<DateTime<Utc>> {
+        self.held_since.get()
+    }
+
+    /// What the page asked for by itself and did not get; none while it gets everything.
+    pub fn refusal(self) -> Option<Refusal> {
+        self.refusal.get()
+    }
+
+    /// A call that the page makes by itself was answered.
+    pub fn answered(self) {
+        if self.refusal.try_with_untracked(Option::is_some) == Some(true) {
+            self.refusal.set(None);
+        }
+    }
+
+    /// A call that the page makes by itself failed.
+    pub fn unanswered(self, error: &impl ToString) {
+        let error = error.to_string();
+        self.refusal.try_update(|refusal| {
+            let since = refusal.as_ref().map_or_else(Utc::now, |refusal| refusal.since);
+            *refusal = Some(Refusal { since, error });
+        });
+    }
 }
 
 /// Opens the stream in the browser; on the server it only makes the signals.
@@ -70,6 +121,9 @@ pub fn provide() -> Live {
         snapshot: RwSignal::new(None),
         received_at: RwSignal::new(None),
         link: RwSignal::new(Link::Starting),
+        is_held: hold::is_on(),
+        held_since: RwSignal::new(None),
+        refusal: RwSignal::new(None),
     };
     let url = base_path::current().join("/api/v1/live");
     Effect::new(move |_| connect(&url, live));
@@ -89,46 +143,85 @@ type Shared<T> = Rc<RefCell<Option<T>>>;
 struct Connection {
     source: Shared<EventSource>,
     reopen: Shared<Closure<dyn Fn()>>,
+    timer: Rc<Cell<Option<i32>>>,
     on_visibility: Closure<dyn Fn()>,
     _on_snapshot: Closure<dyn Fn(MessageEvent)>,
     _on_open: Closure<dyn Fn()>,
     _on_error: Closure<dyn Fn()>,
 }
 
+/// How long to wait after so many failures in a row: twice as long each time, and half of it by chance, so that the
+/// browsers that one restart threw out do not come back in the same moment.
+fn pause(failures: u32, chance: f64) -> TimeDelta {
+    let whole = (FIRST_PAUSE * 2_i32.pow(failures.min(5))).min(LONGEST_PAUSE);
+    whole / 2 + TimeDelta::milliseconds((whole.num_milliseconds() as f64 / 2.0 * chance) as i64)
+}
+
 fn connect(url: &str, live: Live) {
     let source: Shared<EventSource> = Rc::default();
     let reopen: Shared<Closure<dyn Fn()>> = Rc::default();
-    let on_snapshot = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
-        let text = event.data().as_string();
-        if let Some(snapshot) = text.and_then(|text| serde_json::from_str::<Snapshot>(&text).ok()) {
-            live.snapshot.try_set(Some(snapshot));
-            live.received_at.try_set(Some(Utc::now()));
-            live.link.try_set(Link::Open);
+    let timer: Rc<Cell<Option<i32>>> = Rc::default();
+    let failures: Rc<Cell<u32>> = Rc::default();
+    let kept: StoredValue<Option<Snapshot>> = StoredValue::new(None);
+    Effect::new(move |_| {
+        if live.is_held.get() {
+            live.held_since.set(Some(Utc::now()));
+        } else {
+            live.held_since.set(None);
+            if let Some(snapshot) = kept.try_update_value(Option::take).flatten() {
+                live.snapshot.set(Some(snapshot));
+            }
+        }
+    });
+    let on_snapshot = Closure::<dyn Fn(MessageEvent)>::new({
+        let failures = failures.clone();
+        move |event: MessageEvent| {
+            let text = event.data().as_string();
+            if let Some(snapshot) = text.and_then(|text| serde_json::from_str::<Snapshot>(&text).ok()) {
+                if live.is_held.try_get_untracked() == Some(true) {
+                    kept.try_update_value(|kept| *kept = Some(snapshot));
+                } else {
+                    live.snapshot.try_set(Some(snapshot));
+                }
+                live.received_at.try_set(Some(Utc::now()));
+                live.link.try_set(Link::Open);
+                failures.set(0);
+            }
         }
     });
     let on_open = Closure::<dyn Fn()>::new(move || {
         live.link.try_set(Link::Open);
     });
     let on_error = Closure::<dyn Fn()>::new({
-        let (source, reopen) = (source.clone(), reopen.clone());
+        let (source, reopen, timer) = (source.clone(), reopen.clone(), timer.clone());
         move || {
-            live.link.try_set(Link::Broken);
-            // After an HTTP error, such as a proxy's 502, the browser gives up for good: open it again by hand.
-            let is_closed = source.borrow().as_ref().is_some_and(|s| s.ready_state() == EventSource::CLOSED);
-            if let (true, Some(again)) = (is_closed, reopen.borrow().as_ref()) {
-                let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(
+            // The browser alone would come back every few seconds for ever, and after an HTTP error, such as a proxy's
+            // 502, never.
+            if let Some(broken) = source.borrow_mut().take() {
+                broken.close();
+            }
+            let now = Utc::now();
+            let wait = pause(failures.get(), f64::from(now.timestamp_subsec_millis()) / 1_000.0);
+            failures.set(failures.get().saturating_add(1));
+            live.link.try_set(Link::Broken { again_at: now + wait });
+            if let Some(again) = reopen.borrow().as_ref() {
+                let handle = window().set_timeout_with_callback_and_timeout_and_arguments_0(
                     again.as_ref().unchecked_ref(),
-                    2_000,
+                    wait.num_milliseconds() as i32,
                 );
+                timer.set(handle.ok());
             }
         }
     });
     let open = {
-        let source = source.clone();
+        let (source, timer) = (source.clone(), timer.clone());
         let url = url.to_owned();
         let snapshot = on_snapshot.as_ref().clone();
         let (opened, failed) = (on_open.as_ref().clone(), on_error.as_ref().clone());
         move || {
+            if let Some(handle) = timer.take() {
+                window().clear_timeout_with_handle(handle);
+            }
             if let Some(old) = source.borrow_mut().take() {
                 old.close();
             }
@@ -152,6 +245,7 @@ fn connect(url: &str, live: Live) {
     let connection = send_wrapper::SendWrapper::new(Connection {
         source,
         reopen,
+        timer,
         on_visibility,
         _on_snapshot: on_snapshot,
         _on_open: on_open,
@@ -163,9 +257,27 @@ fn connect(url: &str, live: Live) {
             "visibilitychange",
             connection.on_visibility.as_ref().unchecked_ref(),
         );
+        if let Some(handle) = connection.timer.take() {
+            window().clear_timeout_with_handle(handle);
+        }
         if let Some(source) = connection.source.borrow_mut().take() {
             source.close();
         }
         connection.reopen.borrow_mut().take();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_PAUSE, pause};
+    use chrono::TimeDelta;
+
+    #[test]
+    fn pauses_double_up_to_half_a_minute_and_half_of_each_is_chance() {
+        let bounds =
+            |failures| (pause(failures, 0.0).num_milliseconds(), pause(failures, 1.0).num_milliseconds());
+        assert_eq!([bounds(0), bounds(1), bounds(3)], [(500, 1_000), (1_000, 2_000), (4_000, 8_000)]);
+        assert_eq!(pause(u32::MAX, 1.0), LONGEST_PAUSE);
+        assert!(pause(0, 0.5) > TimeDelta::zero());
+    }
 }

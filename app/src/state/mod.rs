@@ -1,8 +1,10 @@
-//! What pages share: the mount prefix, the theme, the clock, the address with its filters and the live stream.
+//! What pages share: the mount prefix, the theme, the clock, the address with its filters, the live stream and what makes it
+//! stand still.
 
 pub mod audit_filters;
 pub mod base_path;
 pub mod clock;
+pub mod hold;
 pub mod integration_query;
 pub mod keys;
 pub mod limits_draft;

@@ -1,9 +1,10 @@
 //! A question before something that cannot be undone.
 //!
 //! It is part of the page whose URL asks it (`?confirm=purge`): the server renders it open, so it works without a
-//! script; once hydrated it becomes modal, traps the focus and Escape leads back.
+//! script; once hydrated it becomes modal, traps the focus, and Escape leads back. Meanwhile the page behind it stands
+//! still.
 
-use crate::state::base_path;
+use crate::state::{base_path, hold};
 use leptos::{ev, html, prelude::*};
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
@@ -21,6 +22,7 @@ pub fn Dialog(
     let dialog = NodeRef::<html::Dialog>::new();
     let navigate = use_navigate();
     let base = base_path::current();
+    hold::while_here();
     Effect::new(move |_| {
         if let Some(element) = dialog.get() {
             // Rendered open for the page without a script; only `show_modal` makes the rest inert.

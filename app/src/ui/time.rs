@@ -1,9 +1,9 @@
-//! Moments: relative for the eye, absolute on hover and for machines.
+//! Moments: relative for the eye, absolute on hover (in the reader's zone, UTC beside) and for machines.
 //!
 //! The first render takes `now` from the data it came with and never reads a clock, so that the server's text and
 //! the browser's are the same.
 
-use crate::format;
+use crate::{format, state::clock};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 
@@ -17,7 +17,7 @@ pub fn Ago(
     now: Signal<DateTime<Utc>>,
 ) -> impl IntoView {
     view! {
-        <time class="tabular-nums" datetime=format::rfc3339(at) title=format::full(at)>
+        <time class="tabular-nums" datetime=format::rfc3339(at) title=clock::full(at)>
             {move || format::relative(at, now.get())}
         </time>
     }
@@ -44,7 +44,7 @@ pub fn Instant(
     now: DateTime<Utc>,
 ) -> impl IntoView {
     view! {
-        <time class="tabular-nums" datetime=format::rfc3339(at) title=format::full(at)>
+        <time class="tabular-nums" datetime=format::rfc3339(at) title=clock::full(at)>
             {format::clock(at, now)}
         </time>
     }

@@ -123,7 +123,6 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let segments = window_segments(&here, window);
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
-    let sampled_at = Signal::derive(move || snapshot.with(|s| s.at));
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
         <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(|s| lede(s, is_past)))>
@@ -143,7 +142,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
             <Tiles snapshot=snapshot past=past is_past=is_past />
             <div class="two">
                 <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
-                    <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count at=sampled_at />
+                    <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
                     <Attention snapshot=snapshot may_configure=may_configure most=6 only_words=is_past />
                 </Card>
                 <Card

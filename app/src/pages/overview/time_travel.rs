@@ -2,7 +2,7 @@
 
 use crate::{
     format,
-    state::{base_path, page_url::PageUrl},
+    state::{base_path, clock, page_url::PageUrl},
     ui::{Button, ButtonKind, Glyph, Icon, LinkButton},
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -30,7 +30,7 @@ pub fn TimeTravel(
                     <Icon glyph=Glyph::Clock />
                     <span>
                         "As it was at "
-                        <time datetime=format::rfc3339(at) title=format::full(at)>
+                        <time datetime=format::rfc3339(at) title=clock::full(at)>
                             <b>{format::moment(at)}</b>
                         </time>
                         ", " {format::relative(at, now)} ". Nothing here moves, and nothing can be changed."

@@ -56,7 +56,6 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
     let activity = moving.of(|c| c.activity.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
-    let sampled_at = Signal::derive(move || snapshot.with(|s| s.at));
     let now = clock::now_or(as_of);
     view! {
         <PageHead title="Wallboard" lede=Signal::derive(move || snapshot.with(|s| lede(s, false)))>
@@ -71,7 +70,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
         <Tiles snapshot=snapshot past=past is_past=false />
         <div class="board">
             <Card title="Needs attention" sub="worst first">
-                <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count at=sampled_at />
+                <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
                 <Attention snapshot=snapshot may_configure=false most=5 only_words=true />
             </Card>
             <div class="stack">
@@ -107,7 +106,7 @@ fn Stale(as_of: DateTime<Utc>) -> impl IntoView {
         is_stale.then(|| {
             let since = format::clock(at - age, at);
             match live.link().get() {
-                Link::Broken => format!("These numbers are of {since} UTC: the connection to Headgate is broken. It is being opened again."),
+                Link::Broken { .. } => format!("These numbers are of {since} UTC: the connection to Headgate is broken. It is being opened again."),
                 Link::Open | Link::Starting | Link::Resting => {
                     format!("These numbers are of {since} UTC: Headgate sends nothing newer. Its database is away, or no process samples.")
                 }
