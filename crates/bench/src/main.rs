@@ -1,4 +1,5 @@
-//! `make bench`: what the engine costs on this machine, beside the floor that the bare statements set in the same run.
+//! `make bench`: what the engine costs on this machine, beside the floor that the bare statements set in the same run, and how long the
+//! console's pages take over millions of jobs.
 //!
 //! Absolute numbers say something about the machine; the ratios say something about us. Every scenario makes what it needs in a
 //! database of its own (`headgate_bench`), prints a row, and the whole is written as JSON. Not part of `make test`: it wants the
@@ -6,10 +7,12 @@
 
 mod claims;
 mod cpu;
+mod deployment;
 mod drain;
 mod enqueue;
 mod floor;
 mod memory;
+mod pages;
 mod pickup;
 mod rates;
 mod report;
@@ -25,7 +28,7 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "bench")]
 pub(crate) struct Options {
-    /// Scenarios to run, comma-separated: enqueue, drain, payloads, sustained, pickup, rates, claims, memory. Default: all.
+    /// Scenarios to run, comma-separated: enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Ten times less of everything: for a look whether it works.
@@ -40,6 +43,9 @@ pub(crate) struct Options {
     /// Worker processes of the drain beside the one, comma-separated.
     #[arg(long, value_delimiter = ',', default_value = "2,4")]
     processes: Vec<usize>,
+    /// That many times less than ten million live jobs, ten million finished ones and a million dead letters under the pages.
+    #[arg(long, default_value_t = 1)]
+    divide: u64,
     /// Where the JSON goes.
     #[arg(long, default_value = "target/bench.json")]
     json: PathBuf,
@@ -89,12 +95,13 @@ async fn run(options: &Options, server: &str) -> Result<()> {
             "pickup" => pickup::run(options, server, &mut report).await,
             "rates" => rates::run(options, server, &mut report).await,
             "claims" => claims::run(options, server, &mut report).await,
-            _ => memory::run(options, server, &mut report).await,
+            "memory" => memory::run(options, server, &mut report).await,
+            _ => pages::run(options, server, &mut report).await,
         }
         .with_context(|| format!("scenario {scenario}"))?;
     }
     report.write(&options.json)
 }
 
-const SCENARIOS: [&str; 8] =
-    ["enqueue", "drain", "payloads", "sustained", "pickup", "rates", "claims", "memory"];
+const SCENARIOS: [&str; 9] =
+    ["enqueue", "drain", "payloads", "sustained", "pickup", "rates", "claims", "memory", "pages"];

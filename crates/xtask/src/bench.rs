@@ -1,7 +1,7 @@
-//! `make bench`: measures the engine beside the floor, on a Postgres of its own (crates/bench says what).
+//! `make bench`: measures the engine beside the floor and the console's pages, on a Postgres of its own (crates/bench says what).
 
 use crate::{
-    process, progress,
+    front, process, progress,
     services::{self, Services},
     setup, workspace,
 };
@@ -10,8 +10,10 @@ use std::process::Command;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    progress::step("bench (release)", || {
-        process::run(process::cargo().args(["build", "--locked", "--release", "-p", "bench"]))
+    // The pages are those of the program as it ships; which wasm lies beside them does not matter for their time.
+    front::build(front::Mode::Dev)?;
+    progress::step("bench and headgate (release)", || {
+        process::run(process::cargo().args(["build", "--locked", "--release", "-p", "bench", "-p", "server"]))
     })?;
     let services = Services::start_durable()?;
     // pgbench lies beside the server's programs, which are not on everybody's path.
@@ -24,6 +26,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             .arg(target.join("bench.json"))
             .args(arguments)
             .env("DATABASE_URL", services.url("postgres"))
-            .env("HEADGATE_BENCH_PGBIN", binaries),
+            .env("HEADGATE_BENCH_PGBIN", binaries)
+            .env("HEADGATE_BENCH_PGLOG", services.log()),
     )
 }

@@ -48,6 +48,8 @@ const DURABLE: [&str; 6] = [
     "checkpoint_timeout=15min",
 ];
 
+const LOG: &str = "postgres.log";
+
 /// A running throw-away cluster; dropping it stops the server and removes the directory.
 pub(crate) struct Services {
     socket_dir: PathBuf,
@@ -82,7 +84,7 @@ impl Services {
         for setting in settings {
             start.args(["-c", setting]);
         }
-        let log = dir.join("postgres.log");
+        let log = dir.join(LOG);
         let server = start.stdout(Stdio::null()).stderr(fs::File::create(&log)?).spawn()?;
         let mut services = Self { socket_dir: dir, server, guard };
         services.wait_until_ready(&data).with_context(|| fs::read_to_string(&log).unwrap_or_default())?;
@@ -92,6 +94,11 @@ impl Services {
     /// The address of one of its databases, for a superuser.
     pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres:///{database}?host={}&user=postgres", self.socket_dir.display())
+    }
+
+    /// Where it writes its log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.socket_dir.join(LOG)
     }
 
     /// The eighth line of `postmaster.pid` says `ready`: that is how `pg_ctl` knows too.
