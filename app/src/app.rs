@@ -34,6 +34,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/jobs") view=pages::jobs() ssr=SsrMode::Async />
                     <Route path=path!("/jobs/:id") view=pages::job() ssr=SsrMode::Async />
                     <Route path=path!("/records") view=pages::records() ssr=SsrMode::Async />
+                    <Route path=path!("/failures") view=pages::failures() ssr=SsrMode::Async />
                     <Route path=path!("/dead-letters") view=pages::dead_letters() ssr=SsrMode::Async />
                     <Route path=path!("/resyncs") view=pages::resyncs() ssr=SsrMode::Async />
                     <Route path=path!("/audit-log") view=pages::audit_log() ssr=SsrMode::Async />

@@ -52,8 +52,8 @@ test("one integration shows its numbers, its verdict and its settings", async ({
   await expectWellMade(page);
 
   await page.getByRole("link", { name: "See failures" }).click();
-  await expect(page).toHaveURL(`/dead-letters?integration_id=${integration.id}`);
-  await expect(rows(page, "Dead letters")).toHaveCount(2);
+  await expect(page).toHaveURL(`/failures?integration_id=${integration.id}`);
+  await expect(row(page, "Failures by cause", "unknown attribute: price")).toContainText("2");
 });
 
 test("an unknown integration is not found", async ({ page, sessions }) => {

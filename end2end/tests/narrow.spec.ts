@@ -16,7 +16,7 @@ test("every page fits, with long words and big numbers", async ({ console: page,
   await api.resync(integration);
   const pages = [
     "/", "/?window=7d", "/wall", "/workers", "/rate-limits", "/records", `/records?q=${long}`, "/audit-log", "/settings", "/settings?show=api-keys", "/settings?show=retention", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, `/jobs?q=${long}&error=400&app_id=${app.id}`,
-    "/dead-letters", `/dead-letters?fingerprint=${long}`, "/dead-letters?confirm=purge", `/jobs/${job.id}?notice=conflict`, "/resyncs",
+    "/dead-letters", `/dead-letters?fingerprint=${long}`, "/dead-letters?confirm=purge", "/failures?state=all", `/jobs/${job.id}?notice=conflict`, "/resyncs",
   ];
   for (const path of pages) {
     await open(page, path);

@@ -11,6 +11,7 @@ const PAGES = [
   ["Jobs", "/jobs"],
   ["Records", "/records"],
   ["Dead letters", "/dead-letters"],
+  ["Failures", "/failures"],
   ["Re-syncs", "/resyncs"],
   ["Audit log", "/audit-log"],
   ["Settings", "/settings"],

@@ -6,6 +6,7 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     audit::AuditEntry,
     breaker::{BreakerAction, BreakerFlip},
+    failure::FailureGroup,
     id::IntegrationId,
     integration::Integration,
     job::Job,
@@ -34,6 +35,8 @@ pub struct IntegrationPage {
     pub activity: Option<Vec<AuditEntry>>,
     /// Its newest jobs.
     pub jobs: Vec<Job>,
+    /// What fails most of it.
+    pub failures: Vec<FailureGroup>,
     /// Its newest re-syncs.
     pub resyncs: Vec<Resync>,
     /// The last changes of its circuit breaker.
@@ -74,6 +77,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     use crate::server::{actor, context, limit_wall};
     use model::{
         audit::AuditFilter,
+        failure::FailureFilter,
         filter::JobFilter,
         limit_use::LimitWindow,
         page::PageRequest,
@@ -95,6 +99,10 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     };
     let few = PageRequest { limit: 10, after: None };
     let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
+    let failing = FailureFilter { integration_id: Some(id), ..FailureFilter::default() };
+    let largest = PageRequest { limit: 5, after: None };
+    let mut failures = queue::store::failures::list(&cx.pool, scope, &failing, largest).await?.items;
+    failures.retain(|group| group.jobs() > 0);
     Ok(IntegrationPage {
         integration: cx.delivery.integration(scope, id).await?,
         status: cx.delivery.status(scope, id).await?,
@@ -107,6 +115,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         backlogs: cx.live.backlogs(id).into_iter().map(|(_, n)| n).collect(),
         activity,
         jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
+        failures,
         resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
         flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,
         as_of: Utc::now(),

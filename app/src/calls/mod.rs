@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod dead_letters;
 pub mod error;
+pub mod failures;
 pub mod find;
 pub mod integration_list;
 pub mod integrations;

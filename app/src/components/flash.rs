@@ -52,6 +52,11 @@ pub enum Flash {
     ChangedSince,
     UndoneBefore,
     NothingMatches,
+    FailureSnoozed,
+    FailureFixed,
+    FailureReopened,
+    CustomersTold,
+    NoteTakenBack,
 }
 
 impl Flash {
@@ -96,6 +101,11 @@ impl Flash {
         Self::ChangedSince,
         Self::UndoneBefore,
         Self::NothingMatches,
+        Self::FailureSnoozed,
+        Self::FailureFixed,
+        Self::FailureReopened,
+        Self::CustomersTold,
+        Self::NoteTakenBack,
     ];
 
     /// The word in the address.
@@ -141,6 +151,11 @@ impl Flash {
             Self::ChangedSince => "changed-since",
             Self::UndoneBefore => "undone-before",
             Self::NothingMatches => "nothing-matches",
+            Self::FailureSnoozed => "failure-snoozed",
+            Self::FailureFixed => "failure-fixed",
+            Self::FailureReopened => "failure-reopened",
+            Self::CustomersTold => "customers-told",
+            Self::NoteTakenBack => "note-taken-back",
         }
     }
 
@@ -240,6 +255,11 @@ impl Flash {
             }
             Self::UndoneBefore => "That was taken back before.".to_owned(),
             Self::NothingMatches => "Nothing matches any more: there was nothing to do.".to_owned(),
+            Self::FailureSnoozed => "Snoozed. Its jobs are tried again meanwhile as before.".to_owned(),
+            Self::FailureFixed => "Marked fixed. It opens by itself when it fails again.".to_owned(),
+            Self::FailureReopened => "Open again.".to_owned(),
+            Self::CustomersTold => format!("The customers of {} read the note now.", integrations()),
+            Self::NoteTakenBack => "Taken back: the note is shown no more.".to_owned(),
         }
     }
 

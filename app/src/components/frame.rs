@@ -144,6 +144,7 @@ fn Navigation(
         <ul>
             <Entry href="/jobs" glyph=Glyph::List label="Jobs" count=none />
             <Entry href="/records" glyph=Glyph::Search label="Records" count=none />
+            <Entry href="/failures" glyph=Glyph::Alert label="Failures" count=none />
             <Entry
                 href="/dead-letters"
                 glyph=Glyph::Skull

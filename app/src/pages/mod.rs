@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod dead_letters;
+mod failures;
 #[cfg(feature = "ssr")]
 mod forbidden;
 mod integrations;
@@ -18,6 +19,7 @@ mod workers;
 
 pub use audit_log::AuditLogPage;
 pub use dead_letters::DeadLettersPage;
+pub use failures::FailuresPage;
 #[cfg(feature = "ssr")]
 pub use forbidden::forbidden_document;
 use integrations::LimitsForm;
@@ -36,6 +38,7 @@ pub use workers::WorkersPage;
 lazy::pages! {
     audit_log: AuditLogPage,
     dead_letters: DeadLettersPage,
+    failures: FailuresPage,
     integration: IntegrationDetailPage,
     integrations: IntegrationsPage,
     job: JobDetailPage,

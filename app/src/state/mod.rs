@@ -4,6 +4,7 @@
 pub mod audit_filters;
 pub mod base_path;
 pub mod clock;
+pub mod failure_query;
 pub mod hold;
 pub mod integration_query;
 pub mod keys;

@@ -10,6 +10,12 @@ pub fn Pagination(
     newest: Option<String>,
     /// The next page; `None` at the end.
     older: Option<String>,
+    /// Words of the link to the first page.
+    #[prop(default = "Newest")]
+    first: &'static str,
+    /// Words of the link to the next page.
+    #[prop(default = "Older")]
+    next: &'static str,
     /// What is shown, in words.
     #[prop(into)]
     shown: String,
@@ -20,8 +26,8 @@ pub fn Pagination(
             aria-label="Pages"
         >
             <span class="mr-auto tabular-nums">{shown}</span>
-            {newest.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Newest"</LinkButton> })}
-            {older.map(|href| view! { <LinkButton href=href>"Older" <Icon glyph=Glyph::ChevronRight /></LinkButton> })}
+            {newest.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>{first}</LinkButton> })}
+            {older.map(|href| view! { <LinkButton href=href>{next} <Icon glyph=Glyph::ChevronRight /></LinkButton> })}
         </nav>
     }
     .into_any()

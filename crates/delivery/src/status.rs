@@ -10,7 +10,10 @@ use model::{
     record::SentRecord,
     sync_status::{SyncState, SyncStatus},
 };
-use queue::store::stats::{self, LaneCounts, live_snapshots};
+use queue::store::{
+    failures,
+    stats::{self, LaneCounts, live_snapshots},
+};
 
 use crate::{
     Delivery, DeliveryError, RecordPageRequest, SentFilter,
@@ -47,6 +50,7 @@ impl Delivery {
             records_in_sync,
             retry_pyramid: counts.retry_pyramid,
             rate_limit: marks.rate_limit,
+            notes: failures::notes(&self.pool, id).await?,
         })
     }
 

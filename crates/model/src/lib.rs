@@ -13,6 +13,7 @@ pub mod audit;
 pub mod breaker;
 pub mod dead_letter;
 pub mod duration;
+pub mod failure;
 pub mod filter;
 pub mod found;
 pub mod histogram;

@@ -1,6 +1,6 @@
 //! What a customer may see of an integration.
 
-use crate::rate_limit::RateLimitUse;
+use crate::{failure::FailureNote, rate_limit::RateLimitUse};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -65,4 +65,7 @@ pub struct SyncStatus {
     pub retry_pyramid: Vec<i64>,
     /// Use of the (tightest) limit; null when there is none.
     pub rate_limit: Option<RateLimitUse>,
+    /// What the platform's staff says about what fails now, the newest first; absent when it says nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<FailureNote>,
 }

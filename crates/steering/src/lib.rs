@@ -11,6 +11,7 @@ mod apps;
 mod change;
 mod dead_letters;
 mod error;
+mod failures;
 mod integration_bulk;
 mod integrations;
 mod jobs;

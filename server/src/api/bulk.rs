@@ -38,13 +38,18 @@ pub(super) async fn start(
     if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
         return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
     }
-    let outcome = match state.steering().bulk(actor, subject, new).await? {
-        BulkStart::DryRun(dry_run) => return Ok(Answer(dry_run).into_response()),
+    Ok(answer(state.steering().bulk(actor, subject, new).await?))
+}
+
+/// What came of it.
+pub(super) fn answer(start: BulkStart) -> Response {
+    let outcome = match start {
+        BulkStart::DryRun(dry_run) => return Answer(dry_run).into_response(),
         BulkStart::Outcome(outcome) => outcome,
     };
     let status = match outcome {
         BulkOutcome::Started { .. } => StatusCode::ACCEPTED,
         BulkOutcome::Done { .. } => StatusCode::OK,
     };
-    Ok((status, Answer(outcome)).into_response())
+    (status, Answer(outcome)).into_response()
 }

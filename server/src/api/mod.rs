@@ -15,6 +15,7 @@ mod cloud_events;
 mod dead_letters;
 mod docs;
 mod events;
+mod failures;
 mod integration_steering;
 mod integrations;
 mod jobs;
@@ -71,6 +72,7 @@ fn resources() -> OpenApiRouter<AppState> {
         .merge(records::router())
         .merge(jobs::router())
         .merge(dead_letters::router())
+        .merge(failures::router())
         .merge(operations::router())
         .merge(stats::router())
         .merge(live::router())

@@ -11,6 +11,7 @@ mod bad_input;
 mod breakers;
 mod dead_letters;
 mod events;
+mod failures;
 mod health;
 mod idempotency;
 mod integration_bulk;

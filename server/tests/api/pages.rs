@@ -63,6 +63,7 @@ async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
         "/integrations",
         "/jobs",
         "/dead-letters",
+        "/failures",
         "/operations",
         "/resyncs",
         "/records",

@@ -40,7 +40,7 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
             | "/jobs/{id}/cancel"
             | "/dead-letters/{id}/requeue",
         ) => STEERERS,
-        ("post", _) if path.starts_with("/operations/") => STEERERS,
+        ("post", _) if path.starts_with("/operations/") || path.starts_with("/failures/") => STEERERS,
         _ => &[Operator],
     }
 }

@@ -52,6 +52,7 @@ const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
     (Permission::OpenConsole, Glyph::List, "Jobs to be retried", "jobs", "/jobs?status=to_be_retried"),
     (Permission::OpenConsole, Glyph::List, "Jobs being processed", "jobs", "/jobs?status=processing"),
     (Permission::OpenConsole, Glyph::Search, "Records", "page", "/records"),
+    (Permission::OpenConsole, Glyph::Alert, "Failures", "page", "/failures"),
     (Permission::OpenConsole, Glyph::Skull, "Dead letters", "page", "/dead-letters"),
     (Permission::OpenConsole, Glyph::Sync, "Re-syncs", "page", "/resyncs"),
     (Permission::ReadDeployment, Glyph::Book, "Audit log", "page", "/audit-log"),

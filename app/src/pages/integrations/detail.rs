@@ -1,8 +1,8 @@
 //! One integration: how it is, what it does, and what can be done about it.
 
 use super::{
-    activity::Activity, limit_use::LimitsUse, limits_form::LimitsForm, recent_jobs::RecentJobs,
-    resyncs::Resyncs, settings::Settings,
+    activity::Activity, failures::Failures, limit_use::LimitsUse, limits_form::LimitsForm,
+    recent_jobs::RecentJobs, resyncs::Resyncs, settings::Settings,
 };
 use crate::{
     calls::{
@@ -17,7 +17,7 @@ use crate::{
     },
     format,
     state::{
-        live,
+        clock, live,
         page_url::{self, PageUrl},
         refresh, revision,
         what_if::Load,
@@ -85,6 +85,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         backlogs,
         activity,
         jobs,
+        failures,
         resyncs,
         flips,
         as_of,
@@ -206,6 +207,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
                         <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
                     </Card>
+                    <Failures id=id groups=failures notes=status.notes.clone() of=status.to_be_retried + status.dead_letters now=clock::now_or(as_of) />
                     <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.0 back=back_to_breaker as_of=as_of />
                     <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
@@ -268,7 +270,7 @@ fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
     let resume = ServerAction::<ResumeIntegration>::new();
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back.clone());
     view! {
-        <LinkButton href=format!("/dead-letters?integration_id={id}")>"See failures"</LinkButton>
+        <LinkButton href=format!("/failures?integration_id={id}")>"See failures"</LinkButton>
         {may_configure.then(|| view! { <LinkButton href=format!("{back}#card-edit-limits")>"Edit limits"</LinkButton> })}
         {match integration.state {
             IntegrationState::Active if may_configure => {

@@ -3,6 +3,7 @@
 mod activity;
 mod bulk;
 mod detail;
+mod failures;
 mod groups;
 mod limit_use;
 mod limits_form;

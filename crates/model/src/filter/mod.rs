@@ -89,7 +89,7 @@ pub struct JobFilter {
     /// no payload until it is computed: a dead letter is looked for by what it sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<PayloadMatch>,
-    /// Dead letters of one cause.
+    /// Failed by one cause: dead letters, and jobs to be tried again. The first 16 characters alone: at any integration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }

@@ -1,35 +1,105 @@
 //! Groups errors of one cause: the message with everything that varies from case to case taken out.
 
-use crate::id::IntegrationId;
+use crate::{failure::CauseId, id::IntegrationId};
 
-/// The error without numbers, ids, quoted parts and addresses: errors of one cause read alike.
+/// Words of a message that are looked at, and characters of what is left of them: what comes later rarely names the cause.
+const MOST_WORDS: usize = 40;
+const MOST_CHARS: usize = 200;
+
+/// The error without numbers, units, times, ids, quoted parts and addresses, each `#`: errors of one cause read alike.
 #[must_use]
 pub fn normalise(message: &str) -> String {
-    let mut normal = String::new();
-    for word in message.split_whitespace().take(40) {
-        let reduced = reduce(word);
-        if !normal.is_empty() {
-            normal.push(' ');
+    let unquoted = without_quotes(message);
+    let mut words: Vec<String> = Vec::new();
+    let mut length = 0;
+    for word in unquoted.split_whitespace().take(MOST_WORDS) {
+        // Where an answer was cut depends on the length of what varies in it.
+        if word.ends_with('…') {
+            break;
         }
-        normal.push_str(&reduced);
-        if normal.len() > 200 {
+        let reduced = reduce(word);
+        let last = words.last().map_or("", String::as_str);
+        // A number's unit, a date's time, one id after another: all of it is one thing that varies.
+        if last.ends_with('#') && (is_unit(&reduced) || reduced.trim_matches(is_frame) == "#") {
+            continue;
+        }
+        length += reduced.len();
+        words.push(reduced);
+        if length > MOST_CHARS {
             break;
         }
     }
-    normal
+    words.join(" ")
+}
+
+/// Quoted parts as `#`. Quotes around the keys and values of JSON are only taken away: there they quote everything, the cause too.
+fn without_quotes(message: &str) -> String {
+    let chars: Vec<char> = message.chars().take(4 * MOST_CHARS).collect();
+    let mut text = String::with_capacity(chars.len());
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        let before = chars[..at].iter().rev().find(|c| !c.is_whitespace());
+        let close = match c {
+            '"' | '`' => Some(c),
+            '“' => Some('”'),
+            '«' => Some('»'),
+            // An apostrophe stands inside a word.
+            '\'' | '‘' if at == 0 || !chars[at - 1].is_alphanumeric() => {
+                Some(if c == '‘' { '’' } else { c })
+            }
+            _ => None,
+        };
+        let end =
+            close.and_then(|close| chars[at + 1..].iter().position(|c| *c == close)).map(|n| at + 1 + n);
+        let Some(end) = end else {
+            text.push(c);
+            at += 1;
+            continue;
+        };
+        let after = chars[end + 1..].iter().find(|c| !c.is_whitespace());
+        let is_json = matches!(before, Some(':' | '{' | '[' | ','))
+            && matches!(after, Some(':' | '}' | ']' | ',') | None);
+        if is_json {
+            text.push(' ');
+            text.extend(&chars[at + 1..end]);
+            text.push(' ');
+        } else {
+            text.push('#');
+        }
+        at = end + 1;
+    }
+    text
+}
+
+/// What stands around a word and is not part of it.
+fn is_frame(c: char) -> bool {
+    !c.is_alphanumeric() && c != '#'
 }
 
 fn reduce(word: &str) -> String {
     let core = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let is_id = core.len() >= 8
-        && core.bytes().any(|b| b.is_ascii_digit())
-        && core.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if is_id || core.contains("://") {
-        return "#".to_owned();
+    if core.contains("://") || is_id(core) || is_mail(core) || has_port(core) {
+        return word.replacen(core, "#", 1).chars().filter(|c| !c.is_alphanumeric()).collect();
     }
     let mut reduced = String::new();
+    for part in split_keeping(word) {
+        match part.chars().next() {
+            Some(c) if c.is_alphanumeric() => push_part(&mut reduced, part),
+            Some(c) => reduced.push(c),
+            None => {}
+        }
+    }
+    joined(&reduced)
+}
+
+/// A run of letters and digits: an id as a whole, otherwise its numbers taken out.
+fn push_part(reduced: &mut String, part: &str) {
+    if is_id(part) {
+        reduced.push('#');
+        return;
+    }
     let mut in_number = false;
-    for c in word.chars().flat_map(char::to_lowercase) {
+    for c in part.chars().flat_map(char::to_lowercase) {
         if c.is_ascii_digit() {
             if !in_number {
                 reduced.push('#');
@@ -40,43 +110,225 @@ fn reduce(word: &str) -> String {
             reduced.push(c);
         }
     }
-    reduced
+    // `350ms`, `1.2kB`: however it is measured.
+    if let Some(at) = reduced.rfind('#')
+        && is_unit(&reduced[at + 1..])
+    {
+        reduced.truncate(at + 1);
+    }
 }
 
-/// A short stable name of a cause: integration, HTTP status and normalised message (FNV-1a, 64 bits, hexadecimal). Not a secret
-/// and not a proof: two causes meeting in one group would only be shown together.
+/// Numbers that a sign joins are one: dates, times, versions, addresses, ranges.
+fn joined(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        out.push(c);
+        at += 1;
+        if c == '#' {
+            while let (Some(sign), Some('#')) = (chars.get(at), chars.get(at + 1))
+                && matches!(sign, '-' | ':' | '.' | ',' | '/' | '_' | '+' | 't' | 'x')
+            {
+                at += 2;
+            }
+            // The zone of a time.
+            if matches!(chars.get(at..), Some(['z'])) {
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+/// UUIDs, hashes, hexadecimal numbers, and letters mixed with digits: `ord_8f3kz92`, `AB-4711-X`.
+fn is_id(core: &str) -> bool {
+    let digits = core.bytes().filter(u8::is_ascii_digit).count();
+    let is_plain = core.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    let is_hex = core.len() >= 8 && core.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    let switches =
+        core.as_bytes().windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
+    let is_mixed = core.len() >= 6 && switches >= 3;
+    let is_code = core.len() >= 5 && !core.bytes().any(|b| b.is_ascii_lowercase());
+    is_plain && (is_hex && digits > 0 || (is_mixed || is_code) && digits >= 2)
+}
+
+fn is_mail(core: &str) -> bool {
+    core.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+}
+
+/// `shop-1.example.com:443`
+fn has_port(core: &str) -> bool {
+    core.rsplit_once(':').is_some_and(|(host, port)| {
+        !port.is_empty()
+            && port.bytes().all(|b| b.is_ascii_digit())
+            && host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
+            && host.contains('.')
+    })
+}
+
+fn is_unit(word: &str) -> bool {
+    let word = word.trim_matches(is_frame);
+    matches!(
+        word,
+        "ns" | "us"
+            | "µs"
+            | "ms"
+            | "s"
+            | "sec"
+            | "secs"
+            | "second"
+            | "seconds"
+            | "m"
+            | "min"
+            | "minute"
+            | "minutes"
+            | "h"
+            | "hour"
+            | "hours"
+            | "d"
+            | "day"
+            | "days"
+            | "b"
+            | "byte"
+            | "bytes"
+            | "kb"
+            | "mb"
+            | "gb"
+            | "kib"
+            | "mib"
+            | "gib"
+    )
+}
+
+/// The word's runs of letters and digits, and each sign between them.
+fn split_keeping(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = if first.is_alphanumeric() {
+            rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (part, left) = rest.split_at(end);
+        rest = left;
+        Some(part)
+    })
+}
+
+/// The cause that an error is of, whichever integration it is: HTTP status and normalised message (FNV-1a, 64 bits). Not a secret and not
+/// a proof: two causes meeting in one group would only be shown together.
 #[must_use]
-pub fn fingerprint(integration_id: IntegrationId, response_status: Option<i16>, message: &str) -> String {
+pub fn cause_of(response_status: Option<i16>, message: &str) -> CauseId {
     let status = response_status.map_or_else(String::new, |status| status.to_string());
-    let text = format!("{integration_id}\n{status}\n{}", normalise(message));
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    let text = format!("{status}\n{}", normalise(message));
+    CauseId(text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    }))
+}
+
+/// The short stable name of one cause at one integration. It begins with the cause, so that an index finds both.
+#[must_use]
+pub fn fingerprint(integration_id: IntegrationId, cause: CauseId) -> String {
+    // The random end of a UUIDv7. `lose.sql` writes the same.
+    let id = integration_id.to_string();
+    format!("{cause}-{}", &id[id.len() - 12..])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn messages_of_one_cause_read_alike() {
         for (one, other) in [
             ("Order 4711 not found", "order 12 not found"),
             ("timeout after 1.21 s", "timeout after 30.07 s"),
+            ("timeout after 350ms", "timeout after 12 seconds"),
             ("no row 0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "no row 0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b8"),
             ("see https://x.test/a", "see https://y.test/b?c=1"),
+            ("product \"Blue shirt\" is unknown", "product \"Mug, 0.3 l\" is unknown"),
+            ("unknown customer 'Müller & Söhne'", "unknown customer 'ACME'"),
+            ("locked since 2026-11-22T10:00:00Z", "locked since 2026-11-22 10:00:00.123+02:00"),
+            ("trace 9f86d081884c7d65 lost", "trace 2c26b46b68ffc68f lost"),
+            ("cannot reach 10.0.0.7:8080", "cannot reach shop-7.example.com:443"),
+            ("no user a.b@example.com here", "no user zoe@mail.test here"),
+            (r#"{"error":"sku AB-1234-X unknown","id":17}"#, r#"{"error":"sku CD-99-ZZ1 unknown","id":4}"#),
+            ("0x7f3a crashed", "0x99bc1 crashed"),
+            ("no price for the product wi…", "no price for the product with…"),
         ] {
             assert_eq!(normalise(one), normalise(other));
         }
-        assert_ne!(normalise("price missing"), normalise("title missing"));
     }
 
     #[test]
-    fn integration_and_status_part_groups() {
+    fn causes_are_not_thrown_together() {
+        for (one, other) in [
+            ("price missing", "title missing"),
+            (r#"{"error":"price missing"}"#, r#"{"error":"title missing"}"#),
+            ("can't read the shop's price", "can't read the shop's title"),
+            ("attributes.price is wrong", "attributes.title is wrong"),
+            ("utf8 expected", "utf16 refused"),
+        ] {
+            assert_ne!(normalise(one), normalise(other));
+        }
+    }
+
+    /// What varies in messages, from a number.
+    fn filled(template: &str, n: u64) -> String {
+        let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hex = format!("{mixed:016x}");
+        template
+            .replace("{n}", &(mixed % 1_000_000).to_string())
+            .replace(
+                "{time}",
+                &format!("2026-11-{:02}T{:02}:{:02}:07.{}Z", mixed % 28 + 1, n % 24, n % 60, n % 1_000),
+            )
+            .replace(
+                "{uuid}",
+                &format!("{}-{}-7{}-9{}-{}", &hex[..8], &hex[8..12], &hex[1..4], &hex[5..8], &hex[..12]),
+            )
+            .replace("{hex}", &hex)
+            .replace(
+                "{url}",
+                &format!("https://shop-{}.example.com/v1/items/{}?page={}", n % 977, mixed % 9_999, n % 7),
+            )
+            .replace("{name}", ["Blue shirt", "Tea, green", "Mug 0.3", "Ünder & Söhne"][(mixed % 4) as usize])
+            .replace("{ms}", &format!("{}.{}ms", mixed % 900, n % 10))
+            .replace("{ip}", &format!("10.{}.{}.{}:{}", n % 256, mixed % 256, n % 17, 1_024 + mixed % 60_000))
+    }
+
+    #[test]
+    fn a_hundred_thousand_failures_of_a_dozen_causes_make_a_dozen_groups() {
+        let templates = [
+            "answered 503: upstream {ip} timed out after {ms}",
+            "answered 500: order {uuid} violates constraint {n}",
+            "answered 422: product \"{name}\" has no price since {time}",
+            r#"answered 400: {"error":"sku {n} is unknown","trace":"{hex}"}"#,
+            r#"answered 400: {"error":"field price must be at most {n}","at":"{time}"}"#,
+            "answered 404: {url} is not here",
+            "no answer within {ms}",
+            "connection refused: {ip}",
+            "error sending request for url ({url}): dns error",
+            "answered 409: version {n} of {uuid} is newer than {n}",
+            "answered 401: token {hex} expired at {time}",
+            "answered 413: body of {n} bytes is larger than {n} bytes",
+        ];
+        let causes: BTreeSet<_> =
+            (0..100_000_u64).map(|n| normalise(&filled(templates[(n % 12) as usize], n))).collect();
+        assert_eq!(causes.len(), templates.len(), "{causes:#?}");
+    }
+
+    #[test]
+    fn integration_and_status_part_groups_and_the_cause_leads() {
         let (one, other) = (IntegrationId::generate(), IntegrationId::generate());
-        assert_eq!(fingerprint(one, Some(400), "bad 1"), fingerprint(one, Some(400), "bad 2"));
-        assert_ne!(fingerprint(one, Some(400), "bad"), fingerprint(other, Some(400), "bad"));
-        assert_ne!(fingerprint(one, Some(400), "bad"), fingerprint(one, Some(422), "bad"));
+        let bad = cause_of(Some(400), "bad 1");
+        assert_eq!(bad, cause_of(Some(400), "bad 2"));
+        assert_ne!(bad, cause_of(Some(422), "bad 1"));
+        assert_ne!(fingerprint(one, bad), fingerprint(other, bad));
+        assert!(fingerprint(one, bad).starts_with(&format!("{bad}-")));
+        assert_eq!(bad.to_string().parse(), Ok(bad));
     }
 }

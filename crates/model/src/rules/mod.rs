@@ -3,6 +3,7 @@
 pub mod amends;
 pub mod backoff;
 pub mod breaker;
+pub mod cause;
 pub mod diff;
 pub mod explain;
 pub mod fingerprint;

@@ -7,6 +7,7 @@
 pub mod breakers;
 pub mod built_in;
 pub mod dead_letters;
+pub mod failures;
 pub mod find;
 pub mod jobs;
 pub mod lanes;

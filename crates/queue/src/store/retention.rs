@@ -30,6 +30,7 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
         empty_counters(pool, term).await,
         breaker_flips(pool, term).await,
         system_events(pool, term).await,
+        failures(pool, term).await,
     ] {
         // One that fails must not keep the rows of the others.
         match deleted {
@@ -223,4 +224,41 @@ async fn system_events(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     .execute(pool)
     .await?;
     Ok(deleted.rows_affected())
+}
+
+/// The trend is kept 26 hours; groups of which nothing waits and nothing is given up, 7 days after the last failure; what is left of an integration
+/// that was deleted goes with it.
+async fn failures(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query_scalar!(
+        r#"
+        with trend as (
+            delete from headgate.failure_trend
+            where ctid = any (array(
+                select ctid from headgate.failure_trend
+                where bucket_at < (select clock_timestamp()) - interval '26 hours' and (select headgate.is_leader($1, $2))
+                limit $3
+            ))
+            returning 1
+        ), counts as (
+            delete from headgate.failure_counts c
+            where (select headgate.is_leader($1, $2)) and waiting = 0 and dead = 0
+                and (
+                    last_at < (select clock_timestamp()) - interval '7 days'
+                    or not exists (select 1 from headgate.integrations i where i.id = c.integration_id)
+                )
+            returning 1
+        ), groups as (
+            delete from headgate.failure_groups
+            where (select headgate.is_leader($1, $2)) and waiting = 0 and dead = 0
+                and last_at < (select clock_timestamp()) - interval '7 days'
+        )
+        select count(*) as "deleted!" from trend
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(deleted.unsigned_abs())
 }

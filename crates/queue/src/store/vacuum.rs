@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 /// The small ones too: whoever reads a page cleans it as long as nothing but the row changed, but each claim walks past the dead entries of an
 /// index, and past all dead notes of `lane_wakes`, which has none. Left to Postgres: `leader`, `workers`, `totals`, `recounts` and `tidied`
 /// (a row each, or one per process); `records` and `sent_records` (their indexes make a pass dear; migration 0010 lets autovacuum come earlier).
-pub const HOT_TABLES: [&str; 18] = [
+pub const HOT_TABLES: [&str; 23] = [
     "jobs",
     "ready",
     "waiting",
@@ -28,6 +28,11 @@ pub const HOT_TABLES: [&str; 18] = [
     "job_counts",
     "throughput",
     "live_snapshots",
+    "failing_jobs",
+    "failure_deltas",
+    "failure_counts",
+    "failure_groups",
+    "failure_trend",
 ];
 
 /// A hot table and whether it is time.

@@ -33,6 +33,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Records", "The catalog Headgate owns a copy of."),
     ("Jobs", "Units of work for an integration: made, found, explained, requeued, cancelled."),
     ("Dead letters", "Jobs that will not be tried again by themselves."),
+    ("Failures", "What fails, by cause, and what to do about it."),
     ("Operations", "Bulk actions that go on in the background."),
     ("Statistics", "Gauges, rollups and the live stream."),
     ("Deployment", "Processes, rate limits, the audit log."),
@@ -203,7 +204,7 @@ fn names(path: &str) -> Vec<String> {
 }
 
 fn path_parameter(name: String) -> Parameter {
-    let is_text = matches!(name.as_str(), "record_type" | "record_id");
+    let is_text = matches!(name.as_str(), "record_type" | "record_id" | "fingerprint");
     let schema = if is_text {
         String::schema()
     } else {

@@ -76,6 +76,8 @@ with locked as materialized (
         priority, case when $4::uuid is null then attempt else attempt + 1 end, max_attempts, is_full, folded, job_type, record_type,
         record_id, deduplication_id, serialize_key, correlation_id, $2, payload
     from ended
+), failing_no_more as (
+    delete from headgate.failing_jobs f using locked l where f.job_id = l.id and l.attempt > 0
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select integration_id, status, attempt, -count(*) from ended group by integration_id, status, attempt

@@ -155,12 +155,33 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     if let Some(payload) = payload {
         push_payload(sql, payload, part);
     }
-    match (fingerprint, part) {
-        (None, _) => {}
-        (Some(fingerprint), Part::Dead) => {
-            sql.push(" and j.fingerprint = ").push_bind(fingerprint.clone());
+    if let Some(fingerprint) = fingerprint {
+        push_fingerprint(sql, fingerprint, part);
+    }
+}
+
+/// Of one cause at one integration, or (16 characters) of the cause wherever it is. Completed jobs failed by nothing.
+fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: Part) {
+    let is_cause = fingerprint.len() == 16;
+    match part {
+        Part::Dead if is_cause => {
+            sql.push(" and left(j.fingerprint, 16) = ").push_bind(fingerprint.to_owned());
         }
-        (Some(_), _) => {
+        Part::Dead => {
+            sql.push(" and j.fingerprint = ").push_bind(fingerprint.to_owned());
+        }
+        Part::Live => {
+            let cause: String = fingerprint.chars().take(16).collect();
+            sql.push(
+                " and j.id in (select f.job_id from headgate.failing_jobs f where left(f.fingerprint, 16) = ",
+            );
+            sql.push_bind(cause);
+            if !is_cause {
+                sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
+            }
+            sql.push(")");
+        }
+        Part::Successors | Part::Finished => {
             sql.push(" and false");
         }
     }

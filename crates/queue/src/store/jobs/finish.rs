@@ -13,7 +13,7 @@ use model::{
     attempt::AttemptOutcome,
     id::{AssignmentId, DeadLetterId, IntegrationId, JobId},
     rules::{
-        fingerprint::fingerprint,
+        fingerprint::{cause_of, fingerprint},
         verdict::{ErrorKind, Verdict},
     },
     text::{EXCERPT_CHARS, sanitise},
@@ -373,25 +373,27 @@ impl<'a> Line<'a> {
                 wait_us: Some(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX / 2)),
                 wait_reason: Some(wait_reason),
                 kind: Some(retry_kind(failure).as_str()),
-                ..Self::failed(failure, *attempt_outcome, duration_ms)
+                ..Self::failed(end.integration_id, failure, *attempt_outcome, duration_ms)
             },
             Ending::Dead { failure, attempt_outcome, kind } => Self {
                 action: 5,
                 kind: Some(kind.as_str()),
-                fingerprint: Some(fingerprint(
-                    end.integration_id,
-                    failure.response.as_ref().and_then(|response| i16::try_from(response.status).ok()),
-                    &failure.message,
-                )),
                 dead_letter_id: Some(DeadLetterId::generate()),
                 sent_body: failure.sent_body.as_ref().filter(|body| model::json::check(body).is_ok()),
-                ..Self::failed(failure, *attempt_outcome, duration_ms)
+                ..Self::failed(end.integration_id, failure, *attempt_outcome, duration_ms)
             },
         }
     }
 
-    fn failed(failure: &'a Failure, outcome: AttemptOutcome, duration_ms: Option<i32>) -> Self {
+    fn failed(
+        integration_id: IntegrationId,
+        failure: &'a Failure,
+        outcome: AttemptOutcome,
+        duration_ms: Option<i32>,
+    ) -> Self {
+        let status = failure.response.as_ref().and_then(|response| i16::try_from(response.status).ok());
         Self {
+            fingerprint: Some(fingerprint(integration_id, cause_of(status, &failure.message))),
             attempt_outcome: Some(outcome.as_str()),
             attempt_kind: Some(retry_kind(failure).as_str()),
             message: Some(sanitise(&failure.message, EXCERPT_CHARS)),

@@ -152,6 +152,17 @@ with given as materialized (
             'response_excerpt', a.response_excerpt, 'duration_ms', a.duration_ms
         ))
     from applied a where a.action = 5
+), failing as (
+    insert into headgate.failing_jobs as f (job_id, integration_id, fingerprint)
+    select a.id, a.integration_id, a.fingerprint from applied a where a.action = 2
+    on conflict (job_id) do update set fingerprint = excluded.fingerprint where f.fingerprint <> excluded.fingerprint
+), failing_no_more as (
+    delete from headgate.failing_jobs f using applied a where f.job_id = a.id and a.action in (3, 4, 5) and a.attempt > 1
+), erred as (
+    insert into headgate.failure_deltas (fingerprint, integration_id, at, failed, error_kind, error_message, response_status)
+    select a.fingerprint, a.integration_id, max(a.now), count(*), max(a.attempt_error_kind), max(a.error_message), max(a.response_status)
+    from applied a where a.given_action in (2, 5)
+    group by a.fingerprint, a.integration_id
 ), present as materialized (
     select i.id from headgate.integrations i
     where i.id in (

@@ -38,6 +38,9 @@ with locked as materialized (
         d.folded, d.job_type, d.record_type, d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.outcome,
         d.response_excerpt, d.payload, d.result
     from gone d
+), failing_no_more as (
+    -- Only who was tried before can have failed before: completions at the first attempt look for nothing.
+    delete from headgate.failing_jobs f using gone d where f.job_id = d.id and d.attempt > 1
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select integration_id, 1, attempt, -count(*) from gone group by integration_id, attempt

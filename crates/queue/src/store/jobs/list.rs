@@ -71,5 +71,6 @@ fn may_hold(part: Part, filter: &JobFilter) -> bool {
     let by_end = !has_end || matches!(part, Part::Finished | Part::Dead);
     let was_tried = filter.response_status.is_some() || filter.worker_id.is_some();
     let by_trial = !was_tried || part != Part::Successors;
-    by_status && by_error && by_end && by_trial && (filter.fingerprint.is_none() || part == Part::Dead)
+    let by_cause = filter.fingerprint.is_none() || matches!(part, Part::Live | Part::Dead);
+    by_status && by_error && by_end && by_trial && by_cause
 }

@@ -5,7 +5,10 @@ use crate::{
     error::QueueError,
     store::jobs::{columns::column, keys},
 };
-use model::id::{ClaimBatchId, IntegrationId, JobId, WorkerId};
+use model::{
+    id::{ClaimBatchId, IntegrationId, JobId, WorkerId},
+    rules::fingerprint::cause_of,
+};
 use sqlx::PgConnection;
 
 /// Leases lost in a row that make a dead letter.
@@ -138,7 +141,8 @@ pub(crate) async fn lose(
         "src/store/jobs/lose.sql",
         &column(&jobs, |(id, _)| id.0),
         &column(&jobs, |(_, worker)| worker.0),
-        MOST_LOST_LEASES
+        MOST_LOST_LEASES,
+        cause_of(None, "The worker vanished.").to_string(),
     )
     .fetch_all(&mut *connection)
     .await?;

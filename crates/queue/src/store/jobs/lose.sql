@@ -107,13 +107,20 @@ with found as materialized (
         l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, true, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, 'worker_lost',
         format('The worker vanished %s times in a row while it ran this job.', l.lost_leases + 1),
-        -- One group per integration.
-        'worker_lost:' || l.integration_id, l.payload,
+        -- As `rules::fingerprint` makes it.
+        $4::text || '-' || right(l.integration_id::text, 12), l.payload,
         headgate.attempts_of(l.id) || jsonb_build_array(jsonb_build_object(
             'attempt', l.attempt, 'worker_id', l.worker_id, 'started_at', l.started_at, 'finished_at', l.now, 'outcome', 'lost',
             'error_kind', 'worker_lost', 'error_message', 'The worker vanished.'
         ))
     from lost l where l.action = 5
+), failing_no_more as (
+    delete from headgate.failing_jobs f using lost l where f.job_id = l.id and l.action <> 0
+), erred as (
+    insert into headgate.failure_deltas (fingerprint, integration_id, at, failed, error_kind, error_message)
+    select $4::text || '-' || right(l.integration_id::text, 12), l.integration_id, max(l.now), count(*), 'worker_lost', 'The worker vanished.'
+    from lost l where l.action = 5
+    group by l.integration_id
 ), present as materialized (
     select i.id from headgate.integrations i
     where i.id in (select l.integration_id from lost l where l.action <> 0 and l.successor is null and l.record_id is not null)

@@ -125,6 +125,9 @@ async fn begin_anew(
             insert into headgate.ready (integration_id, rank, created_at, job_id)
             select integration_id, rank, created_at, id from begun
             on conflict do nothing
+        ), failing_no_more as (
+            -- As if for the first time: what it failed by is over.
+            delete from headgate.failing_jobs f using begun b where f.job_id = b.id
         ), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n)
             select integration_id, 2, attempt, -count(*) from found group by integration_id, attempt

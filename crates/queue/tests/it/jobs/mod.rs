@@ -5,6 +5,7 @@ mod calling_off;
 mod cancelling;
 mod claiming;
 mod counting;
+mod failing;
 mod finishing;
 mod holding;
 mod keys;

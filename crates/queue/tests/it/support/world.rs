@@ -214,6 +214,31 @@ impl World {
         .await
         .unwrap();
         assert_eq!(blocked, [], "keyed jobs in no line");
+        self.failures_must_be_sound().await;
+    }
+
+    /// Who failed by what is known of live jobs alone, and counted.
+    async fn failures_must_be_sound(&self) {
+        let stale: Vec<JobId> = sqlx::query_scalar(
+            "select f.job_id from headgate.failing_jobs f
+             where not exists (select 1 from headgate.jobs j where j.id = f.job_id and (j.status <> 0 or j.attempt > 0))",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(stale, [], "failures of jobs that are over");
+        let wrong: Vec<(String, i64, i64)> = sqlx::query_as(
+            "select fingerprint, sum(waiting)::bigint, sum(dead)::bigint from (
+                select fingerprint, waiting, dead from headgate.failure_counts
+                union all select fingerprint, waiting, dead from headgate.failure_deltas
+                union all select fingerprint, -1, 0 from headgate.failing_jobs
+                union all select fingerprint, 0, -1 from headgate.dead_letter_jobs
+             ) c group by 1 having sum(waiting) <> 0 or sum(dead) <> 0",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(wrong, [], "groups differ from a recount");
     }
 }
 

@@ -1,0 +1,83 @@
+//! Whose failures, and in which state: in the address.
+
+use crate::{
+    state::{base_path, failure_query, page_url::PageUrl},
+    ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
+};
+use leptos::prelude::*;
+use model::{failure::FailureState, stats::Snapshot};
+use std::collections::BTreeMap;
+
+/// The states, the open ones with their count.
+pub fn states(url: &PageUrl, open: String) -> Vec<Segment> {
+    let current = url.get("state").unwrap_or("open").to_owned();
+    let here = url.clone().settled().without("cursor").without("group").without("state");
+    let segment = |value: &str, label: &str, count: Option<String>| Segment {
+        href: if value == "open" { here.clone() } else { here.clone().with("state", value) }.to_string(),
+        label: label.to_owned(),
+        count,
+        is_current: current == value,
+    };
+    let mut segments: Vec<_> = FailureState::ALL
+        .into_iter()
+        .map(|state| {
+            let label = match state {
+                FailureState::Open => "Open",
+                FailureState::Snoozed => "Snoozed",
+                FailureState::Fixed => "Fixed",
+                FailureState::Over => "Over",
+            };
+            segment(state.as_str(), label, (state == FailureState::Open).then(|| open.clone()))
+        })
+        .collect();
+    segments.push(segment("all", "All", None));
+    segments
+}
+
+/// Of one app or integration.
+#[component]
+pub fn Filters(
+    /// The page with its filters.
+    url: PageUrl,
+    /// For apps and integrations to choose from.
+    snapshot: Snapshot,
+) -> impl IntoView {
+    let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
+    let apps: BTreeMap<_, _> =
+        snapshot.integrations.iter().map(|i| (i.app_id.to_string(), i.app_name.clone())).collect();
+    let integrations = snapshot
+        .integrations
+        .iter()
+        .map(|i| (i.integration_id.to_string(), format!("{} · {}", i.name, i.app_name)))
+        .collect();
+    let (app_id, integration_id) = (value("app_id"), value("integration_id"));
+    let apps = choices("All apps", apps, &app_id);
+    let integrations = choices("All integrations", integrations, &integration_id);
+    let state = url.get("state").map(str::to_owned);
+    let clear = failure_query::is_narrowed(&url).then(|| {
+        url.clone().settled().without("cursor").without("app_id").without("integration_id").to_string()
+    });
+    view! {
+        <form method="get" action=base_path::current().join("/failures") class="filters" role="search" aria-label="Filter">
+            {state.map(|state| view! { <input type="hidden" name="state" value=state /> })}
+            <SelectField name="app_id" label="App" value=app_id options=apps />
+            <SelectField name="integration_id" label="Integration" value=integration_id options=integrations />
+            <div class="fit flex gap-2">
+                <Button glyph=Glyph::Search>"Filter"</Button>
+                {clear.map(|clear| view! { <LinkButton href=clear>"Clear"</LinkButton> })}
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// By name; what the address says stays a choice, whether the sample knows it or not.
+fn choices(all: &str, mut names: BTreeMap<String, String>, chosen: &str) -> Vec<SelectOption> {
+    if !chosen.is_empty() {
+        names.entry(chosen.to_owned()).or_insert_with(|| chosen.to_owned());
+    }
+    let mut options: Vec<_> = names.into_iter().map(|(id, name)| SelectOption::new(id, name)).collect();
+    options.sort_by(|a, b| a.label.cmp(&b.label));
+    options.insert(0, SelectOption::new("", all));
+    options
+}

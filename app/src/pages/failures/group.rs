@@ -1,0 +1,184 @@
+//! One group whole: what it is, what helps, who is affected, and what can be done about it.
+
+use super::{look, tell::Tell};
+use crate::{
+    calls::failures::MarkFailure,
+    format,
+    state::page_url::PageUrl,
+    ui::{
+        Ago, Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, Pill, PostForm, SelectField,
+        SelectOption, Table,
+    },
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::failure::{AffectedIntegration, FailureDetail, FailureState};
+
+/// The card above the list.
+#[component]
+pub fn Group(
+    /// It.
+    detail: FailureDetail,
+    /// The page with the group in its address.
+    here: PageUrl,
+    /// Against what ages are told.
+    #[prop(into)]
+    now: Signal<DateTime<Utc>>,
+    /// Whether the reader may steer it.
+    may_steer: bool,
+) -> impl IntoView {
+    let FailureDetail { group, cause, remedy, affected } = detail;
+    let (tone, glyph, word) = look::state(&group);
+    let fingerprint = group.fingerprint.to_string();
+    let close = here.clone().without("group").to_string();
+    let jobs = narrowed("/jobs", &here).with("fingerprint", &fingerprint).to_string();
+    let letters = narrowed("/dead-letters", &here).with("fingerprint", &fingerprint).to_string();
+    let since = match (group.state, group.snoozed_until, group.fixed_at) {
+        (FailureState::Snoozed, Some(until), _) => {
+            format!("Snoozed until {} UTC.", format::clock(until, now.get_untracked()))
+        }
+        (FailureState::Fixed, _, Some(at)) => {
+            format!("Marked fixed at {} UTC; it did not fail since.", format::clock(at, now.get_untracked()))
+        }
+        _ if group.came_back() => "It was marked fixed and failed again since.".to_owned(),
+        _ => String::new(),
+    };
+    let hidden = HiddenFields::default().with("fingerprint", &fingerprint).with("back", here.to_string());
+    let told = affected.iter().find_map(|one| one.note.as_ref().map(|note| note.text.clone()));
+    let to_tell =
+        ["app_id", "integration_id"].into_iter().fold(hidden.clone(), |hidden, name| match here.get(name) {
+            Some(value) => hidden.with(name, value),
+            None => hidden,
+        });
+    let retry = here.with("confirm", "requeue").to_string();
+    let integrations = group.integrations;
+    view! {
+        <Card title=cause sub=look::trend(&group) more=(close, "Close".to_owned())>
+            <div class="grid gap-3 px-4 pt-1 pb-4">
+                <p class="flex flex-wrap items-center gap-2">
+                    <Pill tone=Signal::stored(tone) glyph=Signal::stored(glyph) label=Signal::stored(word.to_owned()) />
+                    <span>{remedy}</span>
+                    <span class="text-muted">{since}</span>
+                </p>
+                <p class="type-label text-muted break-words">
+                    "Newest error: " <code>{group.error.clone()}</code>
+                </p>
+                <p class="flex flex-wrap items-center gap-2">
+                    <LinkButton href=jobs>
+                        {format!("All jobs of it: {}", format::count(group.jobs()))}
+                    </LinkButton>
+                    <LinkButton href=letters>{format!("Dead letters: {}", format::count(group.dead_letters))}</LinkButton>
+                    {(may_steer && group.jobs() > 0)
+                        .then(|| {
+                            view! {
+                                <LinkButton href=retry kind=ButtonKind::Primary glyph=Glyph::Undo>
+                                    "Retry the group"
+                                </LinkButton>
+                            }
+                        })}
+                </p>
+                {may_steer.then(|| view! { <Marks state=group.state hidden=hidden /> })}
+                {(may_steer && !affected.is_empty())
+                    .then(|| view! { <Tell hidden=to_tell integrations=integrations told=told /> })}
+            </div>
+            <Affected rows=affected of=integrations now=now />
+        </Card>
+    }
+    .into_any()
+}
+
+/// A list of the same share.
+fn narrowed(path: &str, here: &PageUrl) -> PageUrl {
+    ["app_id", "integration_id"].into_iter().fold(PageUrl::parse(path), |url, name| match here.get(name) {
+        Some(value) => url.with(name, value),
+        None => url,
+    })
+}
+
+/// Put aside, mended, or open again.
+#[component]
+fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
+    let mark = ServerAction::<MarkFailure>::new();
+    let snooze = ServerAction::<MarkFailure>::new();
+    let is_put_away = matches!(state, FailureState::Snoozed | FailureState::Fixed);
+    let hours = [("1", "1 hour"), ("4", "4 hours"), ("24", "1 day"), ("72", "3 days"), ("168", "7 days")];
+    let options = hours.into_iter().map(|(value, label)| SelectOption::new(value, label)).collect();
+    let to_snooze = hidden.clone().with("mark", "snooze");
+    let (deed, word) = if is_put_away { ("reopen", "Reopen") } else { ("fix", "Mark fixed") };
+    view! {
+        <div class="flex flex-wrap items-end gap-2">
+            <PostForm action=mark hidden=hidden.with("mark", deed)>
+                <Button glyph=if is_put_away { Glyph::Undo } else { Glyph::Check }>{word}</Button>
+            </PostForm>
+            {(state == FailureState::Open)
+                .then(|| {
+                    view! {
+                        <PostForm action=snooze hidden=to_snooze class="flex flex-wrap items-end gap-2">
+                            <SelectField name="hours" label="Snooze for" value="24" options=options />
+                            <Button glyph=Glyph::Clock>"Snooze"</Button>
+                        </PostForm>
+                    }
+                })}
+        </div>
+    }
+    .into_any()
+}
+
+/// Who has jobs of it.
+#[component]
+fn Affected(rows: Vec<AffectedIntegration>, of: i64, now: Signal<DateTime<Utc>>) -> impl IntoView {
+    let head = || {
+        view! {
+            <th scope="col" class="grow">"Integration"</th>
+            <th scope="col" class="n">"To be retried"</th>
+            <th scope="col" class="n">"Dead letters"</th>
+            <th scope="col">"First"</th>
+            <th scope="col">"Last"</th>
+            <th scope="col">"Customer was told"</th>
+        }
+    };
+    let shown = rows.len();
+    let more = (of > shown as i64)
+        .then(|| format!("{shown} of {} integrations, those with most jobs.", look::bounded(of)));
+    (!rows.is_empty()).then(|| {
+        view! {
+            <Table label="Affected integrations" stacks=true head=head>
+                {rows
+                    .into_iter()
+                    .map(|row| {
+                        let id = row.integration_id;
+                        let jobs = format!("/jobs?integration_id={id}&fingerprint={}", row.fingerprint);
+                        let letters = format!("/dead-letters?integration_id={id}&fingerprint={}", row.fingerprint);
+                        view! {
+                            <tr>
+                                <td class="grow what">
+                                    <Link href=format!("/integrations/{id}") class="font-medium hover:underline">
+                                        {row.name}
+                                    </Link>
+                                    " "
+                                    <span class="type-label text-faint">{row.app_name}</span>
+                                </td>
+                                <td class="n" data-label="to be retried">
+                                    <Link href=jobs class="hover:underline">{format::count(row.to_be_retried)}</Link>
+                                </td>
+                                <td class="n" data-label="dead letters">
+                                    <Link href=letters class="hover:underline">{format::count(row.dead_letters)}</Link>
+                                </td>
+                                <td class="first text-muted" data-label="first">
+                                    <Ago at=row.first_at now=now />
+                                </td>
+                                <td class="when text-muted" data-label="last">
+                                    <Ago at=row.last_at now=now />
+                                </td>
+                                <td class="rest text-muted break-words">
+                                    {row.note.map_or_else(|| "–".to_owned(), |note| note.text)}
+                                </td>
+                            </tr>
+                        }
+                    })
+                    .collect_view()}
+            </Table>
+            {more.map(|more| view! { <p class="px-4 py-2 type-label text-faint">{more}</p> })}
+        }
+    })
+}

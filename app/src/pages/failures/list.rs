@@ -1,0 +1,176 @@
+//! The groups, worst first.
+
+use super::{filters, filters::Filters, group::Group, look, row::Row};
+use crate::{
+    calls::{
+        error::CallError,
+        failures::{FailureList, list_failures},
+        jobs::{Bulk, preview},
+    },
+    components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, PageHead},
+    format,
+    state::{clock, failure_query, page_url, page_url::PageUrl, revision},
+    ui::{Card, Glyph, HiddenFields, Pagination, Segmented, Table, Tone},
+};
+use leptos::prelude::*;
+use model::{
+    failure::CauseId,
+    operation::{BulkAction, BulkSubject, DryRun},
+    rules::permission::Permission,
+};
+
+/// The page.
+#[component]
+pub fn FailuresPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let page = Resource::new_blocking(
+        move || (url.with(retried), url.get().query(), revision.get()),
+        |(retried, query, _)| async move {
+            let question = match retried {
+                Some(query) => Some(preview(BulkSubject::Jobs, BulkAction::Requeue, query).await),
+                None => None,
+            };
+            list_failures(query).await.map(|list| (list, question))
+        },
+    );
+    view! {
+        <Loaded
+            title="Failures"
+            data=page
+            show=move |(list, question), reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+                let here = url.get_untracked();
+                view! {
+                    <Content list=list url=here.clone() may_steer=may_steer />
+                    {question.map(|answer| view! { <Question answer=answer url=here /> })}
+                }
+                    .into_any()
+            }
+        />
+    }
+    .into_any()
+}
+
+/// What a bulk action is told that tries the group again which the address asks about: its jobs, of the same app and integration.
+fn retried(url: &PageUrl) -> Option<String> {
+    let group: CauseId = url.get("group")?.parse().ok()?;
+    url.get("confirm").filter(|word| *word == "requeue")?;
+    let jobs = PageUrl::parse("/jobs").with("fingerprint", group);
+    let jobs = ["app_id", "integration_id"].into_iter().fold(jobs, |jobs, name| match url.get(name) {
+        Some(value) if !value.is_empty() => jobs.with(name, value),
+        _ => jobs,
+    });
+    Some(jobs.query())
+}
+
+#[component]
+fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
+    let FailureList { page, open, group, snapshot, as_of } = list;
+    let now = clock::now_or(as_of);
+    let settled = url.settled().without("confirm");
+    let here = settled.clone().without("group");
+    let is_first_page = settled.get("cursor").is_none();
+    let is_empty = page.items.is_empty();
+    let next = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());
+    let first = (!is_first_page).then(|| here.clone().without("cursor").to_string());
+    let shown = format::counted(page.items.len() as i64, "group shown", "groups shown");
+    let counted = look::bounded(open);
+    let lede = match open {
+        0 => "Nothing fails that nobody looks after.".to_owned(),
+        1 => "**1 cause** is open: mend it, then retry the group.".to_owned(),
+        _ => format!("**{counted} causes** are open: mend one, then retry its group."),
+    };
+    let states = filters::states(&here, counted);
+    let is_narrowed = failure_query::is_narrowed(&here);
+    let clear = is_narrowed.then(|| here.clone().without("app_id").without("integration_id").to_string());
+    let nothing = match here.get("state") {
+        None | Some("open") => (
+            "Nothing is open",
+            "Everything that was tried has arrived, is snoozed or fixed, or will be tried for the first time.",
+        ),
+        _ => ("No group is in this state", "Groups of which nothing is left stay here for 7 days."),
+    };
+    let head = || {
+        view! {
+            <th scope="col" class="grow"><span class="block min-w-[220px]">"Cause"</span></th>
+            <th scope="col">"State"</th>
+            <th scope="col">"Last 12 hours"</th>
+            <th scope="col" class="n">"To be retried"</th>
+            <th scope="col" class="n">"Dead letters"</th>
+            <th scope="col">"Affected"</th>
+            <th scope="col">"First"</th>
+            <th scope="col">"Last"</th>
+            <th scope="col"><span class="sr-only">"Actions"</span></th>
+        }
+    };
+    view! {
+        <PageHead title="Failures" lede=lede>
+            <LiveBadge as_of=as_of />
+        </PageHead>
+        <div class="mb-3 flex">
+            <Segmented label="State" segments=Signal::stored(states) />
+        </div>
+        <div class="stack">
+            {group.map(|detail| view! { <Group detail=detail here=settled now=now may_steer=may_steer /> })}
+            <Card title="By cause" sub="most jobs first">
+                <Filters url=here.clone() snapshot=snapshot />
+                {if is_empty {
+                    view! {
+                        <EmptyList
+                            clear=clear
+                            narrowed=("Nothing of them is in this state", "There may be failures of others: clear the filters to see all.")
+                            glyph=Glyph::Check
+                            tone=Tone::Delivered
+                            nothing=nothing
+                        />
+                    }
+                        .into_any()
+                } else {
+                    let rows = page
+                        .items
+                        .into_iter()
+                        .map(|group| view! { <Row group=group here=here.clone() now=now may_steer=may_steer /> })
+                        .collect_view();
+                    view! { <Table label="Failures by cause" stacks=true head=head>{rows}</Table> }.into_any()
+                }}
+                {(!is_empty || first.is_some())
+                    .then(|| view! { <Pagination newest=first older=next shown=shown first="First" next="More" /> })}
+            </Card>
+        </div>
+    }
+    .into_any()
+}
+
+/// The question before a group is tried again: it names the count, counted at this moment.
+#[component]
+fn Question(answer: Result<DryRun, CallError>, url: PageUrl) -> impl IntoView {
+    let bulk = ServerAction::<Bulk>::new();
+    let run = match answer {
+        Ok(run) => run,
+        Err(error) => return view! { <Failure error=error /> }.into_any(),
+    };
+    let jobs = format::counted(run.matched, "job", "jobs");
+    let eta =
+        run.eta_seconds.map(|eta| format!(" That takes about {}.", format::eta(eta))).unwrap_or_default();
+    let close = url.clone().settled().without("confirm").to_string();
+    let hidden = HiddenFields::default()
+        .with("subject", "jobs")
+        .with("action", "requeue")
+        .with("query", retried(&url).unwrap_or_default())
+        .with("matched", run.matched.to_string())
+        .with("back", close.clone());
+    view! {
+        <Confirm
+            action=bulk
+            hidden=hidden
+            title=format!("Retry {jobs}?")
+            text=format!(
+                "Those that wait and those that were given up get all their attempts anew and go out as their integrations' limits allow.{eta}",
+            )
+            deed=format!("Retry {jobs}")
+            close=close
+        />
+    }
+    .into_any()
+}

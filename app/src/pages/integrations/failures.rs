@@ -1,0 +1,89 @@
+//! What fails of one integration, by cause, and what its customer was told of it.
+
+use crate::{
+    format,
+    ui::{Ago, Card, Link},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    failure::{FailureGroup, FailureNote},
+    id::IntegrationId,
+};
+
+/// The card; nothing fails is one sentence.
+#[component]
+pub fn Failures(
+    /// Which integration.
+    id: IntegrationId,
+    /// Its largest groups, with its own numbers.
+    groups: Vec<FailureGroup>,
+    /// What its customer reads now.
+    notes: Vec<FailureNote>,
+    /// Jobs that wait to be tried again or were given up.
+    of: i64,
+    /// Against what ages are told.
+    #[prop(into)]
+    now: Signal<DateTime<Utc>>,
+) -> impl IntoView {
+    let all = format!("/failures?integration_id={id}&state=all");
+    let is_empty = groups.is_empty();
+    view! {
+        <Card title="Failures by cause" sub="to be retried and given up" more=(all.clone(), "All failures".to_owned())>
+            {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"Nothing fails."</p> })}
+            <ul class="grid gap-2 px-4 pt-1 pb-4 empty:hidden" aria-label="Failures by cause">
+                {groups
+                    .into_iter()
+                    .map(|group| {
+                        let share = share(group.jobs(), of);
+                        let cause = group.words().cause;
+                        let error = format::error_line(&group.error).to_owned();
+                        let says = format!("{}{share}, last ", format::counted(group.jobs(), "job", "jobs"));
+                        view! {
+                            <li>
+                                <Link href=format!("{all}&group={}", group.fingerprint) class="font-medium hover:underline">
+                                    {cause}
+                                </Link>
+                                <p class="type-label text-muted">
+                                    {says} <Ago at=group.last_at now=now />
+                                </p>
+                                <p class="type-label text-faint break-words">{error}</p>
+                            </li>
+                        }
+                    })
+                    .collect_view()}
+            </ul>
+            {notes
+                .into_iter()
+                .map(|note| {
+                    view! {
+                        <p class="px-4 pb-3 type-label">
+                            <span class="text-muted">"The customer reads: "</span>
+                            {note.text}
+                        </p>
+                    }
+                })
+                .collect_view()}
+        </Card>
+    }
+    .into_any()
+}
+
+/// How much of all that fails it is; of a count that is newer than the group's, nothing is said.
+fn share(part: i64, whole: i64) -> String {
+    if whole <= 0 || part > whole {
+        return String::new();
+    }
+    format!(", {} of what fails", format::percent(part as f64 / whole as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_said_of_a_whole_that_holds_it() {
+        assert_eq!(share(1, 2), format!(", {} of what fails", format::percent(0.5)));
+        assert_eq!((share(3, 2), share(0, 0)), (String::new(), String::new()));
+    }
+}

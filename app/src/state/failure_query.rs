@@ -1,0 +1,63 @@
+//! What the page of failures is narrowed to, in the URL.
+
+use super::{
+    page_url::PageUrl,
+    url_filters::{self, BadQuery},
+};
+use model::{
+    failure::{CauseId, FailureFilter, FailureState},
+    page::PageRequest,
+};
+
+/// The parameters that narrow; without `state` open groups are meant, `all` are all.
+pub const FIELDS: [&str; 3] = ["state", "app_id", "integration_id"];
+
+/// Filter, page, and the group that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureQuery {
+    /// Which groups.
+    pub filter: FailureFilter,
+    /// Which page of them.
+    pub page: PageRequest,
+    /// The one that is shown whole.
+    pub group: Option<CauseId>,
+}
+
+impl FailureQuery {
+    /// Reads a query string; other parameters are left alone.
+    ///
+    /// # Errors
+    /// A sentence that names what is wrong.
+    pub fn parse(query: &str) -> Result<Self, BadQuery> {
+        let url = PageUrl::parse(&format!("/?{query}"));
+        let state = url.get("state").filter(|state| !state.is_empty());
+        let known = if state == Some("all") { url.clone().without("state") } else { url.clone() };
+        let mut filter: FailureFilter = url_filters::read(&known, &FIELDS)?;
+        if state.is_none() {
+            filter.state = Some(FailureState::Open);
+        }
+        let group = url.get("group").and_then(|group| group.parse().ok());
+        Ok(Self { filter, page: url_filters::page(query)?, group })
+    }
+}
+
+/// Whether the address narrows to an app or an integration.
+pub fn is_narrowed(url: &PageUrl) -> bool {
+    url.get("app_id").is_some() || url.get("integration_id").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_groups_are_meant_unless_the_address_says_otherwise() {
+        let state = |query| FailureQuery::parse(query).map(|query| query.filter.state).ok();
+        assert_eq!(state(""), Some(Some(FailureState::Open)));
+        assert_eq!(state("state=fixed&group=00000000000000ff"), Some(Some(FailureState::Fixed)));
+        assert_eq!(state("state=all&notice=fixed"), Some(None));
+        for query in ["state=nonsense", "integration_id=1", "cursor=x", "limit=0"] {
+            assert_eq!(state(query), None, "{query}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Adds up what failed, by cause.
+
+use super::Service;
+use crate::{
+    error::QueueError,
+    store::{failures, leader::Term, stats::fold::CHUNK},
+};
+use async_trait::async_trait;
+use model::id::JobId;
+use sqlx::PgPool;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// `failure_deltas` into groups, and rows of jobs that are over out of `failing_jobs`: a portion each second.
+#[derive(Debug, Default)]
+pub struct Failures {
+    swept: Mutex<Option<JobId>>,
+}
+
+#[async_trait]
+impl Service for Failures {
+    fn name(&self) -> &'static str {
+        "failures"
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let folded = failures::fold(pool, term).await?;
+        let mut swept = self.swept.lock().await;
+        *swept = failures::sweep(pool, term, *swept).await?;
+        Ok(folded >= CHUNK)
+    }
+}

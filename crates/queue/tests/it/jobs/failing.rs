@@ -1,0 +1,271 @@
+//! What fails is known by its cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
+
+use crate::support::{World, end, given_up, retried, sent};
+use model::{
+    actor::Scope,
+    failure::{CauseId, FailureFilter, FailureGroup, FailureState, TellFailure},
+    filter::JobFilter,
+    id::{AppId, IntegrationId, JobId, WorkerId},
+    page::{Page, PageRequest},
+};
+use queue::{
+    QueueError,
+    store::{
+        dead_letters,
+        failures::{self, Mark},
+        jobs::{self, Ending, Failure},
+        leader::{self, Term},
+    },
+};
+use sqlx::PgPool;
+use std::{collections::BTreeSet, time::Duration};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// The same end for another reason.
+fn because(message: &str, ending: Ending) -> Ending {
+    let said = |failure: Failure| Failure { message: message.to_owned(), ..failure };
+    match ending {
+        Ending::Retried { failure, attempt_outcome, wait, wait_reason } => {
+            Ending::Retried { failure: said(failure), attempt_outcome, wait, wait_reason }
+        }
+        Ending::Dead { failure, attempt_outcome, kind } => {
+            Ending::Dead { failure: said(failure), attempt_outcome, kind }
+        }
+        other => other,
+    }
+}
+
+struct Failing {
+    world: World,
+    term: Term,
+}
+
+impl Failing {
+    async fn new(pool: &PgPool) -> Self {
+        let mut connection = pool.acquire().await.unwrap();
+        let leader = WorkerId::generate();
+        let term = leader::take(&mut connection, leader, Duration::from_secs(600)).await.unwrap().unwrap();
+        Self { world: World::new(pool).await, term }
+    }
+
+    /// As many jobs of a lane, each ended so.
+    async fn fail(&self, lane: IntegrationId, count: usize, ending: &Ending) -> Vec<JobId> {
+        let ids = self.world.accept_plain(lane, count).await;
+        self.end_next(count, ending).await;
+        ids
+    }
+
+    async fn end_next(&self, count: usize, ending: &Ending) {
+        let worker = self.world.worker().await;
+        let held = self.world.claim(worker, count).await;
+        assert_eq!(held.len(), count);
+        let ends: Vec<_> = held.iter().map(|job| end(job, ending.clone())).collect();
+        self.world.finish_as_the_engine_does(&ends).await;
+    }
+
+    async fn groups(&self, filter: FailureFilter) -> Vec<FailureGroup> {
+        self.page(Scope::AllApps, filter, PageRequest::default()).await.items
+    }
+
+    async fn page(&self, scope: Scope, filter: FailureFilter, page: PageRequest) -> Page<FailureGroup> {
+        while failures::fold(&self.world.pool, self.term).await.unwrap() > 0 {}
+        failures::list(&self.world.pool, scope, &filter, page).await.unwrap()
+    }
+
+    async fn mark(&self, cause: CauseId, mark: Mark) {
+        let mut connection = self.world.pool.acquire().await.unwrap();
+        failures::mark(&mut connection, cause, mark).await.unwrap();
+    }
+
+    async fn found(&self, fingerprint: &str) -> BTreeSet<JobId> {
+        let filter = JobFilter { fingerprint: Some(fingerprint.to_owned()), ..JobFilter::default() };
+        let page =
+            jobs::list(&self.world.pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        page.items.into_iter().map(|job| job.id).collect()
+    }
+}
+
+fn numbers(group: &FailureGroup) -> (i64, i64, i64, i64) {
+    (group.to_be_retried, group.dead_letters, group.failed_attempts, group.integrations)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_cause_is_one_group_whatever_varies_and_wherever_it_fails(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let (one, other) = (failing.world.lane().await, failing.world.lane().await);
+    for n in 0..20 {
+        failing.fail(one, 1, &because(&format!("shelf {n} is full"), retried(HOUR))).await;
+    }
+    failing.fail(other, 3, &because("shelf 99 is full", given_up())).await;
+    failing.fail(other, 2, &because("the door is locked", given_up())).await;
+    let groups = failing.groups(FailureFilter::default()).await;
+    assert_eq!(groups.iter().map(numbers).collect::<Vec<_>>(), [(20, 3, 23, 2), (0, 2, 2, 1)]);
+    let first = &groups[0];
+    assert_eq!((first.apps, first.state, first.error.as_str()), (1, FailureState::Open, "shelf 99 is full"));
+    assert_eq!(first.trend.failed.iter().sum::<i64>(), 23);
+    assert!(first.first_at < first.last_at);
+    // One integration's share, by filter: every number is its own.
+    let own = FailureFilter { integration_id: Some(other), ..FailureFilter::default() };
+    let shares = failing.groups(own).await;
+    assert_eq!(shares.iter().map(numbers).collect::<Vec<_>>(), [(0, 3, 3, 1), (0, 2, 2, 1)]);
+    assert_eq!(shares[0].trend.failed.iter().sum::<i64>(), 3);
+    let detail =
+        failures::detail(&pool, Scope::AllApps, &FailureFilter::default(), first.fingerprint).await.unwrap();
+    let affected: Vec<_> =
+        detail.affected.iter().map(|a| (a.integration_id, a.to_be_retried, a.dead_letters)).collect();
+    assert_eq!(affected, [(one, 20, 0), (other, 0, 3)]);
+    assert!(detail.affected.iter().all(|a| a.fingerprint.starts_with(&first.fingerprint.to_string())));
+    // The list that a group leads to holds what it counts: everywhere, and at one integration.
+    assert_eq!(failing.found(&first.fingerprint.to_string()).await.len(), 23);
+    assert_eq!(failing.found(&detail.affected[1].fingerprint).await.len(), 3);
+    failing.world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_leaves_its_group_however_it_ends(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    let waiting = failing.fail(lane, 4, &because("shelf 1 is full", retried(HOUR))).await;
+    let dead = failing.fail(lane, 2, &because("shelf 1 is full", given_up())).await;
+    let counted =
+        async || failing.groups(FailureFilter::default()).await.iter().map(numbers).collect::<Vec<_>>();
+    assert_eq!(counted().await, [(4, 2, 6, 1)]);
+    failing.world.cancel(waiting[0]).await.unwrap();
+    failing.world.requeue(waiting[1]).await.unwrap();
+    failing.world.requeue(dead[0]).await.unwrap();
+    assert_eq!(counted().await, [(2, 1, 6, 1)]);
+    // What began anew is done; one of the others is tried again and fails by something else, one succeeds.
+    failing.end_next(2, &sent()).await;
+    failing.world.let_time_pass().await;
+    failing.end_next(1, &because("no shelf", retried(HOUR))).await;
+    assert_eq!(counted().await, [(1, 1, 6, 1), (1, 0, 1, 1)]);
+    failing.end_next(1, &sent()).await;
+    let letters = dead_letters::list(&pool, Scope::AllApps, &JobFilter::default(), PageRequest::default())
+        .await
+        .unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    dead_letters::purge(&mut transaction, Scope::AllApps, letters.items[0].id).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(counted().await, [(1, 0, 1, 1), (0, 0, 6, 0)]);
+    let over = FailureFilter { state: Some(FailureState::Over), ..FailureFilter::default() };
+    assert_eq!(failing.groups(over).await.len(), 1);
+    failing.world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_mended_opens_again_when_it_fails_again(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    failing.fail(lane, 1, &given_up()).await;
+    let cause = failing.groups(FailureFilter::default()).await[0].fingerprint;
+    let in_state = async |state| {
+        let filter = FailureFilter { state: Some(state), ..FailureFilter::default() };
+        let open = failures::count_open(&pool, Scope::AllApps, &FailureFilter::default()).await.unwrap();
+        let found = failing.groups(filter).await;
+        assert!(found.iter().all(|group| group.state == state), "{found:?}");
+        (found.len(), open)
+    };
+    failing.mark(cause, Mark::Fix).await;
+    assert_eq!(in_state(FailureState::Fixed).await, (1, 0));
+    failing.fail(lane, 1, &given_up()).await;
+    assert_eq!(in_state(FailureState::Fixed).await.0, 0);
+    assert_eq!(in_state(FailureState::Open).await, (1, 1));
+    assert!(failing.groups(FailureFilter::default()).await[0].came_back());
+    failing.mark(cause, Mark::Snooze(chrono::Utc::now() + chrono::TimeDelta::hours(1))).await;
+    failing.fail(lane, 1, &given_up()).await;
+    assert_eq!(
+        in_state(FailureState::Snoozed).await,
+        (1, 0),
+        "what is put aside stays so when it fails again"
+    );
+    failing.mark(cause, Mark::Reopen).await;
+    assert_eq!(in_state(FailureState::Open).await, (1, 1));
+    let mut connection = pool.acquire().await.unwrap();
+    let unknown = failures::mark(&mut connection, CauseId(1), Mark::Fix).await;
+    assert!(matches!(unknown, Err(QueueError::NotFound)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn customers_are_told_while_it_fails_and_an_app_sees_its_own_share(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    let foreign = World::new(&pool).await;
+    let other = foreign.lane().await;
+    failing.fail(lane, 1, &because("shelf 1 of Nordwind is full", given_up())).await;
+    foreign.accept_plain(other, 1).await;
+    failing.end_next(1, &because("shelf 2 of Nordwind is full", given_up())).await;
+    let groups = failing.groups(FailureFilter::default()).await;
+    assert_eq!((groups[0].integrations, groups[0].apps), (2, 2));
+    let cause = groups[0].fingerprint;
+    let tell = async |app_id: Option<AppId>, note: Option<&str>| {
+        let tell = TellFailure { note: note.map(str::to_owned), app_id, integration_id: None };
+        let mut connection = pool.acquire().await.unwrap();
+        failures::tell(&mut connection, Scope::AllApps, cause, &tell).await
+    };
+    let told = async |lane| {
+        let notes = failures::notes(&pool, lane).await.unwrap();
+        notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+    };
+    assert_eq!(tell(Some(failing.world.app_id), Some("We are at it.")).await.unwrap(), 1);
+    assert_eq!((told(lane).await, told(other).await), (vec!["We are at it.".to_owned()], Vec::new()));
+    assert!(matches!(tell(Some(AppId::generate()), None).await, Err(QueueError::NotFound)));
+    // Mended: nothing is told any more, until it fails again.
+    failing.mark(cause, Mark::Fix).await;
+    assert!(told(lane).await.is_empty());
+    failing.fail(lane, 1, &because("shelf 3 of Nordwind is full", given_up())).await;
+    failing.groups(FailureFilter::default()).await;
+    assert_eq!(told(lane).await.len(), 1);
+    assert_eq!(tell(None, None).await.unwrap(), 2);
+    assert!(told(lane).await.is_empty());
+
+    let own =
+        failing.page(Scope::App(foreign.app_id), FailureFilter::default(), PageRequest::default()).await;
+    assert_eq!(own.items.iter().map(numbers).collect::<Vec<_>>(), [(0, 1, 1, 1)]);
+    assert_eq!(own.items[0].error, "shelf 2 of Nordwind is full", "no other app's error is shown");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn groups_of_one_size_are_paged_without_loss(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    for word in ["a", "b", "c", "d", "e", "f", "g"] {
+        failing.fail(lane, 1, &because(&format!("shelf {word} is full"), given_up())).await;
+    }
+    for filter in
+        [FailureFilter::default(), FailureFilter { integration_id: Some(lane), ..FailureFilter::default() }]
+    {
+        let mut seen = Vec::new();
+        let mut cursor = None;
+        loop {
+            let request = PageRequest::parse(Some(2), cursor.as_deref()).unwrap();
+            let page = failing.page(Scope::AllApps, filter, request).await;
+            seen.extend(page.items.iter().map(|group| group.fingerprint));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (7, 7));
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_a_path_forgot_is_swept_and_nothing_else(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    failing.fail(lane, 3, &retried(HOUR)).await;
+    sqlx::query("insert into headgate.failing_jobs select gen_random_uuid(), integration_id, fingerprint from headgate.failing_jobs limit 1")
+        .execute(&pool)
+        .await
+        .unwrap();
+    assert_eq!(failing.groups(FailureFilter::default()).await[0].to_be_retried, 4);
+    let mut after = None;
+    loop {
+        after = failures::sweep(&pool, failing.term, after).await.unwrap();
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(failing.groups(FailureFilter::default()).await[0].to_be_retried, 3);
+}

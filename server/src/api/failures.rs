@@ -1,0 +1,141 @@
+//! `/failures`: what waits to be tried again and what was given up, by cause.
+
+use super::{
+    bulk,
+    extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs},
+    problem::Problem,
+};
+use crate::state::AppState;
+use axum::{Json as Answer, extract::State, response::Response};
+use chrono::Utc;
+use model::{
+    failure::{
+        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureTold, RetryFailure, SnoozeFailure,
+        TellFailure,
+    },
+    id::{AppId, IntegrationId},
+    operation::BulkOutcome,
+    page::Page,
+};
+use queue::store::failures::{self, Mark};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_failures))
+        .routes(routes!(get_failure))
+        .routes(routes!(retry_failure))
+        .routes(routes!(snooze_failure))
+        .routes(routes!(fix_failure))
+        .routes(routes!(reopen_failure))
+        .routes(routes!(tell_failure))
+}
+
+/// Failures by cause, whichever integration: those with most jobs first; of those that are `over`, the last failed first. Counted as it happens and
+/// added up every second. With `app_id` or `integration_id` every number is theirs alone. Groups that are over stay for 7 days.
+#[utoipa::path(get, path = "/failures", tag = "Failures", params(FailureFilter, PageParams),
+    responses((status = 200, body = Page<FailureGroup>)))]
+async fn list_failures(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<FailureFilter>,
+) -> Result<Answer<Page<FailureGroup>>, Problem> {
+    Ok(Answer(failures::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+}
+
+/// Whose share of a group is told.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct ShareParams {
+    /// What one app has of it.
+    app_id: Option<AppId>,
+    /// What one integration has of it.
+    integration_id: Option<IntegrationId>,
+}
+
+/// One group: its cause in plain words, what helps, and which integrations are affected.
+#[utoipa::path(get, path = "/failures/{fingerprint}", tag = "Failures", params(ShareParams),
+    responses((status = 200, body = FailureDetail)))]
+async fn get_failure(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+    Query(share): Query<ShareParams>,
+) -> Result<Answer<FailureDetail>, Problem> {
+    let ShareParams { app_id, integration_id } = share;
+    let filter = FailureFilter { state: None, app_id, integration_id };
+    Ok(Answer(failures::detail(&state.console_pool, actor.scope(), &filter, cause).await?))
+}
+
+/// Requeues everything of the group that waits to be tried again or was given up, with all attempts anew: as `POST /jobs/bulk` with its
+/// `fingerprint`. Up to 100 at once (200); more in the background (202).
+#[utoipa::path(post, path = "/failures/{fingerprint}/retry", tag = "Failures", request_body = Option<RetryFailure>,
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+async fn retry_failure(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+    OptionalJson(retry): OptionalJson<RetryFailure>,
+) -> Result<Response, Problem> {
+    Ok(bulk::answer(state.steering().retry_failure(&actor, cause, retry).await?))
+}
+
+/// Puts a group aside until a time, at most 90 days ahead. Its jobs are tried again meanwhile as before.
+#[utoipa::path(post, path = "/failures/{fingerprint}/snooze", tag = "Failures", request_body = SnoozeFailure,
+    responses((status = 200, body = FailureGroup)))]
+async fn snooze_failure(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+    Json(snooze): Json<SnoozeFailure>,
+) -> Result<Answer<FailureGroup>, Problem> {
+    snooze.check(Utc::now())?;
+    marked(&state, &actor, cause, Mark::Snooze(snooze.until)).await
+}
+
+/// Says that the cause is mended. The next failure by it opens the group again.
+#[utoipa::path(post, path = "/failures/{fingerprint}/fix", tag = "Failures", responses((status = 200, body = FailureGroup)))]
+async fn fix_failure(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+) -> Result<Answer<FailureGroup>, Problem> {
+    marked(&state, &actor, cause, Mark::Fix).await
+}
+
+/// Takes back that a group was put aside or mended.
+#[utoipa::path(post, path = "/failures/{fingerprint}/reopen", tag = "Failures", responses((status = 200, body = FailureGroup)))]
+async fn reopen_failure(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+) -> Result<Answer<FailureGroup>, Problem> {
+    marked(&state, &actor, cause, Mark::Reopen).await
+}
+
+/// Tells the customers of the affected integrations something in plain words; null takes it back. They see it in the integration's
+/// `status` (`notes`) as long as jobs fail by this cause and it is not said to be mended.
+#[utoipa::path(post, path = "/failures/{fingerprint}/tell", tag = "Failures", request_body = TellFailure,
+    responses((status = 200, body = FailureTold)))]
+async fn tell_failure(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(cause): Id<CauseId>,
+    Json(tell): Json<TellFailure>,
+) -> Result<Answer<FailureTold>, Problem> {
+    Ok(Answer(state.steering().tell_failure(&actor, cause, tell).await?))
+}
+
+async fn marked(
+    state: &AppState,
+    actor: &model::actor::Actor,
+    cause: CauseId,
+    mark: Mark,
+) -> Result<Answer<FailureGroup>, Problem> {
+    state.steering().mark_failure(actor, cause, mark).await?;
+    let filter = FailureFilter::default();
+    Ok(Answer(failures::get(&state.pool, actor.scope(), &filter, cause).await?))
+}
