@@ -37,7 +37,9 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
+    let (page, _) = cx.delivery.masked(page).await?;
     let groups = queue::store::dead_letters::groups(&cx.pool, scope, &list.filter).await?;
+    let (groups, _) = cx.delivery.masked(groups).await?;
     let rows = page.items.iter().map(|letter| letter.integration_id);
     let rows = rows.chain(groups.iter().map(|group| group.integration_id));
     let names = cx.names(scope, rows, &list.filter).await?;

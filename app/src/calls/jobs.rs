@@ -49,6 +49,7 @@ pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
     } else {
         Page { items: Vec::new(), next_cursor: None }
     };
+    let (page, _) = cx.delivery.masked(page).await?;
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
     Ok(JobList { page, names, snapshot: cx.snapshot().await?, refused, as_of: Utc::now() })
 }
@@ -73,22 +74,48 @@ pub struct JobPage {
     pub record: Option<JobRecord>,
     /// Its integration at the call; none when that was deleted.
     pub gauge: Option<IntegrationGauge>,
+    /// Values that are not shown, because they are secret.
+    pub masked: u32,
+    /// They are shown, until then, because this reader asked for it.
+    pub revealed_until: Option<DateTime<Utc>>,
     /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
 
-/// One job.
+/// One job. `revealed`: with its secrets, if the reader had them revealed a moment ago.
 #[server(prefix = "/console", endpoint = "job", input = GetUrl, output = Json)]
-pub async fn load_job(id: JobId) -> Result<JobPage, CallError> {
-    use crate::server::{actor, context};
+pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<JobPage, CallError> {
+    use crate::server::{actor, context, masked};
     use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let scope = actor.scope();
     let cx = context::current()?;
-    let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
+    let mut detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
     let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
-    let record = cx.record_of(scope, &detail.job).await?;
+    let mut record = cx.record_of(scope, &detail.job).await?;
     let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
-    Ok(JobPage { detail, explanation, record, gauge, as_of: Utc::now() })
+    let revealed_until = if revealed { masked::revealed_until(&cx, &actor, id).await? } else { None };
+    let masked = match revealed_until {
+        Some(_) => 0,
+        None => masked::job(&cx, &mut detail, record.as_mut()).await?,
+    };
+    Ok(JobPage { detail, explanation, record, gauge, masked, revealed_until, as_of: Utc::now() })
+}
+
+/// Shows the reader what is masked of a job, for a while: a line of the audit log.
+#[server(prefix = "/console", endpoint = "reveal-job", output = Json)]
+pub async fn reveal_job(id: JobId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::ReadUnmasked)?;
+        context::current()?.steering().reveal_job(&actor, id).await?;
+        Ok(Flash::Revealed.into())
+    })
+    .await
 }
 
 /// Gives one job all its attempts anew.

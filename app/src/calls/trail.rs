@@ -32,7 +32,8 @@ pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
     };
     let page = url_filters::page(&query).map_err(bad)?;
     let cx = context::current()?;
-    let mut trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
+    let trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
+    let (mut trail, _) = cx.delivery.masked(trail).await?;
     if !trail.apps.is_empty() {
         trail = trail.with_gauges(&cx.snapshot().await?);
     }

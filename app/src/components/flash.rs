@@ -57,6 +57,7 @@ pub enum Flash {
     FailureReopened,
     CustomersTold,
     NoteTakenBack,
+    Revealed,
 }
 
 impl Flash {
@@ -106,6 +107,7 @@ impl Flash {
         Self::FailureReopened,
         Self::CustomersTold,
         Self::NoteTakenBack,
+        Self::Revealed,
     ];
 
     /// The word in the address.
@@ -156,6 +158,7 @@ impl Flash {
             Self::FailureReopened => "failure-reopened",
             Self::CustomersTold => "customers-told",
             Self::NoteTakenBack => "note-taken-back",
+            Self::Revealed => "revealed",
         }
     }
 
@@ -260,6 +263,7 @@ impl Flash {
             Self::FailureReopened => "Open again.".to_owned(),
             Self::CustomersTold => format!("The customers of {} read the note now.", integrations()),
             Self::NoteTakenBack => "Taken back: the note is shown no more.".to_owned(),
+            Self::Revealed => "Shown to you for 5 minutes; the audit log says so.".to_owned(),
         }
     }
 

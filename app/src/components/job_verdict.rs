@@ -4,11 +4,12 @@ use super::{JobStateLook, RichText, rich_text::foreign};
 use crate::{
     format,
     state::clock,
-    ui::{Glyph, Icon},
+    ui::{Glyph, Icon, Link},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{
+    id::IntegrationId,
     job::{Job, JobStatus},
     rules::explain::{Explanation, Reason, ReasonCode},
     stats::IntegrationGauge,
@@ -23,6 +24,9 @@ pub fn JobVerdict(
     explanation: Explanation,
     /// Its integration's gauges, for the open gates' numbers.
     gauge: Option<IntegrationGauge>,
+    /// Whether the reader may open the pages of the deployment.
+    #[prop(optional)]
+    sees_deployment: bool,
     /// This integration has the record's newest version, by whatever job.
     #[prop(optional)]
     is_in_sync: bool,
@@ -35,7 +39,9 @@ pub fn JobVerdict(
     let now = clock::now_or(as_of);
     let tone = JobStateLook::of(job.status).tone;
     let is_waiting = matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
-    let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref()));
+    let ways = Ways { integration_id: job.integration_id, sees_deployment };
+    let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref(), ways));
+    let help = explanation.reasons.first().map(|first| (first.remedy.clone(), ways.from(first.code)));
     let text = remark(&job, &explanation, is_in_sync);
     view! {
         <section class=format!("card {}", tone.class()) aria-label="Verdict">
@@ -45,6 +51,16 @@ pub fn JobVerdict(
                     <p>
                         <RichText text=text />
                     </p>
+                    {help
+                        .map(|(remedy, way)| {
+                            view! {
+                                <p>
+                                    "What helps: "
+                                    {remedy}
+                                    {way.map(|way| view! { " " <WayLink way=way /> })}
+                                </p>
+                            }
+                        })}
                 </div>
                 {children.map(|children| view! { <div class="act flex flex-wrap gap-1.5">{children()}</div> })}
             </div>
@@ -70,6 +86,7 @@ pub fn JobVerdict(
                                             until.map(|at| until_in_words(at, now.get()))
                                         }}
                                     </p>
+                                    {gate.way.map(|way| view! { <p><WayLink way=way /></p> })}
                                 </div>
                             }
                         })
@@ -88,10 +105,56 @@ struct Gate {
     is_open: bool,
     detail: String,
     until: Option<DateTime<Utc>>,
+    way: Option<Way>,
+}
+
+/// Where a closed gate can be looked at or opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Way {
+    href: String,
+    words: &'static str,
+}
+
+#[component]
+fn WayLink(way: Way) -> impl IntoView {
+    view! { <Link href=way.href class="underline">{way.words}</Link> }.into_any()
+}
+
+/// Finds the ways of a job.
+#[derive(Clone, Copy)]
+struct Ways {
+    integration_id: IntegrationId,
+    sees_deployment: bool,
+}
+
+impl Ways {
+    fn from(self, code: ReasonCode) -> Option<Way> {
+        let id = self.integration_id;
+        let (href, words) = match code {
+            ReasonCode::IntegrationPaused | ReasonCode::IntegrationDisabled => {
+                (format!("/integrations/{id}"), "To the integration")
+            }
+            ReasonCode::CircuitOpen => (format!("/integrations/{id}"), "To its breaker"),
+            ReasonCode::HeldByReceiver | ReasonCode::RateLimited => {
+                (format!("/integrations/{id}"), "To its limits")
+            }
+            ReasonCode::ResyncPaused => ("/resyncs".to_owned(), "To the re-syncs"),
+            ReasonCode::ConcurrencyFull => {
+                (format!("/jobs?status=processing&integration_id={id}"), "Those that run")
+            }
+            ReasonCode::BehindInQueue => {
+                (format!("/jobs?status=pending&integration_id={id}"), "Those that wait")
+            }
+            ReasonCode::NoWorker if self.sees_deployment => ("/workers".to_owned(), "To the workers"),
+            ReasonCode::LeaseLost if self.sees_deployment => ("/workers".to_owned(), "To the workers"),
+            _ => return None,
+        };
+        Some(Way { href, words })
+    }
 }
 
 /// All gates in the order a job meets them; what the engine did not name is open.
-fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
+fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Vec<Gate> {
     use ReasonCode::{
         BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, HeldByReceiver, IntegrationDisabled,
         IntegrationPaused, NoWorker, RateLimited, ResyncPaused, Scheduled, WaitingRetry,
@@ -128,9 +191,10 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>) -> Vec<Gate> {
         .into_iter()
         .map(|(name, codes, open)| match reasons.iter().find(|reason| codes.contains(&reason.code)) {
             Some(reason) => {
-                Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until }
+                let way = ways.from(reason.code);
+                Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until, way }
             }
-            None => Gate { name, is_open: true, detail: open, until: None },
+            None => Gate { name, is_open: true, detail: open, until: None, way: None },
         })
         .collect()
 }
@@ -231,6 +295,9 @@ fn remark(job: &Job, explanation: &Explanation, is_in_sync: bool) -> String {
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) => {
             format!("Last attempt: **{error}**. Besides: {}", others.join(" "))
         }
+        (JobStatus::Processing, _) if explanation.reasons.iter().any(|r| r.code == ReasonCode::LeaseLost) => {
+            explanation.reasons.iter().map(|reason| reason.detail.clone()).collect::<Vec<_>>().join(" ")
+        }
         (JobStatus::Processing, _) if job.cancel_requested_at.is_some() => {
             "It ends as soon as its worker stops it, or is lost. **No further attempt follows**, and nothing else of its record or serialize key begins before.".to_owned()
         }
@@ -307,9 +374,11 @@ mod tests {
         let reason = Reason {
             code: ReasonCode::ConcurrencyFull,
             detail: "50 of 50 jobs run already.".to_owned(),
+            remedy: String::new(),
             until: None,
         };
-        let gates = gates(&[reason], None);
+        let ways = Ways { integration_id: IntegrationId::generate(), sees_deployment: false };
+        let gates = gates(&[reason], None, ways);
         assert_eq!(gates.len(), 8);
         let closed: Vec<_> = gates.iter().filter(|gate| !gate.is_open).collect();
         assert_eq!(closed.len(), 1);

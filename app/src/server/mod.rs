@@ -8,6 +8,7 @@ mod errors;
 pub mod forms;
 pub mod integration_list;
 pub mod limit_wall;
+pub mod masked;
 pub mod past;
 pub mod redirect;
 

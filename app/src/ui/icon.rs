@@ -16,6 +16,7 @@ pub enum Glyph {
     Clock,
     Copy,
     Cross,
+    Eye,
     Gauge,
     Grid,
     Hand,
@@ -50,6 +51,7 @@ impl Glyph {
             Self::Clock => "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3 2",
             Self::Copy => "M9 9h11v11H9zM15 9V4H4v11h5",
             Self::Cross => "M6 6l12 12M18 6 6 18",
+            Self::Eye => "M2 12s4-6 10-6 10 6 10 6-4 6-10 6-10-6-10-6M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6",
             Self::Gauge => "M4 18a9 9 0 1 1 16 0M12 14l4-5",
             Self::Grid => "M3 3h7v7H3zM14 3h7v7h-7zM3 14h7v7H3zM14 14h7v7h-7z",
             Self::Hand => {

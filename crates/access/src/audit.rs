@@ -5,7 +5,7 @@ use crate::{
     origin::{self, Follows},
     store::audit as store,
 };
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use model::{
     actor::{Actor, ActorKind},
     audit::{AuditEntry, AuditFilter},
@@ -110,13 +110,39 @@ fn shown(what: &impl Serialize) -> Option<Value> {
 /// # Errors
 /// The database's: then the change must not stay either.
 pub async fn record(conn: &mut PgConnection, actor: &Actor, entry: Entry) -> Result<(), AccessError> {
-    let (kind, id) = match actor.kind {
+    let (kind, id) = identity(actor);
+    write(conn, kind, id, &actor.name, actor.role.as_str(), entry).await
+}
+
+/// How a line names who did it.
+fn identity(actor: &Actor) -> (&'static str, String) {
+    match actor.kind {
         ActorKind::User(id) => ("user", id.to_string()),
         ActorKind::ApiKey(id) => ("api_key", id.to_string()),
         ActorKind::AdminKey => ("admin_key", "admin-key".to_owned()),
         ActorKind::System => ("system", "system".to_owned()),
+    }
+}
+
+/// When the actor last did this to that, if it was after `since`.
+///
+/// # Errors
+/// The database's.
+pub async fn last_done(
+    pool: &PgPool,
+    actor: &Actor,
+    entry: &Entry,
+    since: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>, AccessError> {
+    let filter = AuditFilter {
+        action: Some(entry.action.to_owned()),
+        actor_id: Some(identity(actor).1),
+        object_id: entry.object_id.clone(),
+        created_after: Some(since),
+        ..AuditFilter::default()
     };
-    write(conn, kind, id, &actor.name, actor.role.as_str(), entry).await
+    let last = store::list(pool, &filter, PageRequest { limit: 1, after: None }).await?;
+    Ok(last.first().map(|line| line.at))
 }
 
 /// Records what somebody without a credential tried.

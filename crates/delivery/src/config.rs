@@ -11,6 +11,8 @@ pub struct DeliveryConfig {
     pub max_attempts: i16,
     /// What requests say of the sender.
     pub user_agent: String,
+    /// Fields that are masked in every app's data, besides those whose names say that they are secret.
+    pub masked_fields: Vec<String>,
     /// How long after the end of a re-sync the same may not be asked for again.
     pub resync_cool_down: Duration,
 }
@@ -21,6 +23,7 @@ impl Default for DeliveryConfig {
             timeout: Duration::from_secs(30),
             max_attempts: 10,
             user_agent: concat!("Headgate/", env!("CARGO_PKG_VERSION")).to_owned(),
+            masked_fields: Vec::new(),
             resync_cool_down: Duration::from_secs(10),
         }
     }

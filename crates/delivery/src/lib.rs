@@ -14,6 +14,7 @@ mod error;
 pub mod http;
 mod integrations;
 mod jobs;
+mod masks;
 mod record_page;
 mod resync;
 pub mod secrets;

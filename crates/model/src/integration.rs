@@ -8,7 +8,7 @@ use crate::{
     patch::{Change, not_null},
     problem::Faults,
     rate_limit::RateLimits,
-    rules::backoff::RetrySchedule,
+    rules::{backoff::RetrySchedule, masking},
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -223,7 +223,8 @@ pub struct NewIntegration {
     /// Stored encrypted and never shown: headers sent with each request, such as `authorization`.
     #[serde(default)]
     pub credentials: Option<BTreeMap<String, String>>,
-    /// Any object.
+    /// Any object. `masked_fields`: up to 100 fields of the app's payloads and records that are masked besides those whose names say that
+    /// they are secret, such as `email` or `customer.phone`, wherever they stand; `*` stands for any name.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
@@ -309,6 +310,7 @@ struct Fields<'a> {
     headers: Option<&'a BTreeMap<String, String>>,
     bundle_window_seconds: Option<i32>,
     credentials: Option<&'a BTreeMap<String, String>>,
+    metadata: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 impl NewIntegration {
@@ -329,6 +331,7 @@ impl NewIntegration {
             headers: self.headers.as_ref(),
             bundle_window_seconds: self.bundle_window_seconds,
             credentials: self.credentials.as_ref(),
+            metadata: self.metadata.as_ref(),
         }
         .faults();
         match (self.integration_type, &self.endpoint_url) {
@@ -363,6 +366,7 @@ impl IntegrationChanges {
             headers: self.headers.set(),
             bundle_window_seconds: self.bundle_window_seconds.set().copied(),
             credentials: self.credentials.set(),
+            metadata: self.metadata.set(),
         }
         .faults();
         faults.require(
@@ -389,6 +393,9 @@ impl Fields<'_> {
         faults.require_within(self.max_concurrency, &limits::MAX_CONCURRENCY, "/max_concurrency");
         faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
         faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
+        if let Some(Err(fault)) = self.metadata.map(masking::marked) {
+            faults.add(format!("/metadata/{}", masking::METADATA_KEY), fault);
+        }
         if let Some(schedule) = self.retry_schedule {
             let is_short = limits::RETRY_SCHEDULE_CHARS.contains(&schedule.chars().count());
             match schedule.parse::<RetrySchedule>() {

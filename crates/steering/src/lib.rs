@@ -17,6 +17,7 @@ mod integrations;
 mod jobs;
 mod operations;
 mod resyncs;
+mod reveal;
 mod workers;
 
 pub use amends::Ledger;

@@ -3,6 +3,7 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, PageParams, Purge, Query, Read, SteerJobs},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -27,7 +28,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(requeue_dead_letter))
 }
 
-/// Dead letters, newest first, each with its whole failure history.
+/// Dead letters, newest first, each with its whole failure history. Secrets in them read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/dead-letters", tag = "Dead letters", params(JobFilter, PageParams),
     responses((status = 200, body = Page<DeadLetter>)))]
 async fn list_dead_letters(
@@ -35,7 +36,8 @@ async fn list_dead_letters(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
-    Ok(Answer(dead_letters::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+    let page = dead_letters::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Dead letters by integration and normalised error, the largest groups first, on one page.
@@ -47,7 +49,7 @@ async fn list_groups(
     Query(filter): Query<JobFilter>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
     let items = dead_letters::groups(&state.console_pool, actor.scope(), &filter).await?;
-    Ok(Answer(Page { items, next_cursor: None }))
+    Ok(Answer(shown(&state, &actor, Page { items, next_cursor: None }).await?))
 }
 
 /// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202).
@@ -68,7 +70,7 @@ async fn get_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(dead_letters::get(&state.pool, actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, dead_letters::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
 /// Deletes a dead letter for good.
@@ -89,5 +91,5 @@ async fn requeue_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(state.steering().requeue_dead_letter(&actor, id).await?))
+    Ok(Answer(shown(&state, &actor, state.steering().requeue_dead_letter(&actor, id).await?).await?))
 }

@@ -3,6 +3,7 @@
 use super::{
     apps::DeleteParams,
     extract::{Can, Configure, Id, Json, ListQuery, PageParams, Query, Read},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -124,10 +125,10 @@ async fn get_status(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<SyncStatus>, Problem> {
-    Ok(Answer(state.delivery.status(actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, state.delivery.status(actor.scope(), id).await?).await?))
 }
 
-/// The data last sent, per record, in the order of type and id.
+/// The data last sent, per record, in the order of type and id. Secrets in it read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentParams, PageParams),
     responses((status = 200, body = Page<SentRecord>)))]
 async fn list_sent(
@@ -138,5 +139,8 @@ async fn list_sent(
 ) -> Result<Answer<Page<SentRecord>>, Problem> {
     let SentParams { record_type, record_id } = query.filter;
     let filter = SentFilter { record_type, record_id };
-    Ok(Answer(state.delivery.sent(actor.scope(), id, &filter, &query.page).await?))
+    let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
+    let page = state.delivery.sent(actor.scope(), id, &filter, &query.page).await?;
+    let (_, page) = shown(&state, &actor, (app_id, page)).await?;
+    Ok(Answer(page))
 }

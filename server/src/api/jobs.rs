@@ -3,6 +3,7 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -38,13 +39,17 @@ struct Enqueued {
 }
 
 /// Jobs in every state, newest first; finished ones of the last 24 hours unless `created_after` says otherwise.
+///
+/// Values whose names say that they are secret (`password`, `apiKey`, `card_number`) and fields that the deployment or an integration of the
+/// app marks read `[masked]` in payloads, results, errors and answers, unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
 async fn list_jobs(
     actor: Can<ReadJobs>,
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
-    Ok(Answer(jobs::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+    let page = jobs::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Makes one job, or an array of up to 1,000; all or none. A job whose deduplication id waits already is folded into that one.
@@ -80,14 +85,14 @@ async fn bulk_jobs(
     bulk::start(&state, &actor, BulkSubject::Jobs, new).await
 }
 
-/// One job with its attempts.
+/// One job with its attempts. Secrets in it read `[masked]` unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
 async fn get_job(
     actor: Can<ReadJobs>,
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<JobDetail>, Problem> {
-    Ok(Answer(jobs::get(&state.pool, actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, jobs::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
 /// Why a job is not running, or when it will.
@@ -107,7 +112,7 @@ async fn requeue_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(state.steering().requeue_job(&actor, id).await?))
+    Ok(Answer(shown(&state, &actor, state.steering().requeue_job(&actor, id).await?).await?))
 }
 
 /// Calls a live job off.
@@ -123,5 +128,5 @@ async fn cancel_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(state.steering().cancel_job(&actor, id).await?))
+    Ok(Answer(shown(&state, &actor, state.steering().cancel_job(&actor, id).await?).await?))
 }

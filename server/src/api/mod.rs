@@ -20,6 +20,7 @@ mod integration_steering;
 mod integrations;
 mod jobs;
 mod live;
+mod masked;
 mod openapi;
 mod operations;
 mod rate_limits;

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -33,7 +34,7 @@ struct RecordParams {
     record_type: Option<String>,
 }
 
-/// Records in the order of app, type and id; deleted ones are left out.
+/// Records in the order of app, type and id; deleted ones are left out. Secrets in them read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/records", tag = "Records", params(RecordParams, PageParams),
     responses((status = 200, body = Page<Record>)))]
 async fn list_records(
@@ -43,7 +44,8 @@ async fn list_records(
 ) -> Result<Answer<Page<Record>>, Problem> {
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
-    Ok(Answer(state.delivery.records(actor.scope(), &filter, &query.page).await?))
+    let page = state.delivery.records(actor.scope(), &filter, &query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Everything a text may mean, and every job about it.
@@ -60,6 +62,7 @@ async fn get_trail(
     query: ListQuery<TrailQuery>,
 ) -> Result<Answer<Trail>, Problem> {
     let trail = delivery::trail(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    let trail = shown(&state, &actor, trail).await?;
     if trail.apps.is_empty() {
         return Ok(Answer(trail));
     }
@@ -80,5 +83,6 @@ async fn get_record(
     path: RecordPath,
 ) -> Result<Answer<RecordWithSync>, Problem> {
     let RecordPath { app_id, record_type, record_id } = &path;
-    Ok(Answer(state.delivery.record(actor.scope(), *app_id, record_type, record_id).await?))
+    let record = state.delivery.record(actor.scope(), *app_id, record_type, record_id).await?;
+    Ok(Answer(shown(&state, &actor, record).await?))
 }

@@ -3,6 +3,7 @@
 use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
 use delivery::MasterKey;
 use ipnet::IpNet;
+use model::rules::masking;
 use std::net::IpAddr;
 
 const MASTER_KEY: Key = Key::secret(
@@ -17,6 +18,11 @@ const ALLOWED_TARGETS: Key = Key::optional(
 );
 const ALLOW_HTTP: Key =
     Key::with_default("HEADGATE_ALLOW_HTTP", "false", "plain http to public addresses", "true or false");
+const MASKED_FIELDS: Key = Key::optional(
+    "HEADGATE_MASKED_FIELDS",
+    "fields masked in payloads and answers, besides those whose names say that they are secret",
+    "a list of up to 100 fields such as email,customer.iban,*.phone",
+);
 const ADMIN_API_KEY: Key = Key::secret(
     "HEADGATE_ADMIN_API_KEY",
     "an operator's key accepted from the start",
@@ -27,7 +33,7 @@ const ADMIN_EMAIL: Key =
 const ADMIN_PASSWORD: Key = Key::secret("HEADGATE_ADMIN_PASSWORD", "its password", "8 to 1000 characters");
 
 /// What a process that delivers needs.
-pub(super) const DELIVERY_KEYS: [&Key; 3] = [&MASTER_KEY, &ALLOWED_TARGETS, &ALLOW_HTTP];
+pub(super) const DELIVERY_KEYS: [&Key; 4] = [&MASTER_KEY, &ALLOWED_TARGETS, &ALLOW_HTTP, &MASKED_FIELDS];
 /// What a process that people sign in to needs.
 pub(super) const OPERATOR_KEYS: [&Key; 3] = [&ADMIN_API_KEY, &ADMIN_EMAIL, &ADMIN_PASSWORD];
 
@@ -40,6 +46,8 @@ pub struct DeliverySettings {
     pub allowed_targets: Vec<IpNet>,
     /// Whether public addresses may be spoken to in the clear.
     pub allow_http: bool,
+    /// Not to be shown.
+    pub masked_fields: Vec<String>,
 }
 
 /// Who may enter from the start.
@@ -59,6 +67,7 @@ impl DeliverySettings {
             master_key: sources.secret(&MASTER_KEY, |text| MasterKey::from_base64(text).is_ok())?,
             allowed_targets: sources.optional(&ALLOWED_TARGETS, networks)?.unwrap_or_default(),
             allow_http: sources.required(&ALLOW_HTTP, truth)?,
+            masked_fields: sources.optional(&MASKED_FIELDS, fields)?.unwrap_or_default(),
         })
     }
 }
@@ -103,6 +112,13 @@ fn is_email(text: &str) -> bool {
 fn networks(text: &str) -> Option<Vec<IpNet>> {
     let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     text.split(',').map(|part| network(part.trim())).collect()
+}
+
+fn fields(text: &str) -> Option<Vec<String>> {
+    let fields: Vec<String> = text.split(',').map(|field| field.trim().to_owned()).collect();
+    let are_fields =
+        fields.len() <= masking::MOST_FIELDS && fields.iter().all(|field| masking::is_field(field));
+    are_fields.then_some(fields)
 }
 
 fn truth(text: &str) -> Option<bool> {

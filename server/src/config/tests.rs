@@ -84,6 +84,7 @@ fn a_bad_value_is_refused_with_key_value_and_what_is_accepted() {
         ("HEADGATE_BASE_PATH", "gate", "a path such as"),
         ("HEADGATE_ALLOWED_TARGETS", "10.0.0.0/33", "a list of CIDRs"),
         ("HEADGATE_ALLOW_HTTP", "maybe", "true or false"),
+        ("HEADGATE_MASKED_FIELDS", "email,,phone", "a list of up to 100 fields"),
         ("HEADGATE_WORKERS", "-1", "a whole number from 0 to 10000"),
         ("HEADGATE_WORKERS", "10001", "a whole number from 0 to 10000"),
         ("HEADGATE_FETCH_LIMIT", "0", "a whole number from 1 to 2000"),
@@ -148,6 +149,7 @@ fn values_mean_what_they_say() {
     let sources = sources(&[
         ("HEADGATE_ALLOWED_TARGETS", "10.0.0.0/8, 127.0.0.1 ,fd00::/8"),
         ("HEADGATE_ALLOW_HTTP", "TRUE"),
+        ("HEADGATE_MASKED_FIELDS", "email, customer.iban"),
         ("HEADGATE_RETRY_SCHEDULE", "exponential"),
         ("HEADGATE_POLL_INTERVAL", "250ms"),
         ("HEADGATE_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
@@ -156,6 +158,7 @@ fn values_mean_what_they_say() {
     let serve = ServeSettings::read(&sources).unwrap();
     assert_eq!(serve.engine.delivery.allowed_targets.len(), 3);
     assert!(serve.engine.delivery.allow_http && serve.engine.delivery.master_key.is_some());
+    assert_eq!(serve.engine.delivery.masked_fields, ["email", "customer.iban"]);
     assert_eq!(serve.engine.workers.poll_interval, Duration::from_millis(250));
     assert!(serve.database.url.is_some());
 }

@@ -113,6 +113,7 @@ fn delivery_config(settings: &EngineSettings) -> DeliveryConfig {
     DeliveryConfig {
         timeout: settings.workers.job_timeout,
         max_attempts: settings.retry.max_attempts,
+        masked_fields: settings.delivery.masked_fields.clone(),
         ..DeliveryConfig::default()
     }
 }

@@ -1,6 +1,6 @@
 //! One job: why it is where it is, what was tried, what it sends.
 
-use super::{facts::JobFacts, progress::JobProgress, subject::subject};
+use super::{facts::JobFacts, masked::MaskedNote, progress::JobProgress, subject::subject};
 use crate::{
     calls::{
         error::CallError,
@@ -32,14 +32,15 @@ pub fn JobDetailPage() -> impl IntoView {
     let url = page_url::current();
     let asked = Memo::new(move |_| {
         let id = params.read().get("id").and_then(|id| id.parse::<JobId>().ok());
-        (id, url.with(|url| url.get("notice").map(str::to_owned)))
+        let visit = url.with(|url| (url.get("revealed").is_some(), url.get("notice").map(str::to_owned)));
+        (id, visit)
     });
     let revision = revision::current();
     let page = Resource::new_blocking(
         move || (asked.get(), revision.get()),
-        |((id, _), _)| async move {
+        |((id, (revealed, _)), _)| async move {
             match id {
-                Some(id) => load_job(id).await,
+                Some(id) => load_job(id, revealed).await,
                 None => Err(CallError::NotFound),
             }
         },
@@ -49,22 +50,33 @@ pub fn JobDetailPage() -> impl IntoView {
             title="Jobs"
             data=page
             show=|page, reader| {
-                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
-                view! { <Content page=page may_steer=may_steer /> }.into_any()
+                let may = |permission| reader.as_ref().is_some_and(|r| r.may(permission));
+                let rights = Rights { steer: may(Permission::SteerJobs), reveal: may(Permission::ReadUnmasked), deployment: may(Permission::ReadDeployment) };
+                view! { <Content page=page rights=rights /> }.into_any()
             }
         />
     }
     .into_any()
 }
 
+/// What the reader may do here.
+#[derive(Clone, Copy)]
+struct Rights {
+    steer: bool,
+    reveal: bool,
+    deployment: bool,
+}
+
 #[component]
-fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
+fn Content(page: JobPage, rights: Rights) -> impl IntoView {
+    let Rights { steer: may_steer, reveal: may_reveal, deployment } = rights;
     let as_of = page.as_of;
     let id = page.detail.job.id;
     let is_live = page.detail.job.status.is_live();
+    let is_revealed = page.revealed_until.is_some();
     // A finished job does not change; a live one is asked for again.
     let newer = if is_live {
-        refresh::every(Duration::from_secs(2), move || load_job(id))
+        refresh::every(Duration::from_secs(2), move || load_job(id, is_revealed))
     } else {
         RwSignal::new(None)
     };
@@ -72,6 +84,8 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));
+    let payload = Memo::new(move |_| page.with(|p| p.detail.job.payload.clone()));
+    let masking = Memo::new(move |_| page.with(|p| (p.masked, p.revealed_until)));
     let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
@@ -147,10 +161,14 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
         </p>
         <div class="stack">
             {move || {
+                let (masked, revealed_until) = masking.get();
+                view! { <MaskedNote id=id masked=masked revealed_until=revealed_until now=as_of may_reveal=may_reveal /> }
+            }}
+            {move || {
                 let job = the_job.get();
                 let is_in_sync = record.with(|r| r.as_ref().is_some_and(|r| has_newest(r, job.integration_id)));
                 let others = others_that_wait(job.status, gauge.as_ref());
-                view! { <JobVerdict job=job is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of>
+                view! { <JobVerdict job=job sees_deployment=deployment is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of>
                         {others}
                     </JobVerdict>
                 }
@@ -174,13 +192,17 @@ fn Content(page: JobPage, may_steer: bool) -> impl IntoView {
                         }
                     }}
                     {move || record.get().map(|record| view! { <WhatItSends record=record status=status.get_untracked() as_of=as_of /> })}
-                    {first.payload.map(|payload| {
-                            view! {
-                                <Card title="Payload">
-                                    <Payload value=payload label="payload" />
-                                </Card>
-                            }
-                        })}
+                    {move || {
+                        payload
+                            .get()
+                            .map(|payload| {
+                                view! {
+                                    <Card title="Payload">
+                                        <Payload value=payload label="payload" />
+                                    </Card>
+                                }
+                            })
+                    }}
                     {move || {
                         result
                             .get()

@@ -3,6 +3,7 @@
 mod detail;
 mod facts;
 mod list;
+mod masked;
 mod progress;
 mod question;
 mod row;

@@ -1,7 +1,9 @@
 //! What a status shows besides counts.
 
 use chrono::{DateTime, Utc};
-use model::{id::IntegrationId, rate_limit::RateLimitUse, sync_status::LastError};
+use model::{
+    id::IntegrationId, rate_limit::RateLimitUse, rules::masking::without_secrets, sync_status::LastError,
+};
 use sqlx::PgPool;
 
 use crate::DeliveryError;
@@ -54,7 +56,7 @@ pub(crate) async fn read(pool: &PgPool, integration_id: IntegrationId) -> Result
         last_success_at: row.last_success_at,
         last_error: row.error_at.zip(row.error_message).map(|(at, message)| LastError {
             at,
-            message,
+            message: without_secrets(message),
             response_status: row.error_status,
         }),
         rate_limit,

@@ -8,6 +8,7 @@ pub(crate) mod catalog;
 pub(crate) mod integrations;
 pub(crate) mod jobs;
 pub(crate) mod marks;
+pub(crate) mod masks;
 pub(crate) mod material;
 pub(crate) mod rate_limits;
 pub(crate) mod record_counts;

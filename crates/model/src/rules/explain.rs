@@ -5,6 +5,7 @@ use crate::{
     id::ResyncId,
     job::JobStatus,
     rules::breaker::PROBES,
+    text::grouped,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,35 @@ pub enum ReasonCode {
     BehindInQueue,
     /// It is being processed and was called off: its worker has not let go of it yet.
     CancelRequested,
+    /// It is being processed by a worker that is not heard of any more: the sweep gives it back.
+    LeaseLost,
 }
+
+impl ReasonCode {
+    /// What opens the gate sooner, for people.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::IntegrationPaused => "Resume the integration.",
+            Self::IntegrationDisabled => "Switch the integration on.",
+            Self::ResyncPaused => "Resume the re-sync.",
+            Self::CircuitOpen => "Mend the external system; then probe or close the breaker.",
+            Self::Scheduled => "Wait: its time was given when it was made.",
+            Self::WaitingRetry => "Wait, or requeue it: then it is tried at once.",
+            Self::BehindSerializeKey => "Look at the job that holds the key.",
+            Self::HeldByReceiver => "Wait, or ask the external system for a higher limit.",
+            Self::RateLimited => "Wait, or raise the limit if the external system takes more.",
+            Self::ConcurrencyFull => "Wait, or raise its max_concurrency if the external system takes more.",
+            Self::NoWorker => "Start a worker, or see why none is there.",
+            Self::BehindInQueue => "Wait; a job of a higher priority goes before.",
+            Self::CancelRequested => "Wait for its worker, or for the end of its lease.",
+            Self::LeaseLost => "Wait for the sweep; it looks every few seconds.",
+        }
+    }
+}
+
+/// Jobs ahead that are counted at most: `1,000 or more jobs go first` says enough.
+pub const MOST_AHEAD: i64 = 1_000;
 
 /// One closed gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +79,8 @@ pub struct Reason {
     pub code: ReasonCode,
     /// In words, with the numbers.
     pub detail: String,
+    /// What opens it sooner.
+    pub remedy: String,
     /// When it opens by itself, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<DateTime<Utc>>,
@@ -86,7 +117,7 @@ pub struct Gates {
     pub run_at: DateTime<Utc>,
     /// Next attempt.
     pub retry_at: Option<DateTime<Utc>>,
-    /// Jobs of its serialize key before it.
+    /// Jobs of its serialize key before it, counted to [`MOST_AHEAD`].
     pub ahead_of_key: i64,
     /// Quiet until then.
     pub held_until: Option<DateTime<Utc>>,
@@ -102,15 +133,19 @@ pub struct Gates {
     pub workers: i64,
     /// The program whose processes they would be, of a program's own jobs.
     pub program: Option<String>,
-    /// Claimable jobs of the integration before it, as far as they were counted.
+    /// Claimable jobs of the integration before it, counted to [`MOST_AHEAD`].
     pub ahead: i64,
+    /// It is being processed by a worker whose lease is over.
+    pub is_lost: bool,
 }
 
 /// Judges the gates.
 #[must_use]
 pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
     let mut reasons = Vec::new();
-    let mut closed = |code, detail: String, until| reasons.push(Reason { code, detail, until });
+    let mut closed = |code: ReasonCode, detail: String, until| {
+        reasons.push(Reason { code, detail, remedy: code.remedy().to_owned(), until });
+    };
     let is_waiting =
         matches!(gates.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
     if is_waiting {
@@ -120,7 +155,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
         if let Some(reason) = &gates.paused {
             let detail = reason.as_ref().map_or_else(
                 || "The integration is paused; its jobs are kept.".to_owned(),
-                |reason| format!("The integration is paused: {reason}"),
+                |reason| format!("The integration is paused: {}.", reason.trim_end_matches('.')),
             );
             closed(ReasonCode::IntegrationPaused, detail, None);
         }
@@ -140,7 +175,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::WaitingRetry, "The last attempt failed; the next one waits.".into(), Some(at));
         }
         if gates.ahead_of_key > 0 {
-            let detail = format!("{} of its serialize key go first.", gates.ahead_of_key);
+            let detail = go_first(gates.ahead_of_key, " of its serialize key");
             closed(ReasonCode::BehindSerializeKey, detail, None);
         }
         if let Some(at) = gates.held_until.filter(|at| *at > now) {
@@ -170,12 +205,16 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::NoWorker, detail, None);
         }
         if gates.ahead > 0 {
-            closed(ReasonCode::BehindInQueue, format!("{} jobs go first.", gates.ahead), None);
+            closed(ReasonCode::BehindInQueue, go_first(gates.ahead, ""), None);
         }
     }
     if gates.cancel_requested_at.is_some() {
         let detail = "Cancellation was requested; its worker has not let go of it yet.";
         closed(ReasonCode::CancelRequested, detail.into(), None);
+    }
+    if gates.is_lost {
+        let detail = "Its worker has not renewed its lease: it vanished, or cannot reach the database. The job is given back; that attempt does not count.";
+        closed(ReasonCode::LeaseLost, detail.into(), None);
     }
     let runs_at = if is_waiting && reasons.iter().all(|reason| reason.until.is_some()) {
         Some(reasons.iter().filter_map(|reason| reason.until).max().unwrap_or(now))
@@ -183,6 +222,15 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
         None
     };
     Explanation { state: gates.status, reasons, runs_at }
+}
+
+/// How many are before it, as far as they were counted.
+fn go_first(ahead: i64, which: &str) -> String {
+    match ahead {
+        1 => format!("1 job{which} goes first."),
+        n if n >= MOST_AHEAD => format!("{} or more jobs{which} go first.", grouped(MOST_AHEAD)),
+        n => format!("{n} jobs{which} go first."),
+    }
 }
 
 /// What the breaker holds the job with, and until when.
@@ -232,6 +280,7 @@ mod tests {
             workers: 1,
             program: None,
             ahead: 0,
+            is_lost: false,
         }
     }
 
@@ -288,6 +337,63 @@ mod tests {
             assert_eq!(answer.runs_at, is_timed.then_some(later), "{code:?}");
         }
         assert_eq!(explain(&open(now), now).runs_at, Some(now));
+    }
+
+    #[test]
+    fn all_closed_gates_are_named_in_the_order_a_job_meets_them() {
+        let now = DateTime::UNIX_EPOCH + Duration::days(1);
+        let later = now + Duration::seconds(30);
+        let gates = Gates {
+            paused: Some(Some("by hand".to_owned())),
+            paused_resync: Some(ResyncId::generate()),
+            is_disabled: true,
+            breaker: breaker(BreakerState::Open, 0, Some(later)),
+            run_at: later,
+            retry_at: Some(later),
+            ahead_of_key: 1,
+            held_until: Some(later),
+            next_slot_at: Some(later),
+            processing: 50,
+            workers: 0,
+            ahead: MOST_AHEAD,
+            ..open(now)
+        };
+        let answer = explain(&gates, now);
+        assert_eq!(
+            answer.reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(),
+            [
+                ReasonCode::IntegrationDisabled,
+                ReasonCode::IntegrationPaused,
+                ReasonCode::ResyncPaused,
+                ReasonCode::CircuitOpen,
+                ReasonCode::Scheduled,
+                ReasonCode::WaitingRetry,
+                ReasonCode::BehindSerializeKey,
+                ReasonCode::HeldByReceiver,
+                ReasonCode::RateLimited,
+                ReasonCode::ConcurrencyFull,
+                ReasonCode::NoWorker,
+                ReasonCode::BehindInQueue,
+            ]
+        );
+        assert_eq!(answer.runs_at, None, "gates that open by hand have no time");
+        assert!(answer.reasons.iter().all(|reason| !reason.remedy.is_empty()));
+        assert_eq!(answer.reasons[11].detail, "1,000 or more jobs go first.");
+    }
+
+    #[test]
+    fn one_whose_worker_vanished_says_so() {
+        let now = DateTime::UNIX_EPOCH;
+        let gates = Gates { status: JobStatus::Processing, is_lost: true, ..open(now) };
+        assert_eq!(explain(&gates, now).reasons[0].code, ReasonCode::LeaseLost);
+    }
+
+    #[test]
+    fn the_latest_of_the_times_is_when_it_runs() {
+        let now = DateTime::UNIX_EPOCH;
+        let (soon, late) = (now + Duration::seconds(5), now + Duration::seconds(9));
+        let gates = Gates { retry_at: Some(soon), next_slot_at: Some(late), ..open(now) };
+        assert_eq!(explain(&gates, now).runs_at, Some(late));
     }
 
     #[test]

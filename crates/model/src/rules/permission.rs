@@ -13,6 +13,8 @@ pub enum Permission {
     ReadDeployment,
     /// Make, change and delete apps and integrations; pause, resume, limits, secrets.
     Configure,
+    /// See payloads and answers with the secrets in them: over the API at once, in the console by an act of its own that is recorded.
+    ReadUnmasked,
     /// Requeue and cancel jobs and dead letters.
     SteerJobs,
     /// Delete dead letters.
@@ -31,11 +33,12 @@ pub enum Permission {
 
 impl Permission {
     /// All.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::ReadJobs,
         Self::ReadDeployment,
         Self::Configure,
+        Self::ReadUnmasked,
         Self::SteerJobs,
         Self::Purge,
         Self::Resync,
@@ -49,12 +52,14 @@ impl Permission {
 /// Whether the role allows it.
 #[must_use]
 pub fn is_allowed(role: Role, permission: Permission) -> bool {
-    use Permission::{OpenConsole, Produce, Read, ReadDeployment, ReadJobs, Resync, SteerJobs, Work};
+    use Permission::{
+        OpenConsole, Produce, Read, ReadDeployment, ReadJobs, ReadUnmasked, Resync, SteerJobs, Work,
+    };
     match role {
         Role::Operator => true,
         Role::Support => matches!(permission, Read | ReadJobs | SteerJobs | OpenConsole),
         Role::Auditor => matches!(permission, Read | ReadJobs | ReadDeployment | OpenConsole),
-        Role::Producer => matches!(permission, Produce | ReadJobs),
+        Role::Producer => matches!(permission, Produce | ReadJobs | ReadUnmasked),
         Role::Worker => permission == Work,
         Role::Portal => matches!(permission, Read | ReadJobs | Resync),
     }
@@ -70,6 +75,14 @@ mod tests {
             for permission in [Permission::Configure, Permission::Purge, Permission::ManageAccess] {
                 assert_eq!(is_allowed(role, permission), role == Role::Operator, "{role} {permission:?}");
             }
+        }
+    }
+
+    #[test]
+    fn secrets_are_for_operators_and_those_who_sent_them() {
+        for role in Role::ALL {
+            let may = matches!(role, Role::Operator | Role::Producer);
+            assert_eq!(is_allowed(role, Permission::ReadUnmasked), may, "{role}");
         }
     }
 

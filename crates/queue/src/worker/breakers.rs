@@ -21,7 +21,7 @@ use crate::{
 use model::{
     breaker::BreakerState,
     id::IntegrationId,
-    rules::{breaker::Outcome, verdict::Verdict},
+    rules::{breaker::Outcome, masking::without_secrets, verdict::Verdict},
     text::sanitise,
 };
 use std::{
@@ -187,7 +187,8 @@ fn judge(finished: &Finished) -> Option<bool> {
 fn error_of(ending: &Ending) -> Option<String> {
     let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return None };
     let line = failure.message.lines().next().unwrap_or_default();
-    Some(sanitise(line.trim().trim_end_matches('.'), ERROR_CHARS)).filter(|line| !line.is_empty())
+    let line = without_secrets(line.trim().trim_end_matches('.').to_owned());
+    Some(sanitise(&line, ERROR_CHARS)).filter(|line| !line.is_empty())
 }
 
 /// Tells the breakers what a batch of ends says about their integrations: before the ends are recorded.

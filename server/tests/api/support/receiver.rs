@@ -20,13 +20,19 @@ pub(crate) struct Receiver {
 #[derive(Clone)]
 struct Answers {
     status: StatusCode,
+    says: String,
     got: mpsc::UnboundedSender<(HeaderMap, Value)>,
 }
 
 impl Receiver {
     pub(crate) async fn answering(status: u16) -> Self {
+        Self::saying(status, "thank you".to_owned()).await
+    }
+
+    /// The same with words of its own.
+    pub(crate) async fn saying(status: u16, says: String) -> Self {
         let (sender, got) = mpsc::unbounded_channel();
-        let answers = Answers { status: StatusCode::from_u16(status).unwrap(), got: sender };
+        let answers = Answers { status: StatusCode::from_u16(status).unwrap(), says, got: sender };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new().fallback(receive).with_state(answers);
@@ -45,12 +51,8 @@ impl Receiver {
     }
 }
 
-async fn receive(
-    State(answers): State<Answers>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> (StatusCode, &'static str) {
+async fn receive(State(answers): State<Answers>, headers: HeaderMap, body: Bytes) -> (StatusCode, String) {
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let _ = answers.got.send((headers, body));
-    (answers.status, "thank you")
+    (answers.status, answers.says)
 }

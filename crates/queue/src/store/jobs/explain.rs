@@ -6,12 +6,9 @@ use model::{
     actor::Scope,
     breaker::Breaker,
     id::{JobId, ResyncId},
-    rules::explain::{Explanation, Gates, explain as judge},
+    rules::explain::{Explanation, Gates, MOST_AHEAD, explain as judge},
 };
 use sqlx::PgPool;
-
-/// How many jobs ahead are counted at most: "1000 jobs go first" says enough.
-const MOST_AHEAD: i64 = 1_000;
 
 /// Why the job is not running, or when it will.
 ///
@@ -34,9 +31,11 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             end as "workers!",
             l.served_by as "program?",
             (
-                select count(*) from headgate.serialized_jobs a
-                join headgate.serialized_jobs b on b.integration_id = a.integration_id and b.key = a.key and b.seq < a.seq
-                where a.job_id = $2
+                select count(*) from (
+                    select 1 from headgate.serialized_jobs a
+                    join headgate.serialized_jobs b on b.integration_id = a.integration_id and b.key = a.key and b.seq < a.seq
+                    where a.job_id = $2 limit $3
+                ) before
             ) as "ahead_of_key!",
             (
                 select count(*) from (
@@ -51,6 +50,11 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                 select r.id from headgate.jobs j join headgate.resyncs r on r.batch_id = j.batch_id
                 where j.id = $2 and j.is_held
             ) as "paused_resync: ResyncId",
+            exists (
+                select from headgate.jobs j left join headgate.workers w on w.id = j.worker_id
+                -- An external worker has a lease for each job, a process of ours one for all. The sweep takes both at their end.
+                where j.id = $2 and j.status = 1 and coalesce(j.lease_until, w.lease_until, '-infinity') <= clock_timestamp()
+            ) as "is_lost!",
             coalesce(b.state, 'closed') as "breaker_state!", b.probe_at as "probe_at?", b.at_once as "at_once?", b.reason as "breaker_reason?"
         from (select 1) one
         left join headgate.integrations i on i.id = $1
@@ -87,8 +91,9 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         is_external: row.is_external,
         workers: row.workers,
         program: row.program,
-        // One that is held stands in no queue.
-        ahead: if row.paused_resync.is_some() { 0 } else { row.ahead },
+        // One that is held, or waits behind its key, stands in no queue.
+        ahead: if row.paused_resync.is_some() || row.ahead_of_key > 0 { 0 } else { row.ahead },
+        is_lost: row.is_lost,
     };
     Ok(judge(&gates, row.now))
 }

@@ -14,6 +14,7 @@ use model::{
     id::{AppId, IntegrationId},
     integration::IntegrationState,
     rate_limit::RateLimitUse,
+    rules::masking::without_secrets,
     stats::{IntegrationGauge, Snapshot, Totals},
     sync_status::LastError,
 };
@@ -209,7 +210,7 @@ async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, Q
             };
             let last_error = row.error_at.zip(row.error_message).map(|(at, message)| LastError {
                 at,
-                message,
+                message: without_secrets(message),
                 response_status: row.error_status,
             });
             let breaker = match row.breaker_state {

@@ -1,0 +1,186 @@
+//! Names that are secret by their nature.
+
+/// Words that make a name secret, wherever in it they stand; their plurals too.
+const WORDS: [&str; 18] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "token",
+    "auth",
+    "authorization",
+    "authentication",
+    "credential",
+    "apikey",
+    "iban",
+    "cvv",
+    "cvc",
+    "otp",
+    "jwt",
+    "ssn",
+];
+
+/// Words that do so one after the other.
+const PAIRS: [(&str, &str); 25] = [
+    ("api", "key"),
+    ("access", "key"),
+    ("private", "key"),
+    ("master", "key"),
+    ("signing", "key"),
+    ("encryption", "key"),
+    ("license", "key"),
+    ("session", "id"),
+    ("session", "key"),
+    ("set", "cookie"),
+    ("session", "cookie"),
+    ("credit", "card"),
+    ("debit", "card"),
+    ("payment", "card"),
+    ("bank", "card"),
+    ("card", "number"),
+    ("card", "no"),
+    ("card", "holder"),
+    ("card", "code"),
+    ("account", "number"),
+    ("routing", "number"),
+    ("bank", "account"),
+    ("security", "code"),
+    ("social", "security"),
+    ("pin", "code"),
+];
+
+/// Secret when they are the whole name: within others they mean something else (`graphics_card`, `safety_pin`).
+const WHOLE: [&str; 7] = ["card", "cards", "pin", "cookie", "cookies", "bearer", "signature"];
+
+/// Written without a seam: `accesstoken`, `dbpassword`.
+const ENDINGS: [&str; 6] = ["password", "passwd", "secret", "token", "apikey", "creditcard"];
+
+/// A name that ends so tells about a secret, but holds none: `token_type`, `password_status`.
+const HARMLESS: [&str; 10] =
+    ["type", "kind", "status", "count", "length", "version", "algorithm", "brand", "policy", "at"];
+
+/// Whether a value of this name is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    let words = words(name);
+    let Some(last) = words.last() else { return false };
+    if words.len() > 1 && HARMLESS.contains(&last.as_str()) {
+        return false;
+    }
+    let is = |word: &str, one: &str| word == one || word.strip_suffix('s') == Some(one);
+    (words.len() == 1 && WHOLE.contains(&last.as_str()))
+        || words.iter().any(|word| {
+            WORDS.iter().any(|one| is(word, one)) || ENDINGS.iter().any(|end| word.ends_with(end))
+        })
+        || words.windows(2).any(|two| PAIRS.iter().any(|(a, b)| two[0] == *a && is(&two[1], b)))
+}
+
+/// Letters and digits alone, in lower case: `customerEmail` and `customer_email` are one name.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name: `X-API-Key`, `apiKey`, `APIKey` and `api_key` have the same two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let chars: Vec<char> = name.chars().collect();
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied().unwrap_or('_');
+        let after = chars.get(at + 1).copied().unwrap_or('_');
+        let begins = c.is_uppercase() && (!before.is_uppercase() || after.is_lowercase());
+        // `token2` holds a token as well.
+        let is_seam = !c.is_alphabetic();
+        if (begins || is_seam) && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if let (false, Some(word)) = (is_seam, words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_word_by_word_however_it_is_written() {
+        for name in ["api_key", "apiKey", "APIKey", "api-key", "Api Key", "api.key"] {
+            assert_eq!(words(name), ["api", "key"], "{name}");
+        }
+        assert_eq!(words("HTTPProxyPassword2"), ["http", "proxy", "password"]);
+        assert_eq!(words("__"), [""; 0]);
+    }
+
+    #[test]
+    fn names_that_are_secret_by_their_nature_are_known() {
+        for name in [
+            "password",
+            "userPassword",
+            "PASSWORD",
+            "db-password",
+            "passwords",
+            "newPasswd",
+            "token",
+            "access_token",
+            "refreshToken",
+            "accesstoken",
+            "token2",
+            "secret",
+            "client_secret",
+            "clientSecrets",
+            "authorization",
+            "Proxy-Authorization",
+            "auth",
+            "x-api-key",
+            "apikey",
+            "APIKEY",
+            "privateKey",
+            "iban",
+            "customerIBAN",
+            "card",
+            "card_number",
+            "creditCard",
+            "cvc",
+            "pin",
+            "otp",
+            "set-cookie",
+            "sessionId",
+            "credentials",
+            "signature",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_only_sound_so_are_shown() {
+        for name in [
+            "",
+            "title",
+            "price",
+            "author",
+            "secretary",
+            "token_type",
+            "passwordStatus",
+            "graphics_card",
+            "safety_pin",
+            "key",
+            "keyboard",
+            "caliban",
+            "discard",
+            "compass",
+            "tokenizer",
+            "number",
+            "security",
+            "cookie_flavour",
+            "spin",
+            "ean",
+        ] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What holds payloads: jobs, dead letters, records, and pages of them. Each is masked as its app says.
+
+use super::Masking;
+use crate::{
+    attempt::Attempt,
+    dead_letter::{DeadLetter, DeadLetterGroup},
+    id::AppId,
+    job::{Job, JobDetail},
+    page::Page,
+    record::{Record, RecordWithSync, SentRecord},
+    sync_status::SyncStatus,
+    trail::{Trail, TrailApp, TrailJob, TrailRecord},
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is masked of each app's data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Masks {
+    /// Of apps that mark nothing themselves.
+    pub everywhere: Masking,
+    /// Of those that do: the deployment's and their own.
+    pub by_app: BTreeMap<AppId, Masking>,
+}
+
+impl Masks {
+    /// For data of this app.
+    #[must_use]
+    pub fn of(&self, app_id: AppId) -> &Masking {
+        self.by_app.get(&app_id).unwrap_or(&self.everywhere)
+    }
+}
+
+/// Holds what was sent, or was to be, and can be shown without what is secret in it.
+pub trait Sensitive {
+    /// Whose data it holds, some twice.
+    fn app_ids(&self) -> Vec<AppId>;
+
+    /// Masks it; how many values that were.
+    fn mask(&mut self, masks: &Masks) -> usize;
+}
+
+impl Sensitive for Job {
+    fn app_ids(&self) -> Vec<AppId> {
+        vec![self.app_id]
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let masking = masks.of(self.app_id);
+        optional(masking, &mut self.payload) + text(masking, &mut self.error_message)
+    }
+}
+
+impl Sensitive for JobDetail {
+    fn app_ids(&self) -> Vec<AppId> {
+        self.job.app_ids()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let masking = masks.of(self.job.app_id);
+        let note = self.progress.as_mut().map_or(0, |progress| text(masking, &mut progress.note));
+        let result = optional(masking, &mut self.result);
+        self.job.mask(masks) + attempts(masking, &mut self.attempts) + result + note
+    }
+}
+
+impl Sensitive for DeadLetter {
+    fn app_ids(&self) -> Vec<AppId> {
+        vec![self.app_id]
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let masking = masks.of(self.app_id);
+        optional(masking, &mut self.payload)
+            + attempts(masking, &mut self.attempts)
+            + words(masking, &mut self.error_message)
+    }
+}
+
+impl Sensitive for DeadLetterGroup {
+    /// A group names its integration alone: what the names in its error give away is masked, not what its app marks.
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        words(&masks.everywhere, &mut self.error)
+    }
+}
+
+impl Sensitive for Record {
+    fn app_ids(&self) -> Vec<AppId> {
+        vec![self.app_id]
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        masks.of(self.app_id).attributes(&mut self.attributes)
+    }
+}
+
+impl Sensitive for RecordWithSync {
+    fn app_ids(&self) -> Vec<AppId> {
+        self.record.app_ids()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.record.mask(masks)
+    }
+}
+
+/// Data of one app that does not say which: `(whose, what)`.
+impl Sensitive for (AppId, Page<SentRecord>) {
+    fn app_ids(&self) -> Vec<AppId> {
+        vec![self.0]
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let masking = masks.of(self.0);
+        self.1.items.iter_mut().map(|sent| masking.attributes(&mut sent.attributes)).sum()
+    }
+}
+
+impl Sensitive for SyncStatus {
+    /// As of a group: it does not say whose it is.
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.last_error.as_mut().map_or(0, |error| words(&masks.everywhere, &mut error.message))
+    }
+}
+
+impl<T: Sensitive> Sensitive for Vec<T> {
+    fn app_ids(&self) -> Vec<AppId> {
+        self.iter().flat_map(T::app_ids).collect()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.iter_mut().map(|item| item.mask(masks)).sum()
+    }
+}
+
+impl<T: Sensitive> Sensitive for Page<T> {
+    fn app_ids(&self) -> Vec<AppId> {
+        self.items.app_ids()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.items.mask(masks)
+    }
+}
+
+impl Sensitive for Trail {
+    fn app_ids(&self) -> Vec<AppId> {
+        let records = self.records.iter().map(|TrailRecord { record, .. }| record.record.app_id);
+        let failures = self.apps.iter().flat_map(|app| &app.failures).map(|letter| letter.app_id);
+        self.items.iter().map(|item| item.job.app_id).chain(records).chain(failures).collect()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let Self { records, apps, items, readings: _, more_records: _, next_cursor: _ } = self;
+        let records: usize = records.iter_mut().map(|record| record.record.mask(masks)).sum();
+        let failures = apps.iter_mut().flat_map(|TrailApp { failures, .. }| failures);
+        let failures: usize = failures.map(|letter| letter.mask(masks)).sum();
+        let jobs = items
+            .iter_mut()
+            .map(|TrailJob { job, last_error, .. }| job.mask(masks) + text(masks.of(job.app_id), last_error));
+        records + failures + jobs.sum::<usize>()
+    }
+}
+
+fn attempts(masking: &Masking, attempts: &mut [Attempt]) -> usize {
+    attempts
+        .iter_mut()
+        .map(|attempt| {
+            text(masking, &mut attempt.error_message) + text(masking, &mut attempt.response_excerpt)
+        })
+        .sum()
+}
+
+fn optional(masking: &Masking, value: &mut Option<Value>) -> usize {
+    value.as_mut().map_or(0, |value| masking.value(value))
+}
+
+fn text(masking: &Masking, text: &mut Option<String>) -> usize {
+    text.as_mut().map_or(0, |text| words(masking, text))
+}
+
+fn words(masking: &Masking, words: &mut String) -> usize {
+    match masking.text(words) {
+        Some(masked) => {
+            *words = masked;
+            1
+        }
+        None => 0,
+    }
+}

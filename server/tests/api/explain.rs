@@ -1,0 +1,256 @@
+//! `GET /jobs/{id}/explain`: each cause is made as it comes about, and named first.
+
+use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event, an_external};
+use chrono::{DateTime, TimeDelta, Utc};
+use model::id::WorkerId;
+use queue::store::jobs::Claims;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// A server without workers of its own, an app, and a process that could work: so that nothing else holds a job.
+struct Place {
+    pool: PgPool,
+    server: Server,
+    client: Client,
+    app: String,
+    worker_id: WorkerId,
+}
+
+impl Place {
+    async fn new(pool: PgPool) -> Self {
+        let server = Server::start(pool.clone()).await;
+        let client = server.operator();
+        let app = an_app(&client, "Shop").await;
+        let worker_id = WorkerId::generate();
+        sqlx::query(
+            "insert into headgate.workers (id, host, pid, version, slots, lease_until)
+             values ($1, 'elsewhere', 1, '0', 1, clock_timestamp() + interval '1 hour')",
+        )
+        .bind(worker_id.0)
+        .execute(&pool)
+        .await
+        .unwrap();
+        Self { pool, server, client, app, worker_id }
+    }
+
+    async fn webhook(&self) -> String {
+        a_webhook(&self.client, &self.app, "http://127.0.0.1:9/").await
+    }
+
+    async fn job(&self, more: Value) -> String {
+        let mut body = json!({"job_type": "export"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let made = self.client.post("/jobs", body).await.ok(201);
+        made["items"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Takes the next job, as a worker does.
+    async fn claim(&self) {
+        let claims = Claims {
+            worker_id: self.worker_id,
+            wanted: 1,
+            lane_cap: 1,
+            busy: Default::default(),
+            program: None,
+        };
+        assert_eq!(queue::store::jobs::claim(&self.pool, &claims).await.unwrap().len(), 1);
+    }
+
+    async fn run(&self, sql: &'static str) {
+        assert!(sqlx::query(sql).execute(&self.pool).await.unwrap().rows_affected() > 0, "{sql}");
+    }
+
+    async fn explain(&self, job: &str) -> Value {
+        self.client.get(&format!("/jobs/{job}/explain")).await.ok(200)
+    }
+
+    /// The one reason, and when the job runs.
+    async fn only_reason(&self, job: &str, code: &str) -> (Value, Option<DateTime<Utc>>) {
+        let why = self.explain(job).await;
+        assert_eq!(codes(&why), [code], "{why}");
+        let reason = why["reasons"][0].clone();
+        for field in ["detail", "remedy"] {
+            assert!(reason[field].as_str().is_some_and(|text| text.ends_with('.')), "{field}: {why}");
+        }
+        let runs_at = time(&why["runs_at"]);
+        assert_eq!(runs_at, time(&reason["until"]), "it runs when its only gate opens: {why}");
+        (reason, runs_at)
+    }
+}
+
+fn codes(why: &Value) -> Vec<&str> {
+    why["reasons"].as_array().unwrap().iter().map(|reason| reason["code"].as_str().unwrap()).collect()
+}
+
+fn time(value: &Value) -> Option<DateTime<Utc>> {
+    value.as_str().map(|text| text.parse().unwrap())
+}
+
+fn in_an_hour() -> DateTime<Utc> {
+    Utc::now() + TimeDelta::hours(1)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_an_operator_closed_is_named_until_it_is_opened(pool: PgPool) {
+    let place = Place::new(pool).await;
+    let id = place.webhook().await;
+    let job = a_job(&place.client, &id).await;
+    let path = format!("/integrations/{id}");
+    let free = place.explain(&job).await;
+    assert!(codes(&free).is_empty() && time(&free["runs_at"]).is_some(), "{free}");
+
+    place.client.post(&format!("{path}/pause"), json!({"reason": "stocktaking"})).await.ok(200);
+    let (reason, runs_at) = place.only_reason(&job, "integration_paused").await;
+    assert!(reason["detail"].as_str().unwrap().contains("stocktaking") && runs_at.is_none());
+    place.client.act(&format!("{path}/resume")).await.ok(200);
+
+    place.client.patch(&path, json!({"state": "disabled"})).await.ok(200);
+    assert_eq!(place.only_reason(&job, "integration_disabled").await.1, None);
+    place.client.patch(&path, json!({"state": "active"})).await.ok(200);
+
+    let until = in_an_hour();
+    place.client.post(&format!("{path}/breaker"), json!({"action": "hold", "until": until})).await.ok(200);
+    let (_, runs_at) = place.only_reason(&job, "circuit_open").await;
+    assert!(runs_at.is_some_and(|at| (at - until).abs() < TimeDelta::milliseconds(1)));
+    place.client.post(&format!("{path}/breaker"), json!({"action": "close"})).await.ok(200);
+    assert!(codes(&place.explain(&job).await).is_empty());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_time_that_is_known_is_when_it_runs(pool: PgPool) {
+    let place = Place::new(pool).await;
+    let id = place.webhook().await;
+    let at = in_an_hour();
+    let job = place.job(json!({"integration_id": id, "run_at": at})).await;
+    let (_, runs_at) = place.only_reason(&job, "scheduled").await;
+    assert!(runs_at.is_some_and(|runs_at| (runs_at - at).abs() < TimeDelta::milliseconds(1)));
+
+    let limited = place.client.post("/integrations", json!({
+        "app_id": place.app, "name": "Slow", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/",
+        "rate_limit": {"requests": 1, "per_seconds": 60},
+    }));
+    let limited = limited.await.ok(201)["id"].as_str().unwrap().to_owned();
+    let job = a_job(&place.client, &limited).await;
+    place.run("update headgate.rate_limits set tat_us = (extract(epoch from clock_timestamp()) * 1e6)::bigint + 60000000").await;
+    let (_, runs_at) = place.only_reason(&job, "rate_limited").await;
+    assert!(runs_at.is_some_and(|at| at > Utc::now()));
+    place.run("update headgate.rate_limits set tat_us = 0").await;
+    assert!(codes(&place.explain(&job).await).is_empty());
+
+    place.run("update headgate.lanes set held_until = clock_timestamp() + interval '1 minute'").await;
+    let (reason, runs_at) = place.only_reason(&job, "held_by_receiver").await;
+    assert!(reason["detail"].as_str().unwrap().contains("429") && runs_at.is_some());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_failed_one_waits_for_its_retry(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(503).await;
+    let id = a_webhook(&client, &app, &receiver.url()).await;
+    client.patch(&format!("/integrations/{id}"), json!({"retry_schedule": "1h"})).await.ok(200);
+    let job = a_job(&client, &id).await;
+    server.recorded(1).await;
+    let why = client.get(&format!("/jobs/{job}/explain")).await.ok(200);
+    assert_eq!((codes(&why), &why["state"]), (vec!["waiting_retry"], &json!("to_be_retried")));
+    let retry_at = client.get(&format!("/jobs/{job}")).await.ok(200)["retry_at"].clone();
+    assert!(time(&retry_at).is_some());
+    assert_eq!(
+        (time(&why["reasons"][0]["until"]), time(&why["runs_at"])),
+        (time(&retry_at), time(&retry_at))
+    );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn others_that_go_first_are_counted(pool: PgPool) {
+    let place = Place::new(pool).await;
+    let id = place.webhook().await;
+    let keyed = json!({"integration_id": id, "serialize_key": "k"});
+    place.job(keyed.clone()).await;
+    place.job(keyed.clone()).await;
+    let third = place.job(keyed).await;
+    let (reason, runs_at) = place.only_reason(&third, "behind_serialize_key").await;
+    assert_eq!((&reason["detail"], runs_at), (&json!("2 jobs of its serialize key go first."), None));
+
+    let other = place.webhook().await;
+    a_job(&place.client, &other).await;
+    let second = a_job(&place.client, &other).await;
+    let (reason, runs_at) = place.only_reason(&second, "behind_in_queue").await;
+    assert_eq!((&reason["detail"], runs_at), (&json!("1 job goes first."), None));
+    sqlx::query("insert into headgate.ready (integration_id, rank, created_at, job_id)
+        select r.integration_id, r.rank, r.created_at - interval '1 hour', gen_random_uuid() from headgate.ready r, generate_series(1, 2000)
+        where r.job_id = $1::uuid")
+        .bind(&second)
+        .execute(&place.pool)
+        .await
+        .unwrap();
+    let (reason, _) = place.only_reason(&second, "behind_in_queue").await;
+    assert_eq!(reason["detail"], "1,000 or more jobs go first.");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_full_lane_and_missing_workers_are_told(pool: PgPool) {
+    let place = Place::new(pool).await;
+    let id = place.webhook().await;
+    place.client.patch(&format!("/integrations/{id}"), json!({"max_concurrency": 1})).await.ok(200);
+    let first = a_job(&place.client, &id).await;
+    let second = a_job(&place.client, &id).await;
+    place.claim().await;
+    assert_eq!(place.only_reason(&second, "concurrency_full").await.0["detail"], "1 of 1 jobs run already.");
+    let running = place.explain(&first).await;
+    assert_eq!((codes(&running), &running["runs_at"]), (vec![], &Value::Null));
+    place.client.act(&format!("/jobs/{first}/cancel")).await.ok(200);
+    place.only_reason(&first, "cancel_requested").await;
+
+    let external = an_external(&place.client, &place.app).await;
+    let job = a_job(&place.client, &external).await;
+    let (reason, _) = place.only_reason(&job, "no_worker").await;
+    assert!(reason["detail"].as_str().unwrap().contains("external worker"));
+
+    let other = place.webhook().await;
+    let job = a_job(&place.client, &other).await;
+    place.run("update headgate.workers set is_draining = true").await;
+    let (reason, _) = place.only_reason(&job, "no_worker").await;
+    assert!(reason["detail"].as_str().unwrap().contains("start a worker"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_of_a_paused_resync_says_which_holds_it(pool: PgPool) {
+    let place = Place::new(pool).await;
+    place.client.post("/events", an_event(&place.app, "1")).await.ok(202);
+    let id = place.webhook().await;
+    let resync = place.client.post(&format!("/integrations/{id}/resync"), json!({})).await.ok(202);
+    let resync = resync["resync_id"].as_str().unwrap();
+    place.client.act(&format!("/resyncs/{resync}/pause")).await.ok(200);
+    let held = async {
+        loop {
+            let jobs = place.client.get(&format!("/jobs?integration_id={id}")).await.ok(200);
+            let Some(job) = jobs["items"][0]["id"].as_str() else { continue };
+            if !codes(&place.explain(job).await).is_empty() {
+                return job.to_owned();
+            }
+        }
+    };
+    let job = tokio::time::timeout(Duration::from_secs(20), held).await.expect("the re-sync makes its job");
+    let (reason, runs_at) = place.only_reason(&job, "resync_paused").await;
+    assert!(reason["detail"].as_str().unwrap().contains(resync) && runs_at.is_none());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_whose_worker_vanished_and_one_that_ended_say_what_they_are(pool: PgPool) {
+    let place = Place::new(pool).await;
+    let id = place.webhook().await;
+    let job = a_job(&place.client, &id).await;
+    place.claim().await;
+    // Of its own, which the sweep does not heed: it would give the job back meanwhile.
+    place.run("update headgate.jobs set lease_until = clock_timestamp() - interval '1 second'").await;
+    place.only_reason(&job, "lease_lost").await;
+
+    let ended = a_job(&place.client, &place.webhook().await).await;
+    place.client.act(&format!("/jobs/{ended}/cancel")).await.ok(200);
+    let why = place.explain(&ended).await;
+    assert_eq!((codes(&why), &why["state"], &why["runs_at"]), (vec![], &json!("cancelled"), &Value::Null));
+    drop(place.server);
+}

@@ -1,0 +1,109 @@
+//! Secrets in payloads, answers and records: who may see them, and who reads `[masked]`.
+
+use crate::support::{Client, Receiver, Server, an_app};
+use model::actor::Role;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+const SECRET: &str = "hunter2hunter2";
+
+async fn a_marked_webhook(client: &Client, app: &str, url: &str) -> String {
+    let body = json!({
+        "app_id": app, "name": "Shop", "integration_type": "webhook", "endpoint_url": url,
+        "metadata": {"masked_fields": ["customer.email", "phone"]},
+    });
+    client.post("/integrations", body).await.ok(201)["id"].as_str().unwrap().to_owned()
+}
+
+fn a_payload() -> Value {
+    json!({
+        "n": 1, "apiKey": SECRET, "customer": {"email": format!("{SECRET}@x.test"), "name": "Ada"},
+        "list": [{"phone": SECRET, "note": format!("password={SECRET}")}],
+    })
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nobody_but_operators_and_producers_reads_secrets(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    // It says what it was sent.
+    let receiver = Receiver::saying(400, format!(r#"{{"error":"bad","token":"{SECRET}"}}"#)).await;
+    let integration = a_marked_webhook(&client, &app, &receiver.url()).await;
+    let new = json!({"integration_id": integration, "job_type": "export", "payload": a_payload()});
+    let made = client.post("/jobs", new).await.ok(201);
+    let id = made["items"][0]["id"].as_str().unwrap();
+    let record = json!({
+        "app_id": app, "type": "record.updated", "record_type": "product", "record_id": "1", "attributes": a_payload(),
+    });
+    client.post("/events", record).await.ok(202);
+    server.recorded(2).await;
+    let dead = client.get("/dead-letters").await.ok(200)["items"][0]["id"].as_str().unwrap().to_owned();
+    let job = format!("/jobs/{id}");
+    let letter = format!("/dead-letters/{dead}");
+    let catalog = format!("/records/{app}/product/1");
+    let status = format!("/integrations/{integration}/status");
+    let lists = ["/jobs", "/dead-letters", "/dead-letters/groups", "/records", "/records/trail?q=1", &status];
+
+    for path in [job.as_str(), &letter, &catalog].into_iter().chain(lists) {
+        for role in [Role::Support, Role::Auditor, Role::Portal] {
+            let key = server.key(role, (role == Role::Portal).then_some(app.as_str())).await;
+            let answer = key.get(path).await;
+            answer.ok(200);
+            assert!(!answer.text.contains(SECRET), "{role} {path}: {}", answer.text);
+        }
+    }
+    let support = server.key(Role::Support, None).await;
+    let seen = support.get(&job).await.ok(200);
+    assert_eq!(
+        seen["payload"],
+        json!({
+            "n": 1, "apiKey": "[masked]", "customer": {"email": "[masked]", "name": "Ada"},
+            "list": [{"phone": "[masked]", "note": "password=[masked]"}],
+        })
+    );
+    assert_eq!(seen["attempts"][0]["response_excerpt"], r#"{"error":"bad","token":"[masked]"}"#);
+    let requeued = support.act(&format!("{job}/requeue")).await;
+    requeued.ok(200);
+    assert!(!requeued.text.contains(SECRET), "{}", requeued.text);
+
+    let producer = server.key(Role::Producer, Some(&app)).await;
+    for reader in [&client, &producer] {
+        assert_eq!(reader.get(&job).await.ok(200)["payload"], a_payload());
+    }
+    assert_eq!(client.get(&catalog).await.ok(200)["attributes"], a_payload());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_was_sent_is_masked_too_and_delivered_as_it_is(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    let integration = a_marked_webhook(&client, &app, &receiver.url()).await;
+    let record = json!({
+        "app_id": app, "type": "record.updated", "record_type": "product", "record_id": "1", "attributes": a_payload(),
+    });
+    client.post("/events", record).await.ok(202);
+    let (_, body) = receiver.next().await;
+    assert_eq!(body["changes"]["set"], a_payload());
+    server.recorded(1).await;
+    let path = format!("/integrations/{integration}/sent");
+    let sent = server.key(Role::Portal, Some(&app)).await.get(&path).await;
+    assert_eq!(sent.ok(200)["items"][0]["attributes"]["customer"]["email"], "[masked]");
+    assert!(!sent.text.contains(SECRET));
+    assert_eq!(client.get(&path).await.ok(200)["items"][0]["attributes"], a_payload());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_list_of_marked_fields_that_cannot_be_read_is_refused(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let id = a_marked_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    for marked in [json!("email"), json!([1]), json!(["a..b"])] {
+        let changes = json!({"metadata": {"masked_fields": marked}});
+        let answer = client.patch(&format!("/integrations/{id}"), changes).await;
+        assert_eq!(answer.pointers(422), ["/metadata/masked_fields"]);
+    }
+}
