@@ -39,12 +39,13 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
     let asked = FailureQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = failures::list(&cx.pool, scope, &asked.filter, asked.page).await?;
+    let (page, _) = cx.delivery.masked(page).await?;
     let open = failures::count_open(&cx.pool, scope, &asked.filter).await?;
     let group = match asked.group {
         Some(cause) => match failures::detail(&cx.pool, scope, &asked.filter, cause).await {
             // One that was looked at and is gone meanwhile is no reason to show nothing.
             Err(queue::QueueError::NotFound) => None,
-            found => Some(found?),
+            found => Some(cx.delivery.masked(found?).await?.0),
         },
         None => None,
     };

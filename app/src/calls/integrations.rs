@@ -101,7 +101,8 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
     let failing = FailureFilter { integration_id: Some(id), ..FailureFilter::default() };
     let largest = PageRequest { limit: 5, after: None };
-    let mut failures = queue::store::failures::list(&cx.pool, scope, &failing, largest).await?.items;
+    let failures = queue::store::failures::list(&cx.pool, scope, &failing, largest).await?.items;
+    let (mut failures, _) = cx.delivery.masked(failures).await?;
     failures.retain(|group| group.jobs() > 0);
     Ok(IntegrationPage {
         integration: cx.delivery.integration(scope, id).await?,
@@ -114,7 +115,12 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         ),
         backlogs: cx.live.backlogs(id).into_iter().map(|(_, n)| n).collect(),
         activity,
-        jobs: queue::store::jobs::list(&cx.pool, scope, &filter, few).await?.items,
+        jobs: cx
+            .delivery
+            .masked(queue::store::jobs::list(&cx.pool, scope, &filter, few).await?)
+            .await?
+            .0
+            .items,
         failures,
         resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
         flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,

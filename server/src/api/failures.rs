@@ -3,6 +3,7 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -42,7 +43,8 @@ async fn list_failures(
     State(state): State<AppState>,
     query: ListQuery<FailureFilter>,
 ) -> Result<Answer<Page<FailureGroup>>, Problem> {
-    Ok(Answer(failures::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?))
+    let page = failures::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Whose share of a group is told.
@@ -67,7 +69,8 @@ async fn get_failure(
 ) -> Result<Answer<FailureDetail>, Problem> {
     let ShareParams { app_id, integration_id } = share;
     let filter = FailureFilter { state: None, app_id, integration_id };
-    Ok(Answer(failures::detail(&state.console_pool, actor.scope(), &filter, cause).await?))
+    let detail = failures::detail(&state.console_pool, actor.scope(), &filter, cause).await?;
+    Ok(Answer(shown(&state, &actor, detail).await?))
 }
 
 /// Requeues everything of the group that waits to be tried again or was given up, with all attempts anew: as `POST /jobs/bulk` with its
@@ -137,5 +140,6 @@ async fn marked(
 ) -> Result<Answer<FailureGroup>, Problem> {
     state.steering().mark_failure(actor, cause, mark).await?;
     let filter = FailureFilter::default();
-    Ok(Answer(failures::get(&state.pool, actor.scope(), &filter, cause).await?))
+    let group = failures::get(&state.pool, actor.scope(), &filter, cause).await?;
+    Ok(Answer(shown(state, actor, group).await?))
 }

@@ -4,6 +4,7 @@ use super::Masking;
 use crate::{
     attempt::Attempt,
     dead_letter::{DeadLetter, DeadLetterGroup},
+    failure::{FailureDetail, FailureGroup},
     id::AppId,
     job::{Job, JobDetail},
     page::Page,
@@ -117,6 +118,27 @@ impl Sensitive for (AppId, Page<SentRecord>) {
     fn mask(&mut self, masks: &Masks) -> usize {
         let masking = masks.of(self.0);
         self.1.items.iter_mut().map(|sent| masking.attributes(&mut sent.attributes)).sum()
+    }
+}
+
+impl Sensitive for FailureGroup {
+    /// As of a group of dead letters.
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        words(&masks.everywhere, &mut self.error)
+    }
+}
+
+impl Sensitive for FailureDetail {
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.group.mask(masks)
     }
 }
 
