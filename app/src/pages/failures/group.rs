@@ -54,7 +54,7 @@ pub fn Group(
     let integrations = group.integrations;
     view! {
         <Card title=cause sub=look::trend(&group) more=(close, "Close".to_owned())>
-            <div class="grid gap-3 px-4 pt-1 pb-4">
+            <div class="flex flex-col gap-3 px-4 pt-1 pb-4">
                 <p class="flex flex-wrap items-center gap-2">
                     <Pill tone=Signal::stored(tone) glyph=Signal::stored(glyph) label=Signal::stored(word.to_owned()) />
                     <span>{remedy}</span>

@@ -41,7 +41,7 @@ pub fn Row(
             <td class="state">
                 <Pill tone=Signal::stored(tone) glyph=Signal::stored(glyph) label=Signal::stored(word.to_owned()) />
             </td>
-            <td class="w-28" title=trend_says>
+            <td class="w-28 tone-failed" title=trend_says>
                 <Sparkline values=Signal::stored(trend) label=trend_label />
             </td>
             <td class=zero(group.to_be_retried) data-label="to be retried">{format::count(group.to_be_retried)}</td>

@@ -26,7 +26,7 @@ pub fn Tell(
     let has_told = told.is_some();
     let nothing = hidden.clone();
     view! {
-        <div class="grid gap-2">
+        <div class="flex flex-col gap-2">
             <PostForm action=tell hidden=hidden class="flex flex-wrap items-start gap-2">
                 <TextField
                     name="note"
