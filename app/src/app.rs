@@ -36,6 +36,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/records") view=pages::records() ssr=SsrMode::Async />
                     <Route path=path!("/failures") view=pages::failures() ssr=SsrMode::Async />
                     <Route path=path!("/dead-letters") view=pages::dead_letters() ssr=SsrMode::Async />
+                    <Route path=path!("/operations") view=pages::operations() ssr=SsrMode::Async />
+                    <Route path=path!("/operations/:id") view=pages::operation() ssr=SsrMode::Async />
                     <Route path=path!("/resyncs") view=pages::resyncs() ssr=SsrMode::Async />
                     <Route path=path!("/audit-log") view=pages::audit_log() ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=pages::settings() ssr=SsrMode::Async />

@@ -12,6 +12,7 @@ const PAGES = [
   ["Records", "/records"],
   ["Dead letters", "/dead-letters"],
   ["Failures", "/failures"],
+  ["Bulk operations", "/operations"],
   ["Re-syncs", "/resyncs"],
   ["Audit log", "/audit-log"],
   ["Settings", "/settings"],

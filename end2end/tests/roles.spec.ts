@@ -49,7 +49,7 @@ test.describe("auditor", () => {
   test("opens every page and is offered nothing that changes anything", async ({ console: page, api, app, receiver }) => {
     const integration = await deadLetters(api, app, receiver, products(1));
     const job = await jobOf(api, integration, "sku-1");
-    for (const path of ["/", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, "/dead-letters", "/failures", "/resyncs", "/workers", "/rate-limits", "/records", "/audit-log", "/settings", "/settings?show=api-keys"]) {
+    for (const path of ["/", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, "/dead-letters", "/operations", "/failures", "/resyncs", "/workers", "/rate-limits", "/records", "/audit-log", "/settings", "/settings?show=api-keys"]) {
       await open(page, path);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(page.getByRole("main").locator("form[method=post]"), path).toHaveCount(0);

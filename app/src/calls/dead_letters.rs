@@ -1,10 +1,11 @@
-//! Dead letters: the list, their causes. What is done to them is a bulk action, see [`super::jobs::bulk`].
+//! Dead letters: the list, their causes, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
 use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
-    dead_letter::{DeadLetter, DeadLetterGroup},
+    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
+    id::DeadLetterId,
     page::Page,
     stats::Snapshot,
 };
@@ -44,4 +45,48 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let rows = rows.chain(groups.iter().map(|group| group.integration_id));
     let names = cx.names(scope, rows, &list.filter).await?;
     Ok(DeadLetterList { page, groups, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+}
+
+/// One page of the bin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bin {
+    /// The last purged first.
+    pub page: Page<BinnedLetter>,
+    /// What their integrations are called.
+    pub names: Names,
+    /// The moment of the list.
+    pub as_of: DateTime<Utc>,
+}
+
+/// What was purged in the last 24 hours.
+#[server(prefix = "/console", endpoint = "bin", input = GetUrl, output = Json)]
+pub async fn list_bin(query: String) -> Result<Bin, CallError> {
+    use crate::{
+        server::{actor, context},
+        state::url_filters,
+    };
+    use model::{filter::JobFilter, rules::permission::Permission};
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let cx = context::current()?;
+    let page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
+    let rows = page.items.iter().map(|binned| binned.letter.integration_id);
+    let names = cx.names(scope, rows, &JobFilter::default()).await?;
+    Ok(Bin { page, names, as_of: Utc::now() })
+}
+
+/// Takes a purged dead letter out of the bin.
+#[server(prefix = "/console", endpoint = "restore-dead-letter", output = Json)]
+pub async fn restore_dead_letter(id: DeadLetterId, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::SteerJobs)?;
+        context::current()?.steering().restore_dead_letter(&actor, id).await?;
+        Ok(Flash::Restored.into())
+    })
+    .await
 }

@@ -107,7 +107,7 @@ pub async fn tell_failure(
         let flash = if note.is_some() { Flash::CustomersTold } else { Flash::NoteTakenBack };
         let tell = TellFailure { note, app_id, integration_id };
         let told = context::current()?.steering().tell_failure(&actor, fingerprint, tell).await?;
-        Ok(Outcome { flash, n: told.integrations, skipped: 0 })
+        Ok(Outcome { n: told.integrations, ..flash.into() })
     })
     .await
 }

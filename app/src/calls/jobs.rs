@@ -150,11 +150,36 @@ pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
     .await
 }
 
-/// What a bulk action would touch: the count its question names. Counted exactly, at the call.
+/// What a bulk action would touch, for its question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BulkPreview {
+    /// Counted exactly, at the call.
+    pub run: DryRun,
+    /// What the integrations are called.
+    pub names: Names,
+}
+
+/// What a bulk action would touch: the count its question names.
 #[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]
-pub async fn preview(subject: BulkSubject, action: BulkAction, query: String) -> Result<DryRun, CallError> {
+pub async fn preview(
+    subject: BulkSubject,
+    action: BulkAction,
+    query: String,
+) -> Result<BulkPreview, CallError> {
     use crate::server::{actor, bulk};
     bulk::preview(&actor::allowed(bulk::permission(action))?, subject, action, &query).await
+}
+
+/// Why and how fast, as it was typed: an empty field is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct How {
+    /// For the audit log.
+    pub reason: String,
+    /// How many at most.
+    pub rate_per_second: String,
+    /// How long it can be withdrawn.
+    pub hold_seconds: String,
 }
 
 /// Requeues, cancels or purges all that the address narrows to, or those of its rows that were ticked.
@@ -165,10 +190,11 @@ pub async fn bulk(
     #[server(default)] ids: Vec<uuid::Uuid>,
     #[server(default)] query: String,
     #[server(default)] matched: Option<i64>,
+    #[server(default)] how: How,
     back: String,
 ) -> Result<(), CallError> {
     use crate::server::{actor, bulk, redirect};
-    let choice = bulk::Choice { ids, query, matched };
+    let choice = bulk::Choice { ids, query, matched, how };
     redirect::answer(&back, async {
         let actor = actor::allowed(bulk::permission(action))?;
         bulk::run(&actor, subject, action, choice).await

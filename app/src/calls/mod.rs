@@ -13,6 +13,7 @@ pub mod integrations;
 pub mod jobs;
 pub mod json;
 pub mod names;
+pub mod operations;
 pub mod rate_limits;
 pub mod resyncs;
 pub mod session;

@@ -47,6 +47,7 @@ pub const ALL: &[AuditWords] = &[
     words("job.bulk_cancel", "cancelled many", "jobs"),
     words("dead_letter.requeue", "requeued", "dead letter"),
     words("dead_letter.purge", "purged", "dead letter"),
+    words("dead_letter.restore", "restored", "dead letter"),
     words("dead_letter.bulk_requeue", "requeued many", "dead letters"),
     words("dead_letter.bulk_purge", "purged many", "dead letters"),
     words("failure.snooze", "snoozed", "failure group"),

@@ -59,6 +59,15 @@ pub fn FilterSentence(
     })
 }
 
+/// The same without links: `Dead letters for Marketplace, whose error contains “503”.`
+pub fn sentence(url: &PageUrl, noun: &str, names: &Names) -> String {
+    let mut parts = parts(url, names);
+    let state = (parts.first().is_some_and(|part| part.name == "status")).then(|| parts.remove(0).words);
+    let noun = state.map_or_else(|| capitalised(noun), |state| format!("{state} {noun}"));
+    let rest: Vec<String> = parts.into_iter().map(|part| part.words).collect();
+    format!("{noun} {}.", rest.join(", ")).replace(" .", ".")
+}
+
 fn capitalised(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()

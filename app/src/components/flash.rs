@@ -7,7 +7,7 @@ use crate::{
     ui::{Glyph, Notice, Tone},
 };
 use leptos::prelude::*;
-use model::job::JobStatus;
+use model::{id::OperationId, job::JobStatus};
 
 /// Every outcome a form can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,12 @@ pub enum Flash {
     DoneBefore,
     Purged,
     Started,
+    Held,
+    OperationPaused,
+    OperationResumed,
+    OperationAborted,
+    OperationUndone,
+    Restored,
     Paused,
     Resumed,
     BreakerProbes,
@@ -68,6 +74,12 @@ impl Flash {
         Self::DoneBefore,
         Self::Purged,
         Self::Started,
+        Self::Held,
+        Self::OperationPaused,
+        Self::OperationResumed,
+        Self::OperationAborted,
+        Self::OperationUndone,
+        Self::Restored,
         Self::Paused,
         Self::Resumed,
         Self::BreakerProbes,
@@ -119,6 +131,12 @@ impl Flash {
             Self::DoneBefore => "done-before",
             Self::Purged => "purged",
             Self::Started => "started",
+            Self::Held => "held",
+            Self::OperationPaused => "operation-paused",
+            Self::OperationResumed => "operation-resumed",
+            Self::OperationAborted => "operation-aborted",
+            Self::OperationUndone => "operation-undone",
+            Self::Restored => "restored",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
             Self::BreakerProbes => "breaker-probes",
@@ -210,6 +228,17 @@ impl Flash {
                 "{} being worked on in the background.",
                 if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }
             ),
+            Self::Held => format!(
+                "Nothing is touched yet: {} held and can be withdrawn.",
+                if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }
+            ),
+            Self::OperationPaused => "Paused. What is changed stays changed.".to_owned(),
+            Self::OperationResumed => "Resumed. It goes on where it stood.".to_owned(),
+            Self::OperationAborted => "Aborted. What is changed stays changed.".to_owned(),
+            Self::OperationUndone => "Being taken back, as far as nothing was tried since.".to_owned(),
+            Self::Restored => {
+                format!("{} restored.", format::counted(n, "dead letter", "dead letters"))
+            }
             Self::Paused => "Paused. Its jobs are kept and wait.".to_owned(),
             Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
             Self::BreakerProbes => "Probing. A few jobs are let through and decide.".to_owned(),
@@ -284,11 +313,13 @@ pub struct Outcome {
     pub n: i64,
     /// How many were left out.
     pub skipped: i64,
+    /// The bulk operation that does it, or did.
+    pub operation: Option<OperationId>,
 }
 
 impl From<Flash> for Outcome {
     fn from(flash: Flash) -> Self {
-        Self { flash, n: 1, skipped: 0 }
+        Self { flash, n: 1, skipped: 0, operation: None }
     }
 }
 
@@ -306,7 +337,13 @@ pub fn FlashBar() -> impl IntoView {
         }
         let (tone, glyph) =
             if flash.is_refusal() { (Tone::Failed, Glyph::Alert) } else { (Tone::Delivered, Glyph::Check) };
-        Some(view! { <Notice tone=tone glyph=glyph text=text dismiss=url.settled().to_string() /> })
+        let operation = url
+            .get("operation")
+            .and_then(|id| id.parse::<OperationId>().ok())
+            .map(|id| (format!("/operations/{id}"), "Follow it"));
+        Some(
+            view! { <Notice tone=tone glyph=glyph text=text dismiss=url.settled().to_string() more=operation /> },
+        )
     }
 }
 

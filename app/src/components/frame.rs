@@ -152,6 +152,7 @@ fn Navigation(
                 count=number(|s| s.totals.dead_letters)
                 is_hot=true
             />
+            <Entry href="/operations" glyph=Glyph::Switch label="Bulk operations" count=none />
             <Entry href="/resyncs" glyph=Glyph::Sync label="Re-syncs" count=none />
         </ul>
         {reads_deployment

@@ -9,6 +9,7 @@ mod integrations;
 mod jobs;
 mod lazy;
 mod not_found;
+mod operations;
 mod overview;
 mod rate_limits;
 mod records;
@@ -27,6 +28,7 @@ pub use integrations::{IntegrationDetailPage, IntegrationsPage};
 pub use jobs::{JobDetailPage, JobsPage};
 use jobs::{origin, subject as jobs_subject};
 pub use not_found::NotFoundPage;
+pub use operations::{OperationDetailPage, OperationsPage};
 pub use overview::{OverviewPage, WallPage};
 pub use rate_limits::RateLimitsPage;
 pub use records::RecordsPage;
@@ -43,6 +45,8 @@ lazy::pages! {
     integrations: IntegrationsPage,
     job: JobDetailPage,
     jobs: JobsPage,
+    operation: OperationDetailPage,
+    operations: OperationsPage,
     overview: OverviewPage,
     records: RecordsPage,
     rate_limits: RateLimitsPage,

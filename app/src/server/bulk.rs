@@ -2,13 +2,17 @@
 
 use super::context;
 use crate::{
-    calls::error::CallError,
+    calls::{
+        error::CallError,
+        jobs::{BulkPreview, How},
+    },
     components::{Flash, Outcome},
     state::{page_url::PageUrl, url_filters::ListQuery},
 };
 use chrono::Utc;
 use model::{
     actor::Actor,
+    filter::JobFilter,
     operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
     rules::permission::Permission,
 };
@@ -24,17 +28,19 @@ pub struct Choice {
     pub query: String,
     /// The count the question named.
     pub matched: Option<i64>,
+    /// Why and how fast.
+    pub how: How,
 }
 
 /// What somebody must be allowed to.
 pub fn permission(action: BulkAction) -> Permission {
     match action {
         BulkAction::Purge => Permission::Purge,
-        BulkAction::Requeue | BulkAction::Cancel => Permission::SteerJobs,
+        BulkAction::Requeue | BulkAction::Cancel | BulkAction::Undo => Permission::SteerJobs,
     }
 }
 
-/// Counts exactly what it would touch.
+/// Counts exactly what it would touch, and says where.
 ///
 /// # Errors
 /// An address that cannot be read, and the database's.
@@ -43,9 +49,12 @@ pub async fn preview(
     subject: BulkSubject,
     action: BulkAction,
     query: &str,
-) -> Result<DryRun, CallError> {
+) -> Result<BulkPreview, CallError> {
     let wanted = wanted(action, Vec::new(), query)?.ok_or_else(nothing)?;
-    dry_run(actor, subject, wanted).await
+    let run = dry_run(actor, subject, wanted).await?;
+    let touched = run.breakdown.iter().map(|part| part.integration_id);
+    let names = context::current()?.names(actor.scope(), touched, &JobFilter::default()).await?;
+    Ok(BulkPreview { run, names })
 }
 
 /// Does it, unless more match by now than the question named.
@@ -58,9 +67,13 @@ pub async fn run(
     action: BulkAction,
     choice: Choice,
 ) -> Result<Outcome, CallError> {
-    let Some(wanted) = wanted(action, choice.ids, &choice.query)? else {
+    let Some(mut wanted) = wanted(action, choice.ids, &choice.query)? else {
         return Ok(Flash::NothingChosen.into());
     };
+    wanted.rate_per_second = number(&choice.how.rate_per_second, "/rate_per_second")?;
+    wanted.hold_seconds = number(&choice.how.hold_seconds, "/hold_seconds")?;
+    wanted.reason = Some(choice.how.reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    let is_held = wanted.hold_seconds != Some(0);
     if let Some(named) = choice.matched {
         let now = dry_run(actor, subject, wanted.clone()).await?;
         if now.matched > named {
@@ -69,17 +82,21 @@ pub async fn run(
     }
     let cx = context::current()?;
     Ok(match cx.steering().bulk(actor, subject, wanted).await? {
-        BulkStart::Outcome(BulkOutcome::Done { changed, skipped, .. }) => {
+        BulkStart::Outcome(BulkOutcome::Done { changed, skipped, operation_id, .. }) => {
             let flash = match action {
                 BulkAction::Requeue => Flash::Requeued,
                 BulkAction::Cancel => Flash::Cancelled,
                 BulkAction::Purge => Flash::Purged,
+                BulkAction::Undo => Flash::OperationUndone,
             };
-            Outcome { flash, n: changed, skipped }
+            Outcome { flash, n: changed, skipped, operation: operation_id }
         }
-        BulkStart::Outcome(BulkOutcome::Started { matched, .. }) => {
-            Outcome { flash: Flash::Started, n: matched, skipped: 0 }
-        }
+        BulkStart::Outcome(BulkOutcome::Started { matched, operation_id }) => Outcome {
+            flash: if is_held { Flash::Held } else { Flash::Started },
+            n: matched,
+            skipped: 0,
+            operation: Some(operation_id),
+        },
         BulkStart::DryRun(_) => return Err(CallError::Broken),
     })
 }
@@ -89,6 +106,16 @@ async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result
     match operations::start(&cx.delivery.pool, actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
         BulkStart::DryRun(run) => Ok(run),
         BulkStart::Outcome(_) => Err(CallError::Broken),
+    }
+}
+
+/// A number that may be left out.
+fn number(typed: &str, field: &str) -> Result<Option<i32>, CallError> {
+    match typed.trim() {
+        "" => Ok(None),
+        typed => {
+            typed.parse().map(Some).map_err(|_| CallError::Invalid(format!("{field}: must be a number")))
+        }
     }
 }
 
@@ -123,8 +150,7 @@ fn wanted(action: BulkAction, ids: Vec<Uuid>, query: &str) -> Result<Option<NewB
         filter,
         dry_run: false,
         rate_per_second: None,
-        // The question was the hold.
-        hold_seconds: Some(0),
+        hold_seconds: None,
         reason: None,
     }))
 }

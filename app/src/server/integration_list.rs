@@ -136,7 +136,7 @@ pub async fn run(cx: &ConsoleContext, actor: &Actor, bulk: IntegrationBulk) -> R
         IntegrationBulkAction::Resume => Flash::IntegrationsResumed,
         IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => Flash::IntegrationsLimited,
     };
-    Ok(Outcome { flash, n: outcome.changed, skipped: outcome.skipped.len() as i64 })
+    Ok(Outcome { n: outcome.changed, skipped: outcome.skipped.len() as i64, ..flash.into() })
 }
 
 fn fits(query: &IntegrationQuery, snapshot: &Snapshot, gauge: &IntegrationGauge) -> bool {

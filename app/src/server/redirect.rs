@@ -31,6 +31,7 @@ pub async fn answer_with(
 ) -> Result<(), CallError> {
     let outcome = work.await.unwrap_or_else(refusal);
     let url = outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped);
+    let url = outcome.operation.iter().fold(url, |url, id| url.with("operation", id));
     let carried = refused_input.filter(|_| outcome.flash == Flash::Invalid);
     to(&match carried {
         Some(carry) => carry(url),
@@ -51,7 +52,7 @@ pub fn to(url: &PageUrl) {
 
 fn refusal(error: CallError) -> Outcome {
     let flash = match error {
-        CallError::TooSoon { seconds } => return Outcome { flash: Flash::TooSoon, n: seconds, skipped: 0 },
+        CallError::TooSoon { seconds } => return Outcome { n: seconds, ..Flash::TooSoon.into() },
         CallError::SignedOut | CallError::Forbidden => Flash::Forbidden,
         CallError::NotFound => Flash::Gone,
         CallError::Invalid(_) => Flash::Invalid,

@@ -8,7 +8,7 @@ use leptos_router::hooks::use_location;
 const DRAFTS: [&str; 2] = ["limits[", "draft["];
 
 /// Parameters that say something about one visit, not about what is shown.
-const TRANSIENT: [&str; 4] = ["notice", "count", "skipped", "confirm"];
+const TRANSIENT: [&str; 5] = ["notice", "count", "skipped", "operation", "confirm"];
 
 /// Path from the console's root, and query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

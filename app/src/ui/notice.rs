@@ -16,6 +16,9 @@ pub fn Notice(
     /// The page without the notice.
     #[prop(optional, into)]
     dismiss: Option<String>,
+    /// Address and words of a link to where it can be followed.
+    #[prop(optional_no_strip)]
+    more: Option<(String, &'static str)>,
 ) -> impl IntoView {
     view! {
         <div
@@ -23,10 +26,19 @@ pub fn Notice(
                 "flex items-center gap-2.5 mb-3 px-3.5 py-2 corner-m bg-tone-soft text-tone font-medium {}",
                 tone.class(),
             )
-            role=if tone == Tone::Failed { "alert" } else { "status" }
         >
             <Icon glyph=glyph />
-            <span class="min-w-0">{text}</span>
+            <span class="min-w-0" role=if tone == Tone::Failed { "alert" } else { "status" }>
+                {text}
+            </span>
+            {more
+                .map(|(href, words)| {
+                    view! {
+                        <Link href=href class="underline whitespace-nowrap">
+                            {words}
+                        </Link>
+                    }
+                })}
             {dismiss
                 .map(|href| {
                     view! {

@@ -2,7 +2,7 @@
 
 use crate::{
     attempt::Attempt,
-    id::{AppId, DeadLetterId, IntegrationId, JobId},
+    id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId},
     rules::verdict::ErrorKind,
 };
 use chrono::{DateTime, Utc};
@@ -44,6 +44,31 @@ pub struct DeadLetter {
     pub failed_at: DateTime<Utc>,
     /// When the job was accepted.
     pub created_at: DateTime<Utc>,
+}
+
+impl DeadLetter {
+    /// What people know it by: its record, or its kind.
+    #[must_use]
+    pub fn about(&self) -> String {
+        match (&self.record_type, &self.record_id) {
+            (Some(kind), Some(id)) => format!("{kind} {id}"),
+            _ => self.job_type.clone(),
+        }
+    }
+}
+
+/// A purged dead letter, until it is deleted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BinnedLetter {
+    /// As it was.
+    pub letter: DeadLetter,
+    /// When it was purged.
+    pub binned_at: DateTime<Utc>,
+    /// When it is gone for good: 24 hours later.
+    pub deleted_at: DateTime<Utc>,
+    /// The bulk action that purged it; null: a button of its own.
+    pub operation_id: Option<OperationId>,
 }
 
 /// Dead letters of one cause.

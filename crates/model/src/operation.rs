@@ -19,8 +19,10 @@ pub enum BulkAction {
     Requeue,
     /// Called off.
     Cancel,
-    /// Deleted (dead letters).
+    /// Put into the bin, which is emptied after 24 hours (dead letters).
     Purge,
+    /// Put back where another bulk action found them: only by `POST /operations/{id}/undo`.
+    Undo,
 }
 
 impl BulkAction {
@@ -31,6 +33,7 @@ impl BulkAction {
             Self::Requeue => "requeue",
             Self::Cancel => "cancel",
             Self::Purge => "purge",
+            Self::Undo => "undo",
         }
     }
 }
@@ -38,7 +41,7 @@ impl BulkAction {
 impl std::str::FromStr for BulkAction {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Requeue, Self::Cancel, Self::Purge]
+        [Self::Requeue, Self::Cancel, Self::Purge, Self::Undo]
             .into_iter()
             .find(|action| action.as_str() == text)
             .ok_or(crate::integration::UnknownName)
@@ -153,8 +156,48 @@ pub struct DryRun {
     pub breakdown: Vec<DryRunPart>,
     /// A few of them.
     pub sample: Vec<JobId>,
-    /// How long it would take; null when unknown.
+    /// The same, with what to know them by.
+    pub sample_rows: Vec<SampleRow>,
+    /// What a requeue adds to each rate limit, the slowest first; empty for other actions.
+    pub added_load: Vec<AddedLoad>,
+    /// How long it would take, the hold included, until everything is handed to the queue and, of a requeue, has passed the limits as
+    /// far as they alone decide; null when unknown.
     pub eta_seconds: Option<i64>,
+}
+
+/// One of those a bulk action would touch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
+pub struct SampleRow {
+    /// The job.
+    pub job_id: JobId,
+    /// For which integration.
+    pub integration_id: crate::id::IntegrationId,
+    /// What kind of job.
+    pub job_type: String,
+    /// Of a record's change.
+    pub record_type: Option<String>,
+    /// Of a record's change.
+    pub record_id: Option<String>,
+}
+
+/// What a requeue adds to one rate limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AddedLoad {
+    /// The integrations of the selection that share the limit; one, when it has none.
+    pub integration_ids: Vec<crate::id::IntegrationId>,
+    /// Jobs that come on top.
+    pub added: i64,
+    /// Jobs of these integrations that are pending already.
+    pub pending: i64,
+    /// The limit: requests per `per_seconds`; null: not limited.
+    pub requests: Option<i32>,
+    /// The limit's window.
+    pub per_seconds: Option<i32>,
+    /// How long the limit alone needs to let all of them pass; null without one.
+    pub drain_seconds: Option<i64>,
 }
 
 /// A part of what would be touched.
@@ -174,14 +217,7 @@ pub struct DryRunPart {
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkOutcome {
-    /// More than 100: it goes on in the background.
-    Started {
-        /// Follow it under `/operations/{id}`.
-        operation_id: OperationId,
-        /// How many it will touch.
-        matched: i64,
-    },
-    /// Up to 100: done.
+    /// Up to 100: done. (First, because what was done is read back by its counts.)
     Done {
         /// How many matched.
         matched: i64,
@@ -189,7 +225,79 @@ pub enum BulkOutcome {
         changed: i64,
         /// How many were not in a state that allows it any more.
         skipped: i64,
+        /// Look at it, or take it back, under `/operations/{id}`; absent when nothing matched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operation_id: Option<OperationId>,
     },
+    /// More than 100: it goes on in the background.
+    Started {
+        /// Follow it under `/operations/{id}`.
+        operation_id: OperationId,
+        /// How many it will touch.
+        matched: i64,
+    },
+}
+
+/// Why a bulk action left a row as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum SkipReason {
+    /// It is in the queue already.
+    Pending,
+    /// A worker has it.
+    Processing,
+    /// It waits for its next attempt.
+    ToBeRetried,
+    /// It completed.
+    Completed,
+    /// It was cancelled.
+    Cancelled,
+    /// It was given up.
+    DeadLetter,
+    /// It is not there any more.
+    Gone,
+    /// Between count and turn it ended, or left the filter.
+    MovedOn,
+    /// Undo: it was tried since.
+    Attempted,
+    /// Undo: another job of its deduplication id does its work.
+    TakenOver,
+    /// Undo: a newer change was folded into it.
+    ChangedSince,
+    /// The database refused: see the log.
+    Refused,
+}
+
+impl SkipReason {
+    /// In words, after "12": `12 had been tried since`.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Pending => "in the queue already",
+            Self::Processing => "being processed",
+            Self::ToBeRetried => "waiting for their next attempt",
+            Self::Completed => "completed meanwhile",
+            Self::Cancelled => "cancelled already",
+            Self::DeadLetter => "given up, and among the dead letters",
+            Self::Gone => "not there any more",
+            Self::MovedOn => "moved on before their turn",
+            Self::Attempted => "tried since",
+            Self::TakenOver => "taken over by a newer job of the same deduplication id",
+            Self::ChangedSince => "changed since: a newer change is in them",
+            Self::Refused => "refused by the database: the cause is in the log",
+        }
+    }
+}
+
+/// Rows left as they were for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Skipped {
+    /// Why.
+    pub reason: SkipReason,
+    /// How many.
+    pub count: i64,
 }
 
 /// What can be done about an operation.
@@ -204,6 +312,19 @@ pub enum OperationStep {
     Abort,
     /// Takes it back, where there is an inverse.
     Undo,
+}
+
+impl OperationStep {
+    /// As it is written on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Abort => "abort",
+            Self::Undo => "undo",
+        }
+    }
 }
 
 /// Where a bulk action stands.
@@ -262,6 +383,8 @@ pub struct Operation {
     pub action: BulkAction,
     /// To which.
     pub filter: JobFilter,
+    /// So many were named one by one instead.
+    pub named: Option<i64>,
     /// Where it stands.
     pub state: OperationState,
     /// Why it was asked for.
@@ -274,8 +397,23 @@ pub struct Operation {
     pub changed: i64,
     /// How many were not in a state that allows it any more.
     pub skipped: i64,
+    /// The same by reason, the most frequent first. Rows that are not reached yet are in none.
+    pub skipped_reasons: Vec<Skipped>,
+    /// What was counted when it was asked for, by integration and status.
+    pub breakdown: Vec<DryRunPart>,
+    /// A few of them.
+    pub sample: Vec<JobId>,
     /// Chosen pace; null: as fast as it goes.
     pub rate_per_second: Option<i32>,
+    /// About how long until it is done, its hold included; null unless it is held or running.
+    pub eta_seconds: Option<i64>,
+    /// The one it takes back, when it is an undo.
+    pub undoes: Option<OperationId>,
+    /// The one that took it back.
+    pub undone_by: Option<OperationId>,
+    /// Until when `POST /operations/{id}/undo` may take it back: 24 hours after it ended; null when it cannot be. What was tried since
+    /// stays as it is, and is counted as skipped.
+    pub undo_until: Option<DateTime<Utc>>,
     /// End of the hold.
     pub hold_until: Option<DateTime<Utc>>,
     /// When it was asked for.
@@ -284,4 +422,28 @@ pub struct Operation {
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
+}
+
+impl Operation {
+    /// How many it came past: changed or left as they were.
+    #[must_use]
+    pub fn handled(&self) -> i64 {
+        self.changed + self.skipped
+    }
+
+    /// What may be done about it now, in the order in which it is offered.
+    #[must_use]
+    pub fn steps(&self, now: DateTime<Utc>) -> Vec<OperationStep> {
+        let mut steps = match self.state {
+            OperationState::Held | OperationState::Running => {
+                vec![OperationStep::Pause, OperationStep::Abort]
+            }
+            OperationState::Paused => vec![OperationStep::Resume, OperationStep::Abort],
+            OperationState::Done | OperationState::Aborted | OperationState::Undone => Vec::new(),
+        };
+        if self.undo_until.is_some_and(|until| until > now) {
+            steps.push(OperationStep::Undo);
+        }
+        steps
+    }
 }

@@ -95,6 +95,9 @@ impl Ledger {
             Amends::RequeueJob(id) => {
                 steering.requeue_job(actor, id).await?;
             }
+            Amends::RestoreDeadLetter(id) => {
+                steering.restore_dead_letter(actor, id).await?;
+            }
             Amends::Bulk(subject, new) => {
                 let start = steering.bulk(actor, subject, *new).await?;
                 if let BulkStart::Outcome(BulkOutcome::Done { matched: 0, .. }) = start {

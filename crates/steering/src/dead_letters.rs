@@ -1,8 +1,8 @@
-//! Single dead letters: brought back, purged.
+//! Single dead letters: brought back, purged, restored.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
-use model::{actor::Actor, id::DeadLetterId, job::Job};
+use model::{actor::Actor, dead_letter::DeadLetter, id::DeadLetterId, job::Job};
 use queue::store::dead_letters;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ impl Steering {
         Ok(job)
     }
 
-    /// Deletes it for good.
+    /// Puts it into the bin, which is emptied after 24 hours.
     ///
     /// # Errors
     /// No such dead letter.
@@ -35,5 +35,22 @@ impl Steering {
             Ok((tx, (), Entry::new("dead_letter.purge").about(id).of_app(before.app_id).without(&kept)))
         })
         .await
+    }
+
+    /// Takes a purged one out of the bin.
+    ///
+    /// # Errors
+    /// The bin has none of that id, or its integration is gone.
+    pub async fn restore_dead_letter(
+        &self,
+        actor: &Actor,
+        id: DeadLetterId,
+    ) -> Result<DeadLetter, SteeringError> {
+        self.change(actor, async |mut tx| {
+            dead_letters::restore(&mut tx, actor.scope(), id).await?;
+            Ok((tx, (), Entry::new("dead_letter.restore").about(id).of_app(actor.app_id)))
+        })
+        .await?;
+        Ok(dead_letters::get(self.pool(), actor.scope(), id).await?)
     }
 }

@@ -5,9 +5,10 @@ use access::audit::Entry;
 use model::{
     actor::Actor,
     id::OperationId,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk, Operation, OperationStep},
+    operation::{BulkAction, BulkSubject, NewBulk, Operation, OperationStep},
 };
 use queue::store::operations::{self, BulkStart};
+use serde_json::json;
 
 impl Steering {
     /// Counts, does or begins a bulk action within the actor's scope.
@@ -26,18 +27,25 @@ impl Steering {
             (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
             (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
         };
-        let mut entry = Entry::new(action).of_app(actor.app_id);
-        entry.before = serde_json::to_value(&new).ok();
-        let start = operations::start(self.pool(), actor, subject, new).await?;
-        if let BulkStart::Outcome(outcome) = &start {
-            entry.after = serde_json::to_value(outcome).ok();
-            if let BulkOutcome::Started { operation_id, .. } = outcome {
-                entry = entry.about(operation_id);
-            }
-            self.done(actor, entry).await;
-            self.delivery.wake();
+        let is_dry = new.dry_run;
+        let before = serde_json::to_value(&new).ok();
+        let asked = operations::ask(self.pool(), actor, subject, new).await?;
+        if is_dry {
+            return Ok(BulkStart::DryRun(asked.dry_run(self.pool()).await?));
         }
-        Ok(start)
+        let id = self
+            .change(actor, async |mut tx| {
+                let id = asked.store(&mut tx).await?;
+                let mut entry = Entry::new(action).of_app(actor.app_id);
+                entry.before.clone_from(&before);
+                entry.after = Some(json!({"operation_id": id, "matched": asked.matched()}));
+                entry.object_id = id.map(|id| id.to_string());
+                Ok((tx, id, entry))
+            })
+            .await?;
+        let outcome = operations::begun(self.pool(), actor, &asked, id).await?;
+        self.delivery.wake();
+        Ok(BulkStart::Outcome(outcome))
     }
 
     /// Pauses, resumes, aborts or undoes one.
@@ -50,14 +58,26 @@ impl Steering {
         id: OperationId,
         step: OperationStep,
     ) -> Result<Operation, SteeringError> {
-        let (pool, scope) = (self.pool(), actor.scope());
-        let (action, operation) = match step {
-            OperationStep::Pause => ("operation.pause", operations::pause(pool, scope, id).await?),
-            OperationStep::Resume => ("operation.resume", operations::resume(pool, scope, id).await?),
-            OperationStep::Abort => ("operation.abort", operations::abort(pool, scope, id).await?),
-            OperationStep::Undo => ("operation.undo", operations::undo(pool, scope, id).await?),
-        };
-        self.done(actor, Entry::new(action).about(id)).await;
+        let scope = actor.scope();
+        let operation = self
+            .change(actor, async |mut tx| {
+                let (action, operation) = match step {
+                    OperationStep::Pause => ("operation.pause", operations::pause(&mut tx, scope, id).await?),
+                    OperationStep::Resume => {
+                        ("operation.resume", operations::resume(&mut tx, scope, id).await?)
+                    }
+                    OperationStep::Abort => ("operation.abort", operations::abort(&mut tx, scope, id).await?),
+                    OperationStep::Undo => ("operation.undo", operations::undo(&mut tx, actor, id).await?),
+                };
+                let entry = Entry::new(action).about(id).of_app(actor.app_id);
+                let entry = match operation.undone_by {
+                    Some(by) => entry.with(&json!({"undone_by": by, "changed": operation.changed})),
+                    None => entry,
+                };
+                Ok((tx, operation, entry))
+            })
+            .await?;
+        self.delivery.wake();
         Ok(operation)
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{
     bulk,
-    extract::{Can, Id, Json, ListQuery, PageParams, Purge, Query, Read, SteerJobs},
+    extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Query, Read, SteerJobs},
     masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
-    dead_letter::{DeadLetter, DeadLetterGroup},
+    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
     filter::JobFilter,
     id::DeadLetterId,
     job::Job,
@@ -24,6 +24,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(list_dead_letters))
         .routes(routes!(list_groups))
         .routes(routes!(bulk_dead_letters))
+        .routes(routes!(list_bin))
+        .routes(routes!(restore_dead_letter))
         .routes(routes!(get_dead_letter, purge_dead_letter))
         .routes(routes!(requeue_dead_letter))
 }
@@ -52,7 +54,8 @@ async fn list_groups(
     Ok(Answer(shown(&state, &actor, Page { items, next_cursor: None }).await?))
 }
 
-/// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202).
+/// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202), after a hold in which it
+/// can be withdrawn. Follow, stop and undo it under `/operations/{id}`.
 #[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body = NewBulk,
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
 async fn bulk_dead_letters(
@@ -61,6 +64,28 @@ async fn bulk_dead_letters(
     Json(new): Json<NewBulk>,
 ) -> Result<Response, Problem> {
     bulk::start(&state, &actor, BulkSubject::DeadLetters, new).await
+}
+
+/// The bin: what was purged in the last 24 hours, the last first. Then it is deleted for good.
+#[utoipa::path(get, path = "/dead-letters/bin", tag = "Dead letters", params(PageParams),
+    responses((status = 200, body = Page<BinnedLetter>)))]
+async fn list_bin(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    query: ListQuery<NoFilter>,
+) -> Result<Answer<Page<BinnedLetter>>, Problem> {
+    Ok(Answer(dead_letters::binned(&state.console_pool, actor.scope(), query.page).await?))
+}
+
+/// Takes a purged dead letter out of the bin; 404 when the bin has none, or its integration was deleted.
+#[utoipa::path(post, path = "/dead-letters/{id}/restore", tag = "Dead letters",
+    responses((status = 200, body = DeadLetter)))]
+async fn restore_dead_letter(
+    actor: Can<SteerJobs>,
+    State(state): State<AppState>,
+    Id(id): Id<DeadLetterId>,
+) -> Result<Answer<DeadLetter>, Problem> {
+    Ok(Answer(state.steering().restore_dead_letter(&actor, id).await?))
 }
 
 /// One dead letter.
@@ -73,7 +98,7 @@ async fn get_dead_letter(
     Ok(Answer(shown(&state, &actor, dead_letters::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
-/// Deletes a dead letter for good.
+/// Puts a dead letter into the bin, from where it can be restored for 24 hours.
 #[utoipa::path(delete, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 204)))]
 async fn purge_dead_letter(
     actor: Can<Purge>,

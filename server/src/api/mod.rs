@@ -13,6 +13,7 @@ mod audit_log;
 mod bulk;
 mod cloud_events;
 mod dead_letters;
+mod dead_letters_export;
 mod docs;
 mod events;
 mod failures;
@@ -74,6 +75,7 @@ fn resources() -> OpenApiRouter<AppState> {
         .merge(jobs::router())
         .merge(dead_letters::router())
         .merge(failures::router())
+        .merge(dead_letters_export::router())
         .merge(operations::router())
         .merge(stats::router())
         .merge(live::router())

@@ -75,7 +75,9 @@ async fn abort_operation(
     Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Abort).await?))
 }
 
-/// Takes it back, where there is an inverse (409 otherwise).
+/// Stops it for good, if it goes on, and takes back what it changed: an operation of its own (`undone_by`). For 24 hours; 409 when nothing is
+/// left to take back. Requeued jobs go back to where they were if nobody tried them since and no newer change is in them; cancelled ones come
+/// back with their attempts and their wait; purged dead letters come out of the bin. The others are counted as skipped, with reasons.
 #[utoipa::path(post, path = "/operations/{id}/undo", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn undo_operation(
     actor: Can<SteerJobs>,

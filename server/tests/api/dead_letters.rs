@@ -72,3 +72,76 @@ async fn all_that_match_are_purged_by_an_operator_alone(pool: PgPool) {
     let status = client.get(&format!("/integrations/{integration}/status")).await.ok(200);
     assert_eq!(status["dead_letters"], 0);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_purge_is_taken_back_by_its_operation_or_letter_by_letter(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let integration = rejected(&server, &client, 3).await;
+    let before = client.get("/dead-letters").await.ok(200)["items"].clone();
+    let body =
+        json!({"action": "purge", "filter": {"integration_id": integration}, "reason": "wrong catalog"});
+    let purged = client.post("/dead-letters/bulk", body).await.ok(200);
+    assert_eq!(
+        (&purged["changed"], &client.get("/dead-letters").await.ok(200)["items"]),
+        (&json!(3), &json!([]))
+    );
+    let bin = client.get("/dead-letters/bin?limit=2").await.ok(200);
+    assert_eq!((bin["items"].as_array().unwrap().len(), bin["next_cursor"].is_string()), (2, true));
+    assert_eq!(
+        (&bin["items"][0]["operation_id"], &bin["items"][0]["letter"]),
+        (&purged["operation_id"], &before[0])
+    );
+
+    let support = server.key(Role::Support, None).await;
+    let restore = format!("/dead-letters/{}/restore", before[0]["id"].as_str().unwrap());
+    assert_eq!(support.act(&restore).await.ok(200), before[0]);
+    support.act(&restore).await.problem(404);
+    let path = format!("/operations/{}", purged["operation_id"].as_str().unwrap());
+    let undone = support.act(&format!("{path}/undo")).await.ok(200);
+    assert_eq!((&undone["state"], &undone["reason"]), (&json!("undone"), &json!("wrong catalog")));
+    let by = format!("/operations/{}", undone["undone_by"].as_str().unwrap());
+    let undo = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        loop {
+            let undo = client.get(&by).await.ok(200);
+            if undo["state"] == "done" {
+                break undo;
+            }
+        }
+    });
+    let undo = undo.await.unwrap();
+    assert_eq!(
+        (&undo["action"], &undo["changed"], &undo["undoes"]),
+        (&json!("undo"), &json!(2), &undone["id"])
+    );
+    assert_eq!(client.get("/dead-letters").await.ok(200)["items"], before, "as they were");
+    support.act(&format!("{path}/undo")).await.problem(409);
+    let log = client.get("/audit-log").await.ok(200);
+    for (action, object) in [
+        ("operation.undo", &purged["operation_id"]),
+        ("dead_letter.restore", &before[0]["id"]),
+        ("dead_letter.bulk_purge", &purged["operation_id"]),
+    ] {
+        let of = |line: &&Value| line["action"] == action && line["object_id"] == *object;
+        assert_eq!(log["items"].as_array().unwrap().iter().filter(of).count(), 1, "{action}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_list_is_exported_as_a_file_without_formulas(pool: PgPool) {
+    let server = Server::with_workers(pool.clone()).await;
+    let client = server.operator();
+    let integration = rejected(&server, &client, 2).await;
+    sqlx::query("update headgate.dead_letter_jobs set correlation_id = '=1+1' where record_id = '1'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let file = client.get(&format!("/dead-letters/export?integration_id={integration}")).await;
+    assert_eq!((file.status, file.header("content-type")), (200, "text/csv; charset=utf-8"));
+    let lines: Vec<&str> = file.text.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", file.text);
+    assert!(lines[0].starts_with("\"id\",\"job_id\",") && file.text.contains(",\"'=1+1\","), "{}", file.text);
+    let narrowed = client.get("/dead-letters/export?record_id=0").await;
+    assert_eq!(narrowed.text.lines().count(), 2);
+    client.get("/dead-letters/export?nonsense=1").await.problem(422);
+}

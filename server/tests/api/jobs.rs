@@ -166,7 +166,11 @@ async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
     assert_eq!((&dry_run["matched"], dry_run["sample"].as_array().unwrap().len()), (&json!(3), 3));
     body["dry_run"] = json!(false);
     let done = client.post("/jobs/bulk", body).await.ok(200);
-    assert_eq!(done, json!({"matched": 3, "changed": 3, "skipped": 0}));
+    assert_eq!((&done["matched"], &done["changed"], &done["skipped"]), (&json!(3), &json!(3), &json!(0)));
+    let path = format!("/operations/{}", done["operation_id"].as_str().unwrap());
+    let operation = client.get(&path).await.ok(200);
+    assert_eq!((&operation["state"], &operation["changed"]), (&json!("done"), &json!(3)));
+    assert_eq!(operation["breakdown"][0]["count"], 3);
     for (body, pointer) in [
         (json!({"action": "cancel", "filter": {}}), "/filter"),
         (json!({"action": "cancel", "filter": {"q": "", "job_type": " "}}), "/filter"),

@@ -64,6 +64,7 @@ async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
         "/jobs",
         "/dead-letters",
         "/failures",
+        "/dead-letters/bin",
         "/operations",
         "/resyncs",
         "/records",

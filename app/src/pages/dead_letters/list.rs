@@ -1,10 +1,15 @@
 //! Dead letters, newest first: filter, tick, requeue, purge.
 
-use super::{causes::Causes, question::Question};
+use super::{
+    bin::{self, Bin},
+    causes::Causes,
+    question::Question,
+};
 use crate::{
     calls::{
-        dead_letters::{DeadLetterList, list_dead_letters},
-        jobs::{Bulk, preview},
+        dead_letters::{self, DeadLetterList, list_bin, list_dead_letters},
+        error::CallError,
+        jobs::{Bulk, BulkPreview, preview},
         names::Names,
     },
     components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
@@ -22,6 +27,7 @@ use model::{
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
+use serde::{Deserialize, Serialize};
 
 /// The page.
 #[component]
@@ -34,32 +40,45 @@ pub fn DeadLettersPage() -> impl IntoView {
             (action, url.get().query(), revision.get())
         },
         |(action, query, _)| async move {
+            if PageUrl::parse(&format!("/?{query}")).get("show") == Some(bin::SHOWN) {
+                return list_bin(query).await.map(Shown::Bin);
+            }
             let question = match action {
                 Some(action) => {
                     Some((action, preview(BulkSubject::DeadLetters, action, query.clone()).await))
                 }
                 None => None,
             };
-            list_dead_letters(query).await.map(|list| (list, question))
+            list_dead_letters(query).await.map(|list| Shown::List(Box::new(list), question))
         },
     );
     view! {
         <Loaded
             title="Dead letters"
             data=page
-            show=move |(list, question), reader| {
+            show=move |shown, reader| {
                 let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));
                 let rights = Rights { steer: may(Permission::SteerJobs), purge: may(Permission::Purge) };
                 let here = url.get_untracked();
-                view! {
-                    <Content list=list url=here.clone() rights=rights />
-                    {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
+                match shown {
+                    Shown::Bin(bin) => view! { <Bin bin=bin url=here may_steer=rights.steer /> }.into_any(),
+                    Shown::List(list, question) => view! {
+                        <Content list=*list url=here.clone() rights=rights />
+                        {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
+                    }
+                        .into_any(),
                 }
-                    .into_any()
             }
         />
     }
     .into_any()
+}
+
+/// One of the page's faces.
+#[derive(Clone, Serialize, Deserialize)]
+enum Shown {
+    List(Box<DeadLetterList>, Option<(BulkAction, Result<BulkPreview, CallError>)>),
+    Bin(dead_letters::Bin),
 }
 
 /// What the reader may do here.
@@ -95,10 +114,23 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
             format::counted(groups.len() as i64, "cause", "causes"),
         ),
     };
+    let export = export_of(&url);
     let all = if has_filter { "all that match" } else { "all" };
     view! {
         <PageHead title="Dead letters" lede=lede>
             <LiveBadge as_of=as_of />
+            <LinkButton href="/dead-letters?show=bin" kind=ButtonKind::Quiet glyph=Glyph::Trash>
+                "Bin"
+            </LinkButton>
+            {(!is_empty)
+                .then(|| {
+                    view! {
+                        // A file: the router must not look for a page of that address.
+                        <a href=export rel="external" download="dead-letters.csv" class="underline type-label">
+                            "Export CSV"
+                        </a>
+                    }
+                })}
             {(rights.steer && !is_empty)
                 .then(|| view! { <LinkButton href=requeue_all glyph=Glyph::Undo>{format!("Requeue {all}")}</LinkButton> })}
             {(rights.purge && !is_empty)
@@ -150,6 +182,14 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     .into_any()
 }
 
+/// The same list as a file.
+fn export_of(url: &PageUrl) -> String {
+    let file = url_filters::active(url)
+        .into_iter()
+        .fold(PageUrl::parse("/api/v1/dead-letters/export"), |file, (name, value)| file.with(&name, value));
+    base_path::current().join(&file.to_string())
+}
+
 fn head(rights: Rights) -> impl IntoView {
     view! {
         {rights
@@ -173,10 +213,7 @@ fn head(rights: Rights) -> impl IntoView {
 
 #[component]
 fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rights) -> impl IntoView {
-    let about = match (&letter.record_type, &letter.record_id) {
-        (Some(kind), Some(id)) => format!("{kind} {id}"),
-        _ => letter.job_type.clone(),
-    };
+    let about = letter.about();
     let error = format::error_line(&letter.error_message).to_owned();
     view! {
         <tr>

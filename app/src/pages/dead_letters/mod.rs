@@ -1,5 +1,6 @@
-//! Dead letters: by cause, one by one, and what to do with them.
+//! Dead letters: by cause, one by one, the bin, and what to do with them.
 
+mod bin;
 mod causes;
 mod list;
 mod question;

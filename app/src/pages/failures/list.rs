@@ -5,7 +5,7 @@ use crate::{
     calls::{
         error::CallError,
         failures::{FailureList, list_failures},
-        jobs::{Bulk, preview},
+        jobs::{Bulk, BulkPreview, preview},
     },
     components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, PageHead},
     format,
@@ -15,7 +15,7 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     failure::CauseId,
-    operation::{BulkAction, BulkSubject, DryRun},
+    operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
 
@@ -144,10 +144,10 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
 
 /// The question before a group is tried again: it names the count, counted at this moment.
 #[component]
-fn Question(answer: Result<DryRun, CallError>, url: PageUrl) -> impl IntoView {
+fn Question(answer: Result<BulkPreview, CallError>, url: PageUrl) -> impl IntoView {
     let bulk = ServerAction::<Bulk>::new();
     let run = match answer {
-        Ok(run) => run,
+        Ok(preview) => preview.run,
         Err(error) => return view! { <Failure error=error /> }.into_any(),
     };
     let jobs = format::counted(run.matched, "job", "jobs");

@@ -4,7 +4,7 @@ use super::{question::Question, row::Row};
 use crate::{
     calls::{
         error::CallError,
-        jobs::{Bulk, JobList, list_jobs, preview},
+        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
     },
     components::{
         EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
@@ -19,7 +19,7 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     job::JobStatus,
-    operation::{BulkAction, BulkSubject, DryRun},
+    operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -60,7 +60,7 @@ fn Content(
     list: JobList,
     url: PageUrl,
     may_steer: bool,
-    question: Option<(BulkAction, Result<DryRun, CallError>)>,
+    question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
     let JobList { page, names, snapshot, refused, as_of } = list;
     let query = url.query();

@@ -406,6 +406,7 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result
     sqlx::query!("delete from headgate.dead_letter_jobs where integration_id = $1", id as IntegrationId)
         .execute(&mut *conn)
         .await?;
+    queue::store::dead_letters::empty_bin_of(&mut *conn, id).await?;
     sqlx::query!("delete from headgate.job_count_deltas where integration_id = $1", id as IntegrationId)
         .execute(&mut *conn)
         .await?;

@@ -6,7 +6,7 @@
 use crate::{
     app::AppChanges,
     audit::AuditEntry,
-    id::{ApiKeyId, AppId, IntegrationId, JobId, OperationId, ResyncId, UserId},
+    id::{ApiKeyId, AppId, DeadLetterId, IntegrationId, JobId, OperationId, ResyncId, UserId},
     integration::IntegrationChanges,
     operation::{BulkAction, BulkSubject, NewBulk, OperationStep},
     resync::{NewResync, ResyncStep},
@@ -38,6 +38,8 @@ pub enum Amends {
     SteerResync(ResyncId, ResyncStep),
     /// Gives a job all attempts anew.
     RequeueJob(JobId),
+    /// Takes a purged dead letter out of the bin.
+    RestoreDeadLetter(DeadLetterId),
     /// Asks for a bulk action.
     Bulk(BulkSubject, Box<NewBulk>),
     /// Pauses, resumes or takes back one.
@@ -56,7 +58,9 @@ impl Amends {
             Self::UpdateUser(..) | Self::RevokeApiKey(_) => Permission::ManageAccess,
             Self::StartResync(..) | Self::SteerResync(..) => Permission::Resync,
             Self::Bulk(_, new) if new.action == BulkAction::Purge => Permission::Purge,
-            Self::RequeueJob(_) | Self::Bulk(..) | Self::SteerOperation(..) => Permission::SteerJobs,
+            Self::RequeueJob(_) | Self::RestoreDeadLetter(_) | Self::Bulk(..) | Self::SteerOperation(..) => {
+                Permission::SteerJobs
+            }
         }
     }
 }
@@ -84,6 +88,7 @@ pub fn undo(entry: &AuditEntry) -> Option<Amends> {
             Some(Amends::SteerResync(id(entry)?, step))
         }
         "resync.pause" => Some(Amends::SteerResync(id(entry)?, ResyncStep::Resume)),
+        "dead_letter.purge" => Some(Amends::RestoreDeadLetter(id(entry)?)),
         "operation.pause" => Some(Amends::SteerOperation(id(entry)?, OperationStep::Resume)),
         "operation.resume" => Some(Amends::SteerOperation(id(entry)?, OperationStep::Pause)),
         action if bulk_subject(action).is_some() => {
@@ -240,9 +245,9 @@ mod tests {
         assert_eq!((new.rate_per_second, new.dry_run), (Some(20), false));
         assert_eq!(new.filter.and_then(|filter| filter.error).as_deref(), Some("503"));
         assert!(matches!(undo(&entry), Some(Amends::SteerOperation(_, OperationStep::Undo))));
-        // Up to a hundred are done at once, without an operation: nothing is left to take back.
-        let few = AuditEntry { object_id: None, ..entry };
-        assert!(undo(&few).is_none());
+        // Nothing matched: there is no operation, and nothing to take back.
+        let none = AuditEntry { object_id: None, ..entry };
+        assert!(undo(&none).is_none());
     }
 
     #[test]

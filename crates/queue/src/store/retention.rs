@@ -5,7 +5,7 @@
 
 use crate::{
     error::QueueError,
-    store::{leader::Term, stats},
+    store::{dead_letters, leader::Term, operations, stats},
 };
 use model::id::WorkerId;
 use sqlx::PgPool;
@@ -31,6 +31,8 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
         breaker_flips(pool, term).await,
         system_events(pool, term).await,
         failures(pool, term).await,
+        dead_letters::empty_bin(pool, term).await,
+        operations::forget_expired(pool, term).await,
     ] {
         // One that fails must not keep the rows of the others.
         match deleted {

@@ -6,6 +6,7 @@ use utoipa::openapi::{OpenApi, RefOr, path::Operation};
 const APP: &str = "01a1fdd8-5f0e-7c32-9b1d-2f6f3d8f9a01";
 const INTEGRATION: &str = "01a1fdd8-6a41-7e0b-8c55-0d9f6be1c202";
 const JOB: &str = "01a1fdd9-0c77-7b19-a3de-5b0c8a4e7303";
+const OPERATION: &str = "01a1fdda-2c63-7d5e-9b10-7a4e6c1d0f06";
 const AT: &str = "2026-11-20T10:15:30Z";
 
 /// A call with a body: the status of its answer and both bodies.
@@ -101,7 +102,7 @@ fn examples() -> [Example; 7] {
                 "action": "cancel", "filter": {"integration_id": INTEGRATION, "job_type": "export.nightly"}, "reason": "wrong day",
             }),
             status: "200",
-            answer: json!({"matched": 1, "changed": 1, "skipped": 0}),
+            answer: json!({"matched": 1, "changed": 1, "skipped": 0, "operation_id": OPERATION}),
         },
     ]
 }
@@ -118,7 +119,19 @@ pub(super) fn write(openapi: &mut OpenApi) {
         status: "200",
         answer: json!({
             "matched": 240, "breakdown": [{"integration_id": INTEGRATION, "status": "failed", "count": 240}], "sample": [JOB],
-            "eta_seconds": 12,
+            "sample_rows": [
+                {
+                    "job_id": JOB, "integration_id": INTEGRATION, "job_type": "record.updated", "record_type": "product",
+                    "record_id": "sku-1",
+                },
+            ],
+            "added_load": [
+                {
+                    "integration_ids": [INTEGRATION], "added": 240, "pending": 12, "requests": 20, "per_seconds": 1,
+                    "drain_seconds": 13,
+                },
+            ],
+            "eta_seconds": 42,
         }),
     };
     for example in examples().into_iter().chain([bulk_of_letters]) {

@@ -14,8 +14,9 @@ use clap::{Args, ValueEnum};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
 use model::{actor::Scope, id::IntegrationId};
 use queue::Waker;
+pub(crate) use rows::DEAD_LETTERS;
 use std::{io, path::PathBuf, process::ExitCode};
-use write::Writer;
+pub(crate) use write::Writer;
 
 #[derive(Debug, Args)]
 pub struct Export {
@@ -49,7 +50,7 @@ enum What {
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExportFormat {
+pub(crate) enum ExportFormat {
     /// One JSON object a line
     Jsonl,
     /// Comma-separated, with a line of names

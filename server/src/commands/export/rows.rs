@@ -12,7 +12,7 @@ use model::{
 use serde::Serialize;
 use std::io::Write;
 
-const DEAD_LETTERS: [&str; 13] = [
+pub(crate) const DEAD_LETTERS: [&str; 13] = [
     "id",
     "job_id",
     "app_id",

@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::io::{self, Write};
 
 /// Writes rows to a stream.
-pub(super) enum Writer<W: Write> {
+pub(crate) enum Writer<W: Write> {
     Jsonl(W),
     Csv(Box<csv::Writer<W>>),
 }
 
 impl<W: Write> Writer<W> {
-    pub(super) fn new(out: W, format: ExportFormat) -> Self {
+    pub(crate) fn new(out: W, format: ExportFormat) -> Self {
         match format {
             ExportFormat::Jsonl => Self::Jsonl(out),
             ExportFormat::Csv => {
@@ -23,7 +23,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// One row: all of it as JSON, its `columns` as CSV.
-    pub(super) fn row(&mut self, row: &impl Serialize, columns: &[&str]) -> anyhow::Result<()> {
+    pub(crate) fn row(&mut self, row: &impl Serialize, columns: &[&str]) -> anyhow::Result<()> {
         match self {
             Self::Jsonl(out) => {
                 serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
@@ -38,14 +38,14 @@ impl<W: Write> Writer<W> {
     }
 
     /// The line of names, also of an export without rows.
-    pub(super) fn names(&mut self, columns: &[&str]) -> anyhow::Result<()> {
+    pub(crate) fn names(&mut self, columns: &[&str]) -> anyhow::Result<()> {
         if let Self::Csv(writer) = self {
             writer.write_record(columns)?;
         }
         Ok(())
     }
 
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             Self::Jsonl(mut out) => out.flush(),
             Self::Csv(mut writer) => writer.flush(),

@@ -21,8 +21,9 @@ use sqlx::{PgPool, QueryBuilder, types::Json};
 /// The most groups that are answered, largest first.
 const MOST_GROUPS: i64 = 200;
 
-#[derive(sqlx::FromRow)]
-struct Row {
+/// As it is read, from the table or from a row that the bin keeps.
+#[derive(sqlx::FromRow, serde::Deserialize)]
+pub(super) struct Row {
     id: DeadLetterId,
     job_id: JobId,
     app_id: AppId,

@@ -4,7 +4,11 @@ use crate::{
     error::QueueError,
     store::jobs::{Which, bring_back, find},
 };
-use model::{actor::Scope, id::DeadLetterId, job::Job};
+use model::{
+    actor::Scope,
+    id::{DeadLetterId, OperationId},
+    job::Job,
+};
 use sqlx::PgConnection;
 
 /// Brings a dead letter back as the job it was; answers that job, or the live one that takes the work over.
@@ -23,21 +27,22 @@ pub async fn requeue(
     find(connection, scope, job).await?.ok_or(QueueError::NotFound)
 }
 
-/// Deletes a dead letter for good.
+/// Puts a dead letter into the bin, from where it can be restored for 24 hours.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
 pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<(), QueueError> {
-    if purge_many(connection, scope, &[id]).await? == 0 { Err(QueueError::NotFound) } else { Ok(()) }
+    if purge_many(connection, scope, None, &[id]).await? == 0 { Err(QueueError::NotFound) } else { Ok(()) }
 }
 
-/// Deletes those that are there and in scope; answers how many.
+/// Puts those into the bin that are there and in scope; answers how many.
 ///
 /// # Errors
 /// When the database is away, or lost a race: nothing is changed, repeat.
 pub(crate) async fn purge_many(
     connection: &mut PgConnection,
     scope: Scope,
+    operation: Option<OperationId>,
     ids: &[DeadLetterId],
 ) -> Result<usize, QueueError> {
     let purged = sqlx::query_scalar!(
@@ -47,7 +52,12 @@ pub(crate) async fn purge_many(
             order by id for update
         ), gone as materialized (
             delete from headgate.dead_letter_jobs d using found f where d.id = f.id
-            returning d.integration_id, d.attempt
+            returning d.id, d.job_id, d.app_id, d.integration_id, d.attempt, to_jsonb(d) as letter
+        ), binned as (
+            insert into headgate.bin (id, job_id, app_id, integration_id, operation_id, was, letter)
+            select id, job_id, app_id, integration_id, $3, 'purged', letter from gone
+            on conflict (id) do update
+            set operation_id = excluded.operation_id, was = excluded.was, letter = excluded.letter, binned_at = clock_timestamp()
         ), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n)
             select integration_id, 5, attempt, -count(*) from gone group by integration_id, attempt
@@ -55,7 +65,8 @@ pub(crate) async fn purge_many(
         select count(*) as "n!" from gone
         "#,
         ids as &[DeadLetterId],
-        scope.app_id().map(|id| id.0)
+        scope.app_id().map(|id| id.0),
+        operation as Option<OperationId>
     )
     .fetch_one(connection)
     .await?;

@@ -31,6 +31,7 @@ mod progress;
 mod record_key;
 mod requeue;
 mod rows;
+mod take_back;
 mod trail;
 mod unheeded;
 
@@ -64,5 +65,6 @@ pub(crate) use progress::note_progress;
 pub use record_key::{RESERVED, deduplication_id, record_of};
 pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;
+pub(crate) use take_back::{lock_untried, revive, stand_as_before};
 pub use trail::{RecordKey, TrailKeys, trail};
 pub(crate) use unheeded::{forget_requests, unheeded};

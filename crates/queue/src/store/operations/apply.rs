@@ -1,7 +1,11 @@
 //! Doing it, through the statements the single buttons run (one row is a set of one), so that a bulk action can do nothing they
 //! could not.
 
-use super::selection::Selection;
+use super::{
+    memory,
+    selection::Selection,
+    why::{self, Reasons},
+};
 use crate::{
     error::QueueError,
     store::{
@@ -10,10 +14,10 @@ use crate::{
     },
 };
 use model::{
-    id::{DeadLetterId, JobId},
-    operation::{BulkAction, BulkSubject},
+    id::{DeadLetterId, JobId, OperationId},
+    operation::{BulkAction, BulkSubject, SkipReason},
 };
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 /// Rows of one transaction: few enough that nobody waits long for their locks, enough that commits do not cost most.
@@ -24,72 +28,91 @@ pub(super) const GROUP: usize = 250;
 pub(super) const BEGIN: &str = "begin; set local lock_timeout = '500ms'";
 
 /// How it went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub changed: i64,
-    pub skipped: i64,
+    pub skipped: Reasons,
+}
+
+impl Tally {
+    pub(super) fn new(changed: usize, skipped: Reasons) -> Self {
+        Self { changed: count(changed), skipped }
+    }
+
+    /// So many of so many, the others not there any more.
+    fn of_letters(changed: usize, of: usize) -> Self {
+        let gone = count(of.saturating_sub(changed));
+        let skipped = (gone > 0).then_some((SkipReason::Gone, gone)).into_iter().collect();
+        Self::new(changed, skipped)
+    }
 }
 
 impl Selection {
-    /// Applies the action to each; those not in a state that allows it any more are skipped.
-    pub(super) async fn apply(&self, conn: &mut PgConnection, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let changed = match (self.subject, self.action) {
+    /// Applies the action to each, and remembers where it stood; those not in a state that allows it any more are skipped.
+    pub(super) async fn apply(
+        &self,
+        conn: &mut PgConnection,
+        operation: OperationId,
+        ids: &[Uuid],
+    ) -> Result<Tally, QueueError> {
+        let scope = self.scope;
+        match (self.subject, self.action) {
+            (_, BulkAction::Undo) => match self.undoes {
+                Some(undone) => undone.apply(conn, scope, &typed(ids, JobId)).await,
+                None => Ok(Tally::default()),
+            },
             (BulkSubject::Jobs, BulkAction::Cancel) => {
-                jobs::cancel_many(conn, self.scope, &typed(ids, JobId)).await?.len()
+                let jobs = typed(ids, JobId);
+                memory::before_cancel(conn, scope, operation, &jobs).await?;
+                let changed = jobs::cancel_many(conn, scope, &jobs).await?.into_iter().collect();
+                self.tally(conn, operation, &jobs, changed).await
             }
             (BulkSubject::Jobs, BulkAction::Requeue) => {
-                jobs::requeue_many(conn, self.scope, &typed(ids, JobId)).await?.len()
+                let jobs = typed(ids, JobId);
+                dead_letters::keep(conn, scope, operation, ids).await?;
+                memory::before_requeue(conn, scope, operation, &jobs).await?;
+                let changed: Vec<JobId> = jobs::requeue_many(conn, scope, &jobs).await?.into_iter().collect();
+                dead_letters::forget(conn, operation, ids, &changed).await?;
+                self.tally(conn, operation, &jobs, changed).await
             }
             (BulkSubject::DeadLetters, BulkAction::Requeue) => {
-                let ids = typed(ids, DeadLetterId);
-                jobs::bring_back(conn, self.scope, Which::DeadLetters(&ids)).await?.len()
+                let letters = typed(ids, DeadLetterId);
+                dead_letters::keep(conn, scope, operation, ids).await?;
+                let back = jobs::bring_back(conn, scope, Which::DeadLetters(&letters)).await?;
+                let jobs: Vec<JobId> = back.iter().map(|one| one.job_id).collect();
+                dead_letters::forget(conn, operation, ids, &jobs).await?;
+                Ok(Tally::of_letters(jobs.len(), ids.len()))
             }
             (BulkSubject::DeadLetters, BulkAction::Purge) => {
-                dead_letters::purge_many(conn, self.scope, &typed(ids, DeadLetterId)).await?
+                let letters = typed(ids, DeadLetterId);
+                let purged = dead_letters::purge_many(conn, scope, Some(operation), &letters).await?;
+                Ok(Tally::of_letters(purged, ids.len()))
             }
             // Refused when they are asked for.
-            (BulkSubject::Jobs, BulkAction::Purge) | (BulkSubject::DeadLetters, BulkAction::Cancel) => 0,
-        };
-        let count = |n| i64::try_from(n).unwrap_or(i64::MAX);
-        Ok(Tally { changed: count(changed), skipped: count(ids.len().saturating_sub(changed)) })
-    }
-
-    /// Applies the action outside any operation. A group that lost a race against the workers is done again row by row.
-    pub(super) async fn apply_now(&self, pool: &PgPool, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let mut tally = Tally::default();
-        for group in ids.chunks(GROUP) {
-            let done = match self.apply_together(pool, group).await {
-                Err(error) if is_race(&error) => self.apply_each(pool, group).await?,
-                done => done?,
-            };
-            tally.changed += done.changed;
-            tally.skipped += done.skipped;
+            (BulkSubject::Jobs, BulkAction::Purge) | (BulkSubject::DeadLetters, BulkAction::Cancel) => {
+                Ok(Tally::default())
+            }
         }
-        Ok(tally)
     }
 
-    async fn apply_together(&self, pool: &PgPool, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let mut transaction = pool.begin_with(BEGIN).await?;
-        let tally = self.apply(&mut transaction, ids).await?;
-        transaction.commit().await?;
-        Ok(tally)
-    }
-
-    async fn apply_each(&self, pool: &PgPool, ids: &[Uuid]) -> Result<Tally, QueueError> {
-        let mut tally = Tally::default();
-        for id in ids {
-            let mut tries_left = 3;
-            let done = loop {
-                match self.apply_together(pool, std::slice::from_ref(id)).await {
-                    Err(error) if is_race(&error) && tries_left > 0 => tries_left -= 1,
-                    done => break done?,
-                }
-            };
-            tally.changed += done.changed;
-            tally.skipped += done.skipped;
+    async fn tally(
+        &self,
+        conn: &mut PgConnection,
+        operation: OperationId,
+        ids: &[JobId],
+        changed: Vec<JobId>,
+    ) -> Result<Tally, QueueError> {
+        if changed.len() == ids.len() {
+            return Ok(Tally::new(changed.len(), Reasons::new()));
         }
-        Ok(tally)
+        memory::forget_others(conn, operation, ids, &changed).await?;
+        let left: Vec<JobId> = ids.iter().copied().filter(|id| !changed.contains(id)).collect();
+        Ok(Tally::new(changed.len(), why::where_they_stand(conn, &left).await?))
     }
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 fn typed<T>(ids: &[Uuid], of: impl Fn(Uuid) -> T) -> Vec<T> {

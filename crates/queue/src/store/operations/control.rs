@@ -1,4 +1,4 @@
-//! Pause, resume, abort. Each waits for the group of rows that is being changed and holds for every one after it.
+//! Pause, resume, abort. Run them in a transaction with what else is to hold. Each waits for the group of rows that is being changed and holds for every one after it.
 
 use super::read;
 use crate::error::QueueError;
@@ -7,43 +7,46 @@ use model::{
     id::{AppId, OperationId},
     operation::{Operation, OperationState},
 };
-use sqlx::PgPool;
+use sqlx::PgConnection;
 
 /// Stops it until it is resumed.
 ///
 /// # Errors
 /// `WrongOperationState` when it is neither held nor running; `NotFound`.
-pub async fn pause(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
+pub async fn pause(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: OperationId,
+) -> Result<Operation, QueueError> {
     let from = [OperationState::Held, OperationState::Running];
-    change(pool, scope, id, Change { from: &from, to: OperationState::Paused, wanted: "paused" }).await
+    change(connection, scope, id, Change { from: &from, to: OperationState::Paused, wanted: "paused" }).await
 }
 
 /// Goes on: with the rest of the hold, if that is not over.
 ///
 /// # Errors
 /// `WrongOperationState` when it is not paused; `NotFound`.
-pub async fn resume(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
+pub async fn resume(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: OperationId,
+) -> Result<Operation, QueueError> {
     let from = [OperationState::Paused];
-    change(pool, scope, id, Change { from: &from, to: OperationState::Held, wanted: "resumed" }).await
+    change(connection, scope, id, Change { from: &from, to: OperationState::Held, wanted: "resumed" }).await
 }
 
 /// Stops it for good. What was changed stays changed.
 ///
 /// # Errors
 /// `WrongOperationState` when it has come to its end; `NotFound`.
-pub async fn abort(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
+pub async fn abort(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: OperationId,
+) -> Result<Operation, QueueError> {
     let from = [OperationState::Held, OperationState::Running, OperationState::Paused];
-    change(pool, scope, id, Change { from: &from, to: OperationState::Aborted, wanted: "aborted" }).await
-}
-
-/// Takes it back, where there is an inverse. None of today's actions has one: a requeued job may have been sent, a cancelled one
-/// replaced by a newer change, a purged one is gone.
-///
-/// # Errors
-/// `WrongOperationState` always; `NotFound`.
-pub async fn undo(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
-    let operation = read::get(pool, scope, id).await?;
-    Err(QueueError::WrongOperationState { state: operation.state, wanted: "undone" })
+    change(connection, scope, id, Change { from: &from, to: OperationState::Aborted, wanted: "aborted" })
+        .await
 }
 
 struct Change<'a> {
@@ -53,7 +56,7 @@ struct Change<'a> {
 }
 
 async fn change(
-    pool: &PgPool,
+    connection: &mut PgConnection,
     scope: Scope,
     id: OperationId,
     change: Change<'_>,
@@ -63,7 +66,9 @@ async fn change(
         r#"
         update headgate.operations
         set state = case when $4 = 'held' and hold_until <= clock_timestamp() then 'running' else $4 end,
-            finished_at = case when $4 = 'aborted' then clock_timestamp() end
+            finished_at = case when $4 = 'aborted' then clock_timestamp() end,
+            -- A pause is no debt to be caught up with.
+            paced_until = case when $4 = 'held' then null else paced_until end
         where id = $1 and ($2::uuid is null or app_id = $2) and state = any ($3)
         "#,
         id as OperationId,
@@ -71,9 +76,9 @@ async fn change(
         &from,
         change.to.as_str(),
     )
-    .execute(pool)
+    .execute(&mut *connection)
     .await?;
-    let operation = read::get(pool, scope, id).await?;
+    let operation = read::get(connection, scope, id).await?;
     if changed.rows_affected() == 1 {
         Ok(operation)
     } else {

@@ -1,33 +1,48 @@
 //! Bulk actions as people see them.
 
+use super::{undo::is_undoable, why::Reasons};
 use crate::error::QueueError;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     actor::Scope,
     filter::JobFilter,
-    id::{AppId, OperationId},
-    operation::Operation,
+    id::{AppId, JobId, OperationId},
+    operation::{BulkAction, DryRunPart, Operation, OperationState, Skipped},
     page::{Page, PageRequest},
 };
-use sqlx::{PgPool, types::Json};
+use sqlx::{PgExecutor, PgPool, types::Json};
+use uuid::Uuid;
+
+/// Rows a second an operation without a chosen rate manages, for estimates.
+pub(super) const PACE: i64 = 5_000;
+
+/// How long what was changed is remembered.
+const REMEMBERED: TimeDelta = TimeDelta::hours(24);
 
 /// A row as it is read.
-pub(super) struct Row {
-    pub id: OperationId,
-    pub subject: String,
-    pub action: String,
-    pub filter: Json<JobFilter>,
-    pub state: String,
-    pub reason: Option<String>,
-    pub requested_by: String,
-    pub matched: i64,
-    pub changed: i64,
-    pub skipped: i64,
-    pub rate_per_second: Option<i32>,
-    pub hold_until: Option<DateTime<Utc>>,
-    pub created_at: DateTime<Utc>,
-    pub started_at: Option<DateTime<Utc>>,
-    pub finished_at: Option<DateTime<Utc>>,
+struct Row {
+    id: OperationId,
+    subject: String,
+    action: String,
+    filter: Json<JobFilter>,
+    named: Option<i64>,
+    state: String,
+    reason: Option<String>,
+    requested_by: String,
+    matched: i64,
+    changed: i64,
+    skipped: i64,
+    skipped_reasons: Json<Reasons>,
+    breakdown: Json<Vec<DryRunPart>>,
+    sample: Json<Vec<JobId>>,
+    rate_per_second: Option<i32>,
+    hold_until: Option<DateTime<Utc>>,
+    created_at: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    finished_at: Option<DateTime<Utc>>,
+    undoes: Option<OperationId>,
+    undone_by: Option<OperationId>,
+    now: DateTime<Utc>,
 }
 
 impl TryFrom<Row> for Operation {
@@ -36,18 +51,41 @@ impl TryFrom<Row> for Operation {
     fn try_from(row: Row) -> Result<Self, QueueError> {
         // CHECKs of the table admit known names only.
         let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
+        let action = row.action.parse().map_err(unknown)?;
+        let state = row.state.parse().map_err(unknown)?;
+        let mut skipped_reasons: Vec<Skipped> = row
+            .skipped_reasons
+            .0
+            .iter()
+            .map(|(reason, count)| Skipped { reason: *reason, count: *count })
+            .collect();
+        skipped_reasons.sort_by_key(|skipped| std::cmp::Reverse(skipped.count));
+        let undo_until = row.finished_at.unwrap_or(row.now) + REMEMBERED;
+        let can_undo =
+            action != BulkAction::Undo && is_undoable(state) && row.changed > 0 && undo_until > row.now;
+        let hold = row.hold_until.map_or(0, |until| (until - row.now).num_seconds().max(0));
+        let left = (row.matched - row.changed - row.skipped).max(0);
+        let is_going_on = matches!(state, OperationState::Held | OperationState::Running);
         Ok(Self {
             id: row.id,
             subject: row.subject.parse().map_err(unknown)?,
-            action: row.action.parse().map_err(unknown)?,
+            action,
             filter: row.filter.0,
-            state: row.state.parse().map_err(unknown)?,
+            named: row.named,
+            state,
             reason: row.reason,
             requested_by: row.requested_by,
             matched: row.matched,
             changed: row.changed,
             skipped: row.skipped,
+            skipped_reasons,
+            breakdown: row.breakdown.0,
+            sample: row.sample.0,
             rate_per_second: row.rate_per_second,
+            eta_seconds: is_going_on.then(|| hold + seconds_for(left, row.rate_per_second)),
+            undoes: row.undoes,
+            undone_by: row.undone_by,
+            undo_until: can_undo.then_some(undo_until),
             hold_until: row.hold_until,
             created_at: row.created_at,
             started_at: row.started_at,
@@ -56,26 +94,23 @@ impl TryFrom<Row> for Operation {
     }
 }
 
+/// How long so many take.
+pub(super) fn seconds_for(rows: i64, rate_per_second: Option<i32>) -> i64 {
+    let rate = rate_per_second.map_or(PACE, i64::from).max(1);
+    (rows + rate - 1) / rate
+}
+
 /// One bulk action.
 ///
 /// # Errors
 /// `NotFound` when the scope has none of that id.
-pub async fn get(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
-    sqlx::query_as!(
-        Row,
-        r#"
-        select id as "id: OperationId", subject, action, filter as "filter: Json<JobFilter>", state, reason, requested_by, matched,
-            changed, skipped, rate_per_second, hold_until, created_at, started_at, finished_at
-        from headgate.operations
-        where id = $1 and ($2::uuid is null or app_id = $2)
-        "#,
-        id as OperationId,
-        scope.app_id() as Option<AppId>,
-    )
-    .fetch_optional(pool)
-    .await?
-    .ok_or(QueueError::NotFound)?
-    .try_into()
+pub async fn get(
+    executor: impl PgExecutor<'_>,
+    scope: Scope,
+    id: OperationId,
+) -> Result<Operation, QueueError> {
+    let rows = rows(executor, scope, Some(id), None, 1).await?;
+    rows.into_iter().next().ok_or(QueueError::NotFound)
 }
 
 /// Bulk actions, newest first.
@@ -83,22 +118,37 @@ pub async fn get(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operati
 /// # Errors
 /// When the database cannot be asked.
 pub async fn list(pool: &PgPool, scope: Scope, page: PageRequest) -> Result<Page<Operation>, QueueError> {
+    let operations = rows(pool, scope, None, page.after, page.limit + 1).await?;
+    Ok(Page::from_surplus(operations, page.limit, |operation| operation.id.0))
+}
+
+async fn rows(
+    executor: impl PgExecutor<'_>,
+    scope: Scope,
+    one: Option<OperationId>,
+    after: Option<Uuid>,
+    most: i64,
+) -> Result<Vec<Operation>, QueueError> {
     let rows = sqlx::query_as!(
         Row,
         r#"
-        select id as "id: OperationId", subject, action, filter as "filter: Json<JobFilter>", state, reason, requested_by, matched,
-            changed, skipped, rate_per_second, hold_until, created_at, started_at, finished_at
-        from headgate.operations
-        where ($1::uuid is null or app_id = $1) and ($2::uuid is null or id < $2)
-        order by id desc
-        limit $3
+        select o.id as "id: OperationId", o.subject, o.action, o.filter as "filter: Json<JobFilter>",
+            cardinality(o.ids)::bigint as named, o.state, o.reason, o.requested_by, o.matched, o.changed, o.skipped,
+            o.skipped_reasons as "skipped_reasons: Json<Reasons>", o.breakdown as "breakdown: Json<Vec<DryRunPart>>",
+            o.sample as "sample: Json<Vec<JobId>>", o.rate_per_second, o.hold_until, o.created_at, o.started_at, o.finished_at,
+            o.undoes as "undoes: OperationId", u.id as "undone_by?: OperationId", clock_timestamp() as "now!"
+        from headgate.operations o
+        left join headgate.operations u on u.undoes = o.id
+        where ($1::uuid is null or o.app_id = $1) and ($2::uuid is null or o.id = $2) and ($3::uuid is null or o.id < $3)
+        order by o.id desc
+        limit $4
         "#,
         scope.app_id() as Option<AppId>,
-        page.after,
-        page.limit + 1,
+        one as Option<OperationId>,
+        after,
+        most,
     )
-    .fetch_all(pool)
+    .fetch_all(executor)
     .await?;
-    let operations = rows.into_iter().map(Operation::try_from).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_surplus(operations, page.limit, |operation| operation.id.0))
+    rows.into_iter().map(Operation::try_from).collect()
 }

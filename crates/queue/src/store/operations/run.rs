@@ -4,15 +4,17 @@
 
 use super::{
     apply::{GROUP, is_race},
+    read,
     selection::Selection,
-    turn::Turn,
+    turn::{Runner, Turn},
+    undo::Undone,
 };
 use crate::{error::QueueError, store::leader::Term, wake};
 use model::{
     actor::Scope,
     filter::JobFilter,
     id::{AppId, OperationId, WorkerId},
-    operation::BulkAction,
+    operation::{BulkAction, Operation},
 };
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
@@ -73,11 +75,23 @@ pub async fn unfinished(pool: &PgPool) -> Result<Vec<Waiting>, QueueError> {
 /// # Errors
 /// When the database cannot be asked; what was done until then is done and counted.
 pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<bool, QueueError> {
-    let Some(Plan { selection, mut cursor, upper_id, rate }) = plan(pool, id).await? else {
+    work(pool, Runner::Leader(term), id).await
+}
+
+/// Works off a small one whole, for whoever asked for it. When that does not come to its end the leader goes on after a while.
+///
+/// # Errors
+/// When the database cannot be asked; what was done until then is done and counted.
+pub(super) async fn run_now(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
+    while work(pool, Runner::Asker, id).await? {}
+    read::get(pool, scope, id).await
+}
+
+async fn work(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, QueueError> {
+    let Some(Plan { selection, mut cursor, upper_id, rate, late }) = plan(pool, runner, id).await? else {
         return Ok(false);
     };
-    // With a chosen rate about a quarter of a second's worth, so that the pace is even.
-    let most = rate.map_or(CHUNK, |rate| (i64::from(rate) / 4).max(1));
+    let most = rate.map_or(CHUNK, |rate| owed(rate, late));
     let ids = selection.ids(pool, cursor, upper_id, most).await?;
     let is_last = i64::try_from(ids.len()).is_ok_and(|found| found < most);
     let mut changed = 0;
@@ -86,7 +100,7 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
     let mut races = 0;
     while !left.is_empty() {
         let (group, rest) = left.split_at(size.min(left.len()));
-        let turn = Turn { operation_id: id, term, cursor, rate };
+        let turn = Turn { operation_id: id, runner, cursor, rate };
         match turn.run(pool, &selection, group).await {
             Ok(Some(tally)) => changed += tally.changed,
             // Paused, aborted, or another leader's now.
@@ -109,14 +123,20 @@ pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<boo
         left = rest;
         races = 0;
     }
-    if selection.action == BulkAction::Requeue && changed > 0 {
+    // Whatever put something into the queue: a requeue, or the undo of a cancel.
+    if matches!(selection.action, BulkAction::Requeue | BulkAction::Undo) && changed > 0 {
         wake::all(pool).await?;
     }
     if is_last {
-        finish(pool, term, id, cursor).await?;
+        finish(pool, runner, id, cursor).await?;
         return Ok(false);
     }
     Ok(rate.is_none())
+}
+
+/// With a chosen rate about a quarter of a second's worth, so that the pace is even, and what it is late by.
+fn owed(rate: i32, late_seconds: f64) -> i64 {
+    ((f64::from(rate) * (0.25 + late_seconds.clamp(0.0, 1.0))) as i64).max(1)
 }
 
 struct Plan {
@@ -124,16 +144,22 @@ struct Plan {
     cursor: Option<Uuid>,
     upper_id: Uuid,
     rate: Option<i32>,
+    /// How many seconds ago its next chunk might have begun.
+    late: f64,
 }
 
-async fn plan(pool: &PgPool, id: OperationId) -> Result<Option<Plan>, QueueError> {
+async fn plan(pool: &PgPool, runner: Runner, id: OperationId) -> Result<Option<Plan>, QueueError> {
     let Some(row) = sqlx::query!(
         r#"
-        select subject, action, filter as "filter: Json<JobFilter>", ids, app_id as "app_id: AppId", cursor_id, upper_id, rate_per_second
-        from headgate.operations
-        where id = $1 and state = 'running' and (paced_until is null or paced_until <= clock_timestamp())
+        select o.subject, o.action, o.filter as "filter: Json<JobFilter>", o.ids, o.app_id as "app_id: AppId", o.cursor_id, o.upper_id,
+            o.rate_per_second, coalesce(extract(epoch from clock_timestamp() - o.paced_until), 0)::float8 as "late!",
+            o.undoes as "undoes: OperationId", u.action as "undone_action?"
+        from headgate.operations o
+        left join headgate.operations u on u.id = o.undoes
+        where o.id = $1 and o.state = 'running' and ($2 or o.paced_until is null or o.paced_until <= clock_timestamp())
         "#,
         id as OperationId,
+        matches!(runner, Runner::Asker),
     )
     .fetch_optional(pool)
     .await?
@@ -141,30 +167,59 @@ async fn plan(pool: &PgPool, id: OperationId) -> Result<Option<Plan>, QueueError
         return Ok(None);
     };
     let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
+    let undoes = match row.undoes.zip(row.undone_action) {
+        Some((id, action)) => Some(Undone { id, action: action.parse().map_err(unknown)? }),
+        None => None,
+    };
     let selection = Selection {
         subject: row.subject.parse().map_err(unknown)?,
         action: row.action.parse().map_err(unknown)?,
         scope: row.app_id.map_or(Scope::AllApps, Scope::App),
         ids: row.ids,
         filter: row.filter.0,
+        undoes,
     };
-    Ok(Some(Plan { selection, cursor: row.cursor_id, upper_id: row.upper_id, rate: row.rate_per_second }))
+    let (cursor, upper_id) = (row.cursor_id, row.upper_id);
+    Ok(Some(Plan { selection, cursor, upper_id, rate: row.rate_per_second, late: row.late }))
 }
 
 /// The end: what came to its own end between the count and its turn was skipped.
-async fn finish(pool: &PgPool, term: Term, id: OperationId, cursor: Option<Uuid>) -> Result<(), QueueError> {
+async fn finish(
+    pool: &PgPool,
+    runner: Runner,
+    id: OperationId,
+    cursor: Option<Uuid>,
+) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         update headgate.operations
-        set state = 'done', finished_at = clock_timestamp(), skipped = greatest(skipped, matched - changed)
-        where id = $1 and state = 'running' and cursor_id is not distinct from $2 and (select headgate.is_leader($3, $4))
+        set state = 'done', finished_at = clock_timestamp(), skipped = greatest(skipped, matched - changed),
+            skipped_reasons = case
+                when matched - changed > skipped
+                    then skipped_reasons || jsonb_build_object('moved_on', matched - changed - skipped)
+                else skipped_reasons
+            end
+        where id = $1 and state = 'running' and cursor_id is not distinct from $2
+            and ($3::uuid is null or (select headgate.is_leader($3, $4)))
         "#,
         id as OperationId,
         cursor,
-        term.holder as WorkerId,
-        term.number,
+        runner.holder() as Option<WorkerId>,
+        runner.number(),
     )
     .execute(pool)
     .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::owed;
+
+    #[test]
+    fn what_is_late_is_caught_up_with_up_to_a_second() {
+        for (rate, late, rows) in [(20, 0.0, 5), (20, 0.25, 10), (20, 60.0, 25), (1, 0.0, 1), (3, 0.5, 2)] {
+            assert_eq!(owed(rate, late), rows, "{rate} {late}");
+        }
+    }
 }

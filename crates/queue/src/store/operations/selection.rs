@@ -1,5 +1,6 @@
 //! Which jobs a bulk action is about.
 
+use super::{memory, undo::Undone};
 use crate::{
     error::QueueError,
     store::jobs::filter::{self, Part},
@@ -7,9 +8,9 @@ use crate::{
 use model::{
     actor::Scope,
     filter::JobFilter,
-    id::{IntegrationId, JobId},
+    id::IntegrationId,
     job::JobStatus,
-    operation::{BulkAction, BulkSubject, DryRunPart},
+    operation::{BulkAction, BulkSubject, DryRunPart, SampleRow},
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -23,6 +24,8 @@ pub(super) struct Selection {
     /// Named one by one, or by the filter.
     pub ids: Option<Vec<Uuid>>,
     pub filter: JobFilter,
+    /// What an undo is about instead.
+    pub undoes: Option<Undone>,
 }
 
 /// What a selection found.
@@ -48,7 +51,7 @@ impl Selection {
                 &[Part::Finished]
             }
             (BulkSubject::Jobs, BulkAction::Requeue, None) => &[Part::Live, Part::Dead],
-            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge, None) => {
+            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge | BulkAction::Undo, None) => {
                 &[Part::Live, Part::Successors]
             }
         }
@@ -118,6 +121,9 @@ impl Selection {
         upper: Uuid,
         most: i64,
     ) -> Result<Vec<Uuid>, QueueError> {
+        if let Some(undone) = self.undoes {
+            return memory::jobs(pool, undone.id, after, most).await;
+        }
         let mut sql = QueryBuilder::new("select id from (");
         for (index, part) in self.parts().iter().enumerate() {
             if index > 0 {
@@ -137,18 +143,23 @@ impl Selection {
     }
 
     /// The newest few jobs, for people to look at.
-    pub(super) async fn sample(&self, pool: &PgPool, most: i64) -> Result<Vec<JobId>, QueueError> {
-        let mut sql = QueryBuilder::new("select job_id from (");
+    pub(super) async fn sample(&self, pool: &PgPool, most: i64) -> Result<Vec<SampleRow>, QueueError> {
+        let mut sql =
+            QueryBuilder::new("select job_id, integration_id, job_type, record_type, record_id from (");
         for (index, part) in self.parts().iter().enumerate() {
             if index > 0 {
                 sql.push(" union all ");
             }
             let id = part.job_id();
-            sql.push(format_args!("(select {id} as job_id from {}", part.table()));
+            sql.push(format_args!(
+                "(select {id} as job_id, j.integration_id, {} as job_type, j.record_type, j.record_id from {}",
+                part.own("job_type"),
+                part.table()
+            ));
             self.push_conditions(&mut sql, *part);
             sql.push(format_args!(" order by {id} desc limit ")).push_bind(most).push(")");
         }
         sql.push(") matched order by job_id desc limit ").push_bind(most);
-        Ok(sql.build_query_scalar().fetch_all(pool).await?)
+        Ok(sql.build_query_as().fetch_all(pool).await?)
     }
 }

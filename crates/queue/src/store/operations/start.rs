@@ -1,26 +1,31 @@
 //! Asking for a bulk action.
 
-use super::{apply::Tally, selection::Selection};
+use super::{
+    load,
+    read::seconds_for,
+    run::run_now,
+    selection::{Found, Selection},
+};
 use crate::error::QueueError;
 use chrono::Utc;
 use model::{
     actor::Actor,
     filter::JobFilter,
-    id::{AppId, OperationId},
+    id::{AppId, JobId, OperationId},
     job::JobStatus,
-    operation::{BulkOutcome, BulkSubject, DryRun, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk, SampleRow},
     problem::Faults,
     rules::narrowing,
     text,
 };
-use sqlx::{PgPool, types::Json};
+use sqlx::{PgConnection, PgPool, types::Json};
 
 /// Up to so many are done at once.
 const AT_ONCE: i64 = 100;
 /// How long more are held unless the caller says.
 const HOLD_SECONDS: i32 = 30;
-/// Jobs a second an operation without a chosen rate manages, for the estimate of a dry run.
-const PACE: i64 = 5_000;
+/// How long the leader leaves a small one to whoever asked for it.
+const LEFT_ALONE_SECONDS: i32 = 10;
 /// Jobs a dry run shows.
 const SAMPLE: i64 = 5;
 
@@ -33,18 +38,29 @@ pub enum BulkStart {
     Outcome(BulkOutcome),
 }
 
-/// Counts, shows, does or begins a bulk action within the actor's scope.
+/// A bulk action that was asked for and counted; nothing is touched yet.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    selection: Selection,
+    found: Found,
+    sample: Vec<SampleRow>,
+    hold_seconds: i32,
+    rate_per_second: Option<i32>,
+    reason: Option<String>,
+    requested_by: String,
+}
+
+/// Counts a bulk action within the actor's scope.
 ///
 /// # Errors
 /// `Invalid` with every fault of `new`; `NotFound` never: what does not exist, or is not the actor's, does not match.
-pub async fn start(
+pub async fn ask(
     pool: &PgPool,
     actor: &Actor,
     subject: BulkSubject,
     new: NewBulk,
-) -> Result<BulkStart, QueueError> {
+) -> Result<Asked, QueueError> {
     new.check(subject)?;
-    let hold_seconds = new.hold_seconds.unwrap_or(HOLD_SECONDS);
     let ids = new.ids.map(|mut ids| {
         ids.sort_unstable();
         ids.dedup();
@@ -53,50 +69,135 @@ pub async fn start(
     // What is older than an hour now is what is meant, also when its turn comes in another hour.
     let filter = new.filter.unwrap_or_default().at(Utc::now());
     check(subject, &filter)?;
-    let selection = Selection { subject, action: new.action, scope: actor.scope(), ids, filter };
+    let selection =
+        Selection { subject, action: new.action, scope: actor.scope(), ids, filter, undoes: None };
     let found = selection.find(pool).await?;
+    let sample = selection.sample(pool, SAMPLE).await?;
+    Ok(Asked {
+        selection,
+        found,
+        sample,
+        hold_seconds: new.hold_seconds.unwrap_or(HOLD_SECONDS),
+        rate_per_second: new.rate_per_second,
+        reason: new.reason.map(|reason| text::sanitise(&reason, 500)),
+        requested_by: text::sanitise(&actor.name, 255),
+    })
+}
 
-    if new.dry_run {
-        let sample = selection.sample(pool, SAMPLE).await?;
-        let eta_seconds = Some(estimate(found.matched, new.rate_per_second, hold_seconds));
-        let breakdown = found.parts;
-        return Ok(BulkStart::DryRun(DryRun { matched: found.matched, breakdown, sample, eta_seconds }));
+impl Asked {
+    /// How many it would touch, exactly.
+    #[must_use]
+    pub const fn matched(&self) -> i64 {
+        self.found.matched
     }
-    let Some(upper_id) = found.upper_id else {
-        return Ok(BulkStart::Outcome(BulkOutcome::Done { matched: 0, changed: 0, skipped: 0 }));
+
+    /// Whether it is done at once.
+    #[must_use]
+    pub const fn is_small(&self) -> bool {
+        self.found.matched <= AT_ONCE
+    }
+
+    /// What it would do.
+    ///
+    /// # Errors
+    /// When the database is away.
+    pub async fn dry_run(self, pool: &PgPool) -> Result<DryRun, QueueError> {
+        let matched = self.matched();
+        let added_load = if self.selection.action == BulkAction::Requeue {
+            load::added(pool, &self.found.parts).await?
+        } else {
+            Vec::new()
+        };
+        let handed_over = estimate(matched, self.rate_per_second, self.hold_seconds);
+        let drained = added_load.iter().filter_map(|load| load.drain_seconds).max().unwrap_or(0);
+        Ok(DryRun {
+            matched,
+            sample: self.sample.iter().map(|row| row.job_id).collect(),
+            sample_rows: self.sample,
+            added_load,
+            breakdown: self.found.parts,
+            eta_seconds: Some(handed_over.max(drained)),
+        })
+    }
+
+    /// Begins it; none when nothing matches. A small one is to be [run](super::run_now) after the commit.
+    ///
+    /// # Errors
+    /// When the database is away.
+    pub async fn store(&self, connection: &mut PgConnection) -> Result<Option<OperationId>, QueueError> {
+        let Some(upper_id) = self.found.upper_id else { return Ok(None) };
+        let id = OperationId::generate();
+        let sample: Vec<JobId> = self.sample.iter().map(|row| row.job_id).collect();
+        // A small one is its asker's at first, and goes as fast as it can.
+        sqlx::query!(
+            r#"
+            insert into headgate.operations (id, subject, action, filter, ids, reason, requested_by, app_id, state, hold_until,
+                rate_per_second, matched, upper_id, breakdown, sample, paced_until)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then 'running' else 'held' end,
+                case when not $9 then clock_timestamp() + make_interval(secs => $10) end, case when not $9 then $11::int end, $12, $13,
+                $14, $15, case when $9 then clock_timestamp() + make_interval(secs => $10) end)
+            "#,
+            id as OperationId,
+            self.selection.subject.as_str(),
+            self.selection.action.as_str(),
+            Json(&self.selection.filter) as _,
+            self.selection.ids.as_deref(),
+            self.reason,
+            self.requested_by,
+            self.selection.scope.app_id() as Option<AppId>,
+            self.is_small(),
+            f64::from(if self.is_small() { LEFT_ALONE_SECONDS } else { self.hold_seconds }),
+            self.rate_per_second,
+            self.found.matched,
+            upper_id,
+            Json(&self.found.parts) as _,
+            Json(sample) as _,
+        )
+        .execute(connection)
+        .await?;
+        Ok(Some(id))
+    }
+}
+
+/// Counts, shows, does or begins a bulk action within the actor's scope.
+///
+/// # Errors
+/// As [`ask`].
+pub async fn start(
+    pool: &PgPool,
+    actor: &Actor,
+    subject: BulkSubject,
+    new: NewBulk,
+) -> Result<BulkStart, QueueError> {
+    let is_dry = new.dry_run;
+    let asked = ask(pool, actor, subject, new).await?;
+    if is_dry {
+        return Ok(BulkStart::DryRun(asked.dry_run(pool).await?));
+    }
+    let id = asked.store(&mut *pool.acquire().await?).await?;
+    Ok(BulkStart::Outcome(begun(pool, actor, &asked, id).await?))
+}
+
+/// What to answer once it is stored: a small one is done first.
+///
+/// # Errors
+/// When the database is away: what was not done by then the leader does.
+pub async fn begun(
+    pool: &PgPool,
+    actor: &Actor,
+    asked: &Asked,
+    id: Option<OperationId>,
+) -> Result<BulkOutcome, QueueError> {
+    let matched = asked.matched();
+    let Some(operation_id) = id else {
+        return Ok(BulkOutcome::Done { matched, changed: 0, skipped: 0, operation_id: None });
     };
-    if found.matched <= AT_ONCE {
-        let ids = selection.ids(pool, None, upper_id, AT_ONCE).await?;
-        let Tally { changed, .. } = selection.apply_now(pool, &ids).await?;
-        // What came to its end between count and action was skipped as well.
-        let matched = found.matched.max(changed);
-        let skipped = matched - changed;
-        return Ok(BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped }));
+    if !asked.is_small() {
+        return Ok(BulkOutcome::Started { operation_id, matched });
     }
-
-    let operation_id = OperationId::generate();
-    sqlx::query!(
-        r#"
-        insert into headgate.operations (id, subject, action, filter, ids, reason, requested_by, app_id, state, hold_until,
-            rate_per_second, matched, upper_id)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, 'held', clock_timestamp() + make_interval(secs => $9), $10, $11, $12)
-        "#,
-        operation_id as OperationId,
-        subject.as_str(),
-        selection.action.as_str(),
-        Json(&selection.filter) as _,
-        selection.ids.as_deref(),
-        new.reason.map(|reason| text::sanitise(&reason, 500)),
-        text::sanitise(&actor.name, 255),
-        actor.scope().app_id() as Option<AppId>,
-        f64::from(hold_seconds),
-        new.rate_per_second,
-        found.matched,
-        upper_id,
-    )
-    .execute(pool)
-    .await?;
-    Ok(BulkStart::Outcome(BulkOutcome::Started { operation_id, matched: found.matched }))
+    let done = run_now(pool, actor.scope(), operation_id).await?;
+    let (changed, skipped) = (done.changed, done.skipped);
+    Ok(BulkOutcome::Done { matched, changed, skipped, operation_id: Some(operation_id) })
 }
 
 /// What no list would look for is not counted either.
@@ -118,8 +219,7 @@ fn estimate(matched: i64, rate_per_second: Option<i32>, hold_seconds: i32) -> i6
     if matched <= AT_ONCE {
         return 0;
     }
-    let rate = rate_per_second.map_or(PACE, i64::from).max(1);
-    i64::from(hold_seconds) + (matched + rate - 1) / rate
+    i64::from(hold_seconds) + seconds_for(matched, rate_per_second)
 }
 
 #[cfg(test)]

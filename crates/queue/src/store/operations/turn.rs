@@ -5,19 +5,45 @@
 use super::{
     apply::{BEGIN, Tally},
     selection::Selection,
+    why::Reasons,
 };
 use crate::{error::QueueError, store::leader::Term};
 use model::{
     id::{OperationId, WorkerId},
     text,
 };
-use sqlx::PgPool;
+use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
+
+/// Who works an operation off.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Runner {
+    /// Of those that go on in the background.
+    Leader(Term),
+    /// Whoever asked for a small one, at once.
+    Asker,
+}
+
+impl Runner {
+    pub(super) fn holder(self) -> Option<WorkerId> {
+        match self {
+            Self::Leader(term) => Some(term.holder),
+            Self::Asker => None,
+        }
+    }
+
+    pub(super) fn number(self) -> i64 {
+        match self {
+            Self::Leader(term) => term.number,
+            Self::Asker => 0,
+        }
+    }
+}
 
 /// One group's transaction.
 pub(super) struct Turn {
     pub operation_id: OperationId,
-    pub term: Term,
+    pub runner: Runner,
     /// Where the row's cursor must stand: nobody else went on meanwhile.
     pub cursor: Option<Uuid>,
     pub rate: Option<i32>,
@@ -32,37 +58,46 @@ impl Turn {
         group: &[Uuid],
     ) -> Result<Option<Tally>, QueueError> {
         let mut transaction = pool.begin_with(BEGIN).await?;
-        let is_ours = sqlx::query_scalar!(
+        let ours = sqlx::query!(
             r#"
-            select true as "is_ours!" from headgate.operations
-            where id = $1 and state = 'running' and cursor_id is not distinct from $2 and (select headgate.is_leader($3, $4))
+            select skipped_reasons as "skipped_reasons: Json<Reasons>" from headgate.operations
+            where id = $1 and state = 'running' and cursor_id is not distinct from $2
+                and ($3::uuid is null or (select headgate.is_leader($3, $4)))
             for update
             "#,
             self.operation_id as OperationId,
             self.cursor,
-            self.term.holder as WorkerId,
-            self.term.number,
+            self.runner.holder() as Option<WorkerId>,
+            self.runner.number(),
         )
         .fetch_optional(&mut *transaction)
         .await?;
-        if is_ours.is_none() {
+        let Some(ours) = ours else {
             transaction.rollback().await?;
             return Ok(None);
+        };
+        let tally = selection.apply(&mut transaction, self.operation_id, group).await?;
+        let mut reasons = ours.skipped_reasons.0;
+        for (reason, count) in &tally.skipped {
+            *reasons.entry(*reason).or_default() += count;
         }
-        let tally = selection.apply(&mut transaction, group).await?;
         let seconds = self.rate.map(|rate| group.len() as f64 / f64::from(rate.max(1)));
+        // What was late is caught up with, up to a second: the rate is kept on average, however long the loop sleeps.
         sqlx::query!(
             r#"
             update headgate.operations
             set started_at = coalesce(started_at, clock_timestamp()), changed = changed + $2, skipped = skipped + $3, cursor_id = $4,
-                paced_until = greatest(paced_until, clock_timestamp()) + make_interval(secs => $5)
+                skipped_reasons = $6, paced_until = greatest(
+                    coalesce(paced_until, clock_timestamp()), clock_timestamp() - interval '1 second'
+                ) + make_interval(secs => $5)
             where id = $1
             "#,
             self.operation_id as OperationId,
             tally.changed,
-            tally.skipped,
+            tally.skipped.values().sum::<i64>(),
             group.last().copied(),
             seconds,
+            Json(reasons) as _,
         )
         .execute(&mut *transaction)
         .await?;
@@ -81,15 +116,18 @@ impl Turn {
         sqlx::query!(
             r#"
             update headgate.operations
-            set skipped = skipped + 1, cursor_id = $2, error_message = $3
-            where id = $1 and state = 'running' and cursor_id is not distinct from $4 and (select headgate.is_leader($5, $6))
+            set skipped = skipped + 1, cursor_id = $2, error_message = $3,
+                skipped_reasons = skipped_reasons
+                    || jsonb_build_object('refused', coalesce((skipped_reasons ->> 'refused')::bigint, 0) + 1)
+            where id = $1 and state = 'running' and cursor_id is not distinct from $4
+                and ($5::uuid is null or (select headgate.is_leader($5, $6)))
             "#,
             self.operation_id as OperationId,
             group.last().copied(),
             text::sanitise(&format!("{group:?}: {error}"), 500),
             self.cursor,
-            self.term.holder as WorkerId,
-            self.term.number,
+            self.runner.holder() as Option<WorkerId>,
+            self.runner.number(),
         )
         .execute(pool)
         .await?;

@@ -36,7 +36,9 @@ pub(super) async fn requeue(world: &World, ids: &[JobId]) -> (i64, i64, i64) {
     };
     let started = operations::start(&world.pool, &operator, BulkSubject::Jobs, of(ids)).await.unwrap();
     match started {
-        BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped }) => (matched, changed, skipped),
+        BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped, .. }) => {
+            (matched, changed, skipped)
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -22,5 +22,6 @@ mod running;
 mod snapshot;
 mod throughput;
 mod tidy;
+mod undo;
 mod vacuum;
 mod world;

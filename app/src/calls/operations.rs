@@ -1,0 +1,85 @@
+//! Bulk operations: the list, one of them, its steps. They are begun by [`super::jobs::bulk`].
+
+use super::{error::CallError, json::Json, names::Names};
+use chrono::{DateTime, Utc};
+use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::{
+    id::OperationId,
+    operation::{Operation, OperationStep},
+    page::Page,
+};
+use serde::{Deserialize, Serialize};
+
+/// One page of bulk operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationList {
+    /// Newest first.
+    pub page: Page<Operation>,
+    /// What the integrations of their filters are called.
+    pub names: Names,
+    /// The moment of the list.
+    pub as_of: DateTime<Utc>,
+}
+
+/// The bulk operations an address asks for.
+#[server(prefix = "/console", endpoint = "operations", input = GetUrl, output = Json)]
+pub async fn list_operations(query: String) -> Result<OperationList, CallError> {
+    use crate::{
+        server::{actor, context},
+        state::url_filters,
+    };
+    use model::{filter::JobFilter, rules::permission::Permission};
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let cx = context::current()?;
+    let page = queue::store::operations::list(&cx.pool, scope, page).await?;
+    let named = page.items.iter().filter_map(|operation| operation.filter.integration_id);
+    let names = cx.names(scope, named, &JobFilter::default()).await?;
+    Ok(OperationList { page, names, as_of: Utc::now() })
+}
+
+/// One bulk operation as its page shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationPage {
+    /// The operation.
+    pub operation: Operation,
+    /// What its integrations are called.
+    pub names: Names,
+    /// The moment of all that.
+    pub as_of: DateTime<Utc>,
+}
+
+/// One bulk operation.
+#[server(prefix = "/console", endpoint = "operation", input = GetUrl, output = Json)]
+pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError> {
+    use crate::server::{actor, context};
+    use model::rules::permission::Permission;
+    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let cx = context::current()?;
+    let operation = queue::store::operations::get(&cx.pool, scope, id).await?;
+    let counted = operation.breakdown.iter().map(|part| part.integration_id);
+    let names = cx.names(scope, counted, &operation.filter).await?;
+    Ok(OperationPage { operation, names, as_of: Utc::now() })
+}
+
+/// Pauses, resumes, aborts or takes one back.
+#[server(prefix = "/console", endpoint = "steer-operation", output = Json)]
+pub async fn steer_operation(id: OperationId, step: OperationStep, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+    };
+    use model::rules::permission::Permission;
+    redirect::answer(&back, async {
+        let actor = actor::allowed(Permission::SteerJobs)?;
+        context::current()?.steering().steer_operation(&actor, id, step).await?;
+        Ok(match step {
+            OperationStep::Pause => Flash::OperationPaused,
+            OperationStep::Resume => Flash::OperationResumed,
+            OperationStep::Abort => Flash::OperationAborted,
+            OperationStep::Undo => Flash::OperationUndone,
+        }
+        .into())
+    })
+    .await
+}

@@ -1,0 +1,143 @@
+//! The bin: what was purged, until it is deleted for good.
+
+use crate::{
+    calls::{
+        dead_letters::{self, RestoreDeadLetter},
+        names::Names,
+    },
+    components::{IntegrationLink, LiveBadge, PageHead},
+    format,
+    state::{clock, page_url::PageUrl},
+    ui::{
+        Ago, Anew, Button, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
+        Table,
+    },
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::dead_letter::BinnedLetter;
+
+/// What `?show=` says of it.
+pub const SHOWN: &str = "bin";
+
+/// The page's other face.
+#[component]
+pub fn Bin(
+    /// What it holds.
+    bin: dead_letters::Bin,
+    /// The page's address.
+    url: PageUrl,
+    /// Whether the reader may restore.
+    may_steer: bool,
+) -> impl IntoView {
+    let dead_letters::Bin { page, names, as_of } = bin;
+    let now = clock::now_or(as_of);
+    let settled = url.clone().settled();
+    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
+    let shown = format::counted(page.items.len() as i64, "dead letter shown", "dead letters shown");
+    let is_empty = page.items.is_empty();
+    let back = settled.to_string();
+    let head = move || {
+        view! {
+            <th scope="col">"Job"</th>
+            <th scope="col" class="grow">"Error"</th>
+            <th scope="col">"Integration"</th>
+            <th scope="col">"Purged"</th>
+            <th scope="col">"Deleted for good"</th>
+            <th scope="col">"By"</th>
+            {may_steer.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
+        }
+    };
+    let rows = move || {
+        page.items
+            .iter()
+            .cloned()
+            .map(|binned| {
+                view! { <Row binned=binned names=names.clone() now=now may_steer=may_steer back=back.clone() /> }
+            })
+            .collect_view()
+    };
+    view! {
+        <PageHead title="Dead letters" lede="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
+            <LiveBadge as_of=as_of />
+            <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
+        </PageHead>
+        <Card title="The bin" sub="last purged first">
+            {if is_empty {
+                view! {
+                    <EmptyState
+                        glyph=Glyph::Trash
+                        title="The bin is empty"
+                        text="What is purged lies here for 24 hours."
+                    >
+                        <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
+                    </EmptyState>
+                }
+                    .into_any()
+            } else {
+                view! {
+                    <Table label="Bin" stacks=true head=head>
+                        <Anew key=as_of>{rows.clone()}</Anew>
+                    </Table>
+                }
+                    .into_any()
+            }}
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+        </Card>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(
+    binned: BinnedLetter,
+    names: Names,
+    now: Signal<DateTime<Utc>>,
+    may_steer: bool,
+    back: String,
+) -> impl IntoView {
+    let restore = ServerAction::<RestoreDeadLetter>::new();
+    let BinnedLetter { letter, binned_at, deleted_at, operation_id } = binned;
+    let about = letter.about();
+    let error = format::error_line(&letter.error_message).to_owned();
+    let hidden = HiddenFields::default().with("id", letter.id.to_string()).with("back", back);
+    let by = match operation_id {
+        Some(id) => {
+            view! { <Link href=format!("/operations/{id}") class="underline">"a bulk operation"</Link> }
+                .into_any()
+        }
+        None => "hand".into_any(),
+    };
+    view! {
+        <tr>
+            <td class="what font-medium">{about.clone()}</td>
+            <td class="grow rest" title=letter.error_message>
+                {error}
+            </td>
+            <td class="where">
+                <IntegrationLink id=letter.integration_id names=names />
+            </td>
+            <td class="first text-muted" data-label="purged">
+                <Ago at=binned_at now=now />
+            </td>
+            <td class="when text-muted">
+                <Ago at=deleted_at now=now />
+            </td>
+            <td class="rest" data-label="by">{by}</td>
+            {may_steer
+                .then(|| {
+                    view! {
+                        <td class="deed">
+                            <PostForm action=restore hidden=hidden>
+                                <Button glyph=Glyph::Undo says=format!("Restore {about}")>
+                                    "Restore"
+                                </Button>
+                            </PostForm>
+                        </td>
+                    }
+                })}
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,259 @@
+//! One bulk operation: what it does to which, how far it is, what it left as it was, and the way back.
+
+use super::steps::Steps;
+use crate::{
+    calls::{
+        error::CallError,
+        names::Names,
+        operations::{OperationPage, load_operation},
+    },
+    components::{
+        IntegrationLink, JobStateBadge, LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
+        operation_look::{about, list_of, what_it_does},
+    },
+    format,
+    state::{clock, page_url, refresh, revision},
+    ui::{Ago, Card, Fact, Facts, Link, Table},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+use model::{
+    id::OperationId,
+    operation::{BulkAction, DryRunPart, Operation, OperationState},
+    rules::permission::Permission,
+};
+use std::time::Duration;
+
+/// The page.
+#[component]
+pub fn OperationDetailPage() -> impl IntoView {
+    let params = use_params_map();
+    let url = page_url::current();
+    let asked = Memo::new(move |_| {
+        let id = params.read().get("id").and_then(|id| id.parse::<OperationId>().ok());
+        (id, url.with(|url| url.get("notice").map(str::to_owned)))
+    });
+    let revision = revision::current();
+    let page = Resource::new_blocking(
+        move || (asked.get(), revision.get()),
+        |((id, _), _)| async move {
+            match id {
+                Some(id) => load_operation(id).await,
+                None => Err(CallError::NotFound),
+            }
+        },
+    );
+    view! {
+        <Loaded
+            title="Bulk operations"
+            data=page
+            show=|page, reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+                view! { <Content page=page may_steer=may_steer /> }.into_any()
+            }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
+    let OperationPage { operation: first, names, as_of } = page;
+    let id = first.id;
+    let now = clock::now_or(as_of);
+    // One that has ended can still be undone by somebody else.
+    let newer = refresh::every(Duration::from_secs(1), move || load_operation(id));
+    let loaded = first.clone();
+    let operation = Memo::new(move |_| {
+        newer.with(|page| page.as_ref().map_or_else(|| loaded.clone(), |page| page.operation.clone()))
+    });
+    let has_ended = Memo::new(move |_| operation.with(|o| o.finished_at.is_some()));
+    let crumbs = || {
+        view! {
+            <Link href="/operations" class="type-label text-muted hover:underline">
+                "Bulk operations"
+            </Link>
+        }
+    };
+    let beside =
+        move || view! { <OperationBadge state=Signal::derive(move || operation.with(|o| o.state)) /> };
+    let lede = Signal::derive(move || operation.with(|o| verdict(o, now.get())));
+    let sentence = about(&first, &names);
+    let list = first.named.is_none().then(|| list_of(first.subject, &first.filter).to_string());
+    let (heading, pace) = (what_it_does(&first), pace(&first));
+    let Operation { breakdown, sample, reason, requested_by, created_at, .. } = first;
+    let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+    view! {
+        <PageHead title="Bulk operations" heading=heading lede=lede crumbs=crumbs beside=beside>
+            <LiveBadge as_of=as_of />
+            {may_steer.then(|| view! { <Steps operation=operation now=now back=format!("/operations/{id}") /> })}
+        </PageHead>
+        <div class="stack">
+            <Card title="Progress">
+                <div class="px-4 pt-3">
+                    <OperationProgress operation=operation />
+                </div>
+                <Facts>
+                    <Fact name="Asked for by">
+                        {requested_by} ", " <Ago at=created_at now=now />
+                    </Fact>
+                    <Fact name="Why">{reason}</Fact>
+                    <Fact name="Pace">{pace}</Fact>
+                    {move || {
+                        let operation = operation.get();
+                        let started = operation
+                            .started_at
+                            .map(|at| view! { <Fact name="Started"><Ago at=at now=now /></Fact> });
+                        let ended = has_ended
+                            .get()
+                            .then_some(operation.finished_at)
+                            .flatten()
+                            .map(|at| view! { <Fact name="Ended"><Ago at=at now=now /></Fact> });
+                        (started, ended)
+                    }}
+                    {move || operation.with(|o| o.undoes).map(|of| view! { <Related name="Takes back" id=of /> })}
+                    {move || operation.with(|o| o.undone_by).map(|by| view! { <Related name="Taken back by" id=by /> })}
+                </Facts>
+            </Card>
+            <Card title="What it is about" more=list.map(|href| (href, "Open the list".to_owned()))>
+                <p class="px-4 py-3 text-muted">{sentence}</p>
+                {(!breakdown.is_empty()).then(|| view! { <Breakdown parts=breakdown names=names /> })}
+                {(!sample.is_empty())
+                    .then(|| {
+                        view! {
+                            <p class="px-4 py-3 type-label text-faint">
+                                "Such as "
+                                {sample
+                                    .into_iter()
+                                    .map(|job| {
+                                        let short: String = job.to_string().chars().take(8).collect();
+                                        view! {
+                                            <Link href=format!("/jobs/{job}") class="mr-2 underline">
+                                                {format!("{short}…")}
+                                            </Link>
+                                        }
+                                    })
+                                    .collect_view()}
+                            </p>
+                        }
+                    })}
+            </Card>
+            {move || operation.with(|o| (!o.skipped_reasons.is_empty()).then(|| view! { <Left operation=o.clone() /> }))}
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Related(name: &'static str, id: OperationId) -> impl IntoView {
+    let short: String = id.to_string().chars().take(8).collect();
+    view! {
+        <Fact name=name>
+            <Link href=format!("/operations/{id}")>{format!("operation {short}…")}</Link>
+        </Fact>
+    }
+    .into_any()
+}
+
+/// What was counted before anything was touched.
+#[component]
+fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
+    const MOST: usize = 20;
+    let more = parts.len().saturating_sub(MOST);
+    let head = || {
+        view! {
+            <th scope="col" class="grow">"Integration"</th>
+            <th scope="col">"State then"</th>
+            <th scope="col" class="n">"How many"</th>
+        }
+    };
+    view! {
+        <Table label="Counted when it was asked for" stacks=true head=head>
+            {parts
+                .into_iter()
+                .take(MOST)
+                .map(|part| {
+                    view! {
+                        <tr>
+                            <td class="grow what">
+                                <IntegrationLink id=part.integration_id names=names.clone() />
+                            </td>
+                            <td class="state">
+                                <JobStateBadge status=part.status />
+                            </td>
+                            <td class="n" data-label="how many">{format::count(part.count)}</td>
+                        </tr>
+                    }
+                })
+                .collect_view()}
+        </Table>
+        {(more > 0).then(|| view! { <p class="px-4 py-2 type-label text-faint">{format!("and {more} smaller parts")}</p> })}
+    }
+    .into_any()
+}
+
+/// What it left as it was, by reason.
+#[component]
+fn Left(operation: Operation) -> impl IntoView {
+    let head = || {
+        view! {
+            <th scope="col" class="grow">"Why"</th>
+            <th scope="col" class="n">"How many"</th>
+        }
+    };
+    view! {
+        <Card title="Skipped" sub="left as they were">
+            <Table label="Skipped" head=head>
+                {operation
+                    .skipped_reasons
+                    .into_iter()
+                    .map(|skipped| {
+                        view! {
+                            <tr>
+                                <td class="grow">{capitalised(skipped.reason.words())}</td>
+                                <td class="n">{format::count(skipped.count)}</td>
+                            </tr>
+                        }
+                    })
+                    .collect_view()}
+            </Table>
+        </Card>
+    }
+    .into_any()
+}
+
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Where it stands and what can be done, in one sentence.
+fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
+    let until =
+        |at: Option<DateTime<Utc>>| at.map(|at| format::age((at - now).max(chrono::TimeDelta::zero())));
+    let can_undo = until(operation.undo_until.filter(|at| *at > now))
+        .map(|left| format!(" It can be undone for another {left}."))
+        .unwrap_or_default();
+    match operation.state {
+        OperationState::Held => match until(operation.hold_until) {
+            Some(left) => format!("Nothing is touched yet: it begins in **{left}**. Abort withdraws it."),
+            None => "Nothing is touched yet. Abort withdraws it.".to_owned(),
+        },
+        OperationState::Running => "It goes on by itself, whoever leads.".to_owned(),
+        OperationState::Paused => "Stopped until it is resumed. What is changed stays changed.".to_owned(),
+        OperationState::Done if operation.action == BulkAction::Undo => {
+            "Done: what could go back stands where it stood.".to_owned()
+        }
+        OperationState::Done => format!("Done.{can_undo}"),
+        OperationState::Aborted => format!("Stopped for good. What is changed stays changed.{can_undo}"),
+        OperationState::Undone => "Taken back, as far as nothing had been tried since.".to_owned(),
+    }
+}
+
+fn pace(operation: &Operation) -> String {
+    match operation.rate_per_second {
+        Some(rate) => format!("{} per second at most", format::count(rate.into())),
+        None => "as fast as it goes".to_owned(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Every bulk operation, newest first.
+
+use super::steps::Steps;
+use crate::{
+    calls::{
+        names::Names,
+        operations::{OperationList, list_operations},
+    },
+    components::{
+        LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
+        operation_look::{about, what_it_does},
+    },
+    format,
+    state::{clock, page_url, page_url::PageUrl, refresh, revision},
+    ui::{Ago, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Table},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    operation::{Operation, OperationState},
+    rules::permission::Permission,
+};
+use std::time::Duration;
+
+/// The list.
+#[component]
+pub fn OperationsPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let list = Resource::new_blocking(
+        move || (url.get().query(), revision.get()),
+        |(query, _)| list_operations(query),
+    );
+    view! {
+        <Loaded
+            title="Bulk operations"
+            data=list
+            show=move |list, reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+                view! { <Content list=list url=url.get_untracked() may_steer=may_steer /> }.into_any()
+            }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView {
+    let OperationList { page, names, as_of } = list;
+    let now = clock::now_or(as_of);
+    let settled = url.clone().settled();
+    let query = settled.query();
+    let newer = refresh::every(Duration::from_secs(2), move || list_operations(query.clone()));
+    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
+    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
+    let shown = format::counted(page.items.len() as i64, "operation shown", "operations shown");
+    let is_empty = page.items.is_empty();
+    let back = StoredValue::new(settled.to_string());
+    let head = move || {
+        view! {
+            <th scope="col" class="grow">"What"</th>
+            <th scope="col">"State"</th>
+            <th scope="col">"Progress"</th>
+            <th scope="col">"By"</th>
+            <th scope="col">"Asked for"</th>
+            {may_steer.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
+        }
+    };
+    view! {
+        <PageHead title="Bulk operations" lede=lede(&page.items)>
+            <LiveBadge as_of=as_of />
+        </PageHead>
+        <Card title="All operations" sub="newest first">
+            {if is_empty {
+                view! {
+                    <EmptyState
+                        glyph=Glyph::List
+                        title="No bulk operation yet"
+                        text="Filter jobs or dead letters and requeue, cancel or purge all that match: it stands here, with its progress, and can be undone for 24 hours."
+                    >
+                        <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
+                    </EmptyState>
+                }
+                    .into_any()
+            } else {
+                view! {
+                    <Table label="Bulk operations" stacks=true head=head>
+                        {page
+                            .items
+                            .into_iter()
+                            .map(|first| {
+                                let id = first.id;
+                                // The row stays, its numbers change.
+                                let row = Memo::new(move |_| {
+                                    newer
+                                        .with(|list| list.as_ref().and_then(|l| l.page.items.iter().find(|o| o.id == id).cloned()))
+                                        .unwrap_or_else(|| first.clone())
+                                });
+                                view! {
+                                    <Row row=row names=names.clone() now=now may_steer=may_steer back=back.get_value() />
+                                }
+                            })
+                            .collect_view()}
+                    </Table>
+                }
+                    .into_any()
+            }}
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+        </Card>
+    }
+    .into_any()
+}
+
+fn lede(operations: &[Operation]) -> String {
+    let going_on = operations
+        .iter()
+        .filter(|o| {
+            matches!(o.state, OperationState::Held | OperationState::Running | OperationState::Paused)
+        })
+        .count() as i64;
+    match going_on {
+        0 => "Many jobs changed at once: none is going on right now.".to_owned(),
+        n => format!("**{}** going on", format::counted(n, "operation is", "operations are")),
+    }
+}
+
+#[component]
+fn Row(
+    row: Memo<Operation>,
+    names: Names,
+    now: Signal<DateTime<Utc>>,
+    may_steer: bool,
+    back: String,
+) -> impl IntoView {
+    let first = row.get_untracked();
+    let (href, what, sentence) =
+        (format!("/operations/{}", first.id), what_it_does(&first), about(&first, &names));
+    let Operation { reason, requested_by, created_at, .. } = first;
+    view! {
+        <tr>
+            <td class="grow what">
+                <Link href=href class="font-medium hover:underline">
+                    {what}
+                </Link>
+                <p class="type-label text-faint">{sentence}</p>
+                {reason.map(|reason| view! { <p class="type-label text-muted">{reason}</p> })}
+            </td>
+            <td class="state">
+                <OperationBadge state=Signal::derive(move || row.with(|o| o.state)) />
+            </td>
+            <td class="rest">
+                <OperationProgress operation=row />
+            </td>
+            <td class="first text-muted" data-label="by">{requested_by}</td>
+            <td class="when text-muted">
+                <Ago at=created_at now=now />
+            </td>
+            {may_steer
+                .then(|| {
+                    view! {
+                        <td class="deed">
+                            <div class="flex justify-end gap-1.5">
+                                <Steps operation=row now=now back=back />
+                            </div>
+                        </td>
+                    }
+                })}
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,56 @@
+//! What can be done about an operation, as buttons that work without a script.
+
+use crate::{
+    calls::operations::SteerOperation,
+    ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    id::OperationId,
+    operation::{Operation, OperationStep},
+};
+
+/// The buttons of the moment.
+#[component]
+pub fn Steps(
+    /// The operation; a signal, so that buttons come and go with its state.
+    operation: Memo<Operation>,
+    /// Against what the time to undo it is told.
+    #[prop(into)]
+    now: Signal<DateTime<Utc>>,
+    /// Where the form leads back to.
+    #[prop(into)]
+    back: String,
+) -> impl IntoView {
+    let steps = Memo::new(move |_| operation.with(|operation| operation.steps(now.get())));
+    let id = operation.with_untracked(|operation| operation.id);
+    let back = StoredValue::new(back);
+    view! {
+        <For
+            each=move || steps.get()
+            key=|step| step.as_str()
+            children=move |step| view! { <Step id=id step=step back=back.get_value() /> }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Step(id: OperationId, step: OperationStep, back: String) -> impl IntoView {
+    let steer = ServerAction::<SteerOperation>::new();
+    let (word, glyph, kind) = match step {
+        OperationStep::Pause => ("Pause", Glyph::Pause, ButtonKind::Plain),
+        OperationStep::Resume => ("Resume", Glyph::Play, ButtonKind::Plain),
+        OperationStep::Abort => ("Abort", Glyph::Ban, ButtonKind::Danger),
+        OperationStep::Undo => ("Undo", Glyph::Undo, ButtonKind::Danger),
+    };
+    let hidden =
+        HiddenFields::default().with("id", id.to_string()).with("step", step.as_str()).with("back", back);
+    view! {
+        <PostForm action=steer hidden=hidden>
+            <Button kind=kind glyph=glyph>{word}</Button>
+        </PostForm>
+    }
+    .into_any()
+}

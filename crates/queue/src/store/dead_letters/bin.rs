@@ -1,0 +1,276 @@
+//! The bin: dead letters as they were when somebody purged or requeued them, kept whole for 24 hours.
+
+use super::read::Row;
+use crate::{error::QueueError, store::leader::Term};
+use chrono::{DateTime, Utc};
+use model::{
+    actor::Scope,
+    dead_letter::{BinnedLetter, DeadLetter},
+    id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId, WorkerId},
+    page::{Page, PageRequest},
+};
+use sqlx::{PgConnection, PgPool, types::Json};
+use uuid::Uuid;
+
+/// Rows deleted by one statement.
+const CHUNK: i64 = 5_000;
+
+/// Remembers dead letters that an operation is about to requeue. Some may be gone when it does: see [`forget`].
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn keep(
+    connection: &mut PgConnection,
+    scope: Scope,
+    operation: OperationId,
+    ids: &[Uuid],
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        insert into headgate.bin as b (id, job_id, app_id, integration_id, operation_id, was, letter)
+        select d.id, d.job_id, d.app_id, d.integration_id, $1, 'requeued', to_jsonb(d)
+        from headgate.dead_letter_jobs d
+        where (d.id = any ($2) or d.job_id = any ($2)) and ($3::uuid is null or d.app_id = $3)
+        order by d.id
+        on conflict (id) do update
+        set operation_id = excluded.operation_id, was = excluded.was, letter = excluded.letter, binned_at = clock_timestamp()
+        "#,
+        operation as OperationId,
+        ids,
+        scope.app_id() as Option<AppId>,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Forgets what was remembered of this group of letters or jobs, but for those that were requeued.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn forget(
+    connection: &mut PgConnection,
+    operation: OperationId,
+    ids: &[Uuid],
+    requeued: &[JobId],
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        "delete from headgate.bin where operation_id = $1 and (id = any ($2) or job_id = any ($2)) and job_id <> all ($3)",
+        operation as OperationId,
+        ids,
+        requeued as &[JobId]
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A letter that an operation put here.
+pub(crate) struct Kept {
+    pub id: DeadLetterId,
+    pub job_id: JobId,
+    /// Requeued, not purged: its job has to be taken out of the queue.
+    pub is_requeued: bool,
+    /// Changes folded into its job when it was given up.
+    pub folded: i32,
+}
+
+/// What an operation put here of these jobs.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn of_operation(
+    connection: &mut PgConnection,
+    operation: OperationId,
+    jobs: &[JobId],
+) -> Result<Vec<Kept>, QueueError> {
+    let kept = sqlx::query_as!(
+        Kept,
+        r#"
+        select id as "id: DeadLetterId", job_id as "job_id: JobId", was = 'requeued' as "is_requeued!",
+            (letter ->> 'folded')::int as "folded!"
+        from headgate.bin
+        where operation_id = $1 and job_id = any ($2)
+        order by id
+        "#,
+        operation as OperationId,
+        jobs as &[JobId]
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(kept)
+}
+
+/// Makes dead letters of jobs again that this transaction has just called off; answers which. A cancelled job leaves a row, a number in the
+/// charts and one in its batch behind: they go, as if it had never been called off.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn put_back(
+    connection: &mut PgConnection,
+    operation: OperationId,
+    jobs: &[JobId],
+) -> Result<Vec<JobId>, QueueError> {
+    let back = sqlx::query_scalar!(
+        r#"
+        with called_off as materialized (
+            -- Rows of this transaction: `now()` is its begin.
+            delete from headgate.finished_jobs f where f.id = any ($2) and f.status = 4 and f.finished_at >= now()
+            returning f.id, f.integration_id, f.batch_id
+        ), letters as materialized (
+            delete from headgate.bin b using called_off c where b.operation_id = $1 and b.job_id = c.id
+            returning b.letter
+        ), restored as materialized (
+            -- Whole rows: of the very type of the table.
+            insert into headgate.dead_letter_jobs
+            select r.* from letters l cross join lateral jsonb_populate_record(null::headgate.dead_letter_jobs, l.letter) r
+            returning job_id, integration_id, attempt
+        ), counted as (
+            insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+            select integration_id, 5, attempt, count(*) from restored group by integration_id, attempt
+        ), flowed as (
+            insert into headgate.throughput_deltas (integration_id, cancelled)
+            select integration_id, -count(*) from called_off group by integration_id
+        ), batched as (
+            insert into headgate.batch_deltas (batch_id, failed, cancelled)
+            select batch_id, count(*), -count(*) from called_off where batch_id is not null group by batch_id
+        )
+        select job_id as "job_id: JobId" from restored
+        "#,
+        operation as OperationId,
+        jobs as &[JobId]
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(back)
+}
+
+/// Puts purged letters back; answers the jobs' ids. Those of an integration that was deleted stay until they are deleted too.
+///
+/// # Errors
+/// When the database is away, or lost a race: nothing is changed, repeat.
+pub(crate) async fn restore_many(
+    connection: &mut PgConnection,
+    scope: Scope,
+    ids: &[DeadLetterId],
+) -> Result<Vec<JobId>, QueueError> {
+    let back = sqlx::query_scalar!(
+        r#"
+        with found as materialized (
+            select b.id, b.integration_id from headgate.bin b
+            where b.id = any ($1) and b.was = 'purged' and ($2::uuid is null or b.app_id = $2)
+            order by b.id for update
+        ), present as materialized (
+            select i.id from headgate.integrations i where i.id in (select integration_id from found) order by i.id for key share
+        ), letters as materialized (
+            delete from headgate.bin b using found f, present p where b.id = f.id and p.id = f.integration_id
+            returning b.letter
+        ), restored as materialized (
+            -- Whole rows: of the very type of the table.
+            insert into headgate.dead_letter_jobs
+            select r.* from letters l cross join lateral jsonb_populate_record(null::headgate.dead_letter_jobs, l.letter) r
+            returning job_id, integration_id, attempt
+        ), counted as (
+            insert into headgate.job_count_deltas (integration_id, status, attempt, n)
+            select integration_id, 5, attempt, count(*) from restored group by integration_id, attempt
+        )
+        select job_id as "job_id: JobId" from restored
+        "#,
+        ids as &[DeadLetterId],
+        scope.app_id() as Option<AppId>,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(back)
+}
+
+/// Takes a purged letter out of the bin.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when the scope's bin has none, or its integration is gone.
+pub async fn restore(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: DeadLetterId,
+) -> Result<(), QueueError> {
+    if restore_many(connection, scope, &[id]).await?.is_empty() { Err(QueueError::NotFound) } else { Ok(()) }
+}
+
+/// What was purged, the last first.
+///
+/// # Errors
+/// When the database is away.
+pub async fn binned(
+    pool: &PgPool,
+    scope: Scope,
+    page: PageRequest,
+) -> Result<Page<BinnedLetter>, QueueError> {
+    struct Binned {
+        id: DeadLetterId,
+        binned_at: DateTime<Utc>,
+        operation_id: Option<OperationId>,
+        letter: Json<Row>,
+    }
+    let rows = sqlx::query_as!(
+        Binned,
+        r#"
+        select b.id as "id: DeadLetterId", b.binned_at, b.operation_id as "operation_id: OperationId",
+            b.letter || jsonb_build_object('payload', coalesce(nullif(b.letter -> 'sent_body', 'null'), b.letter -> 'payload'))
+                as "letter!: Json<Row>"
+        from headgate.bin b
+        where b.was = 'purged' and ($1::uuid is null or b.app_id = $1)
+            and b.binned_at > (select clock_timestamp()) - interval '24 hours'
+            and ($2::uuid is null or (b.binned_at, b.id) < (select x.binned_at, x.id from headgate.bin x where x.id = $2))
+        order by b.binned_at desc, b.id desc
+        limit $3
+        "#,
+        scope.app_id() as Option<AppId>,
+        page.after,
+        page.limit + 1,
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(|row| BinnedLetter {
+        letter: DeadLetter::from(row.letter.0),
+        binned_at: row.binned_at,
+        deleted_at: row.binned_at + chrono::TimeDelta::hours(24),
+        operation_id: row.operation_id,
+    }))
+}
+
+/// Deletes a chunk of what was here for 24 hours; answers how many.
+///
+/// # Errors
+/// When the database is away.
+pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.bin
+        where ctid = any (array(
+            select ctid from headgate.bin
+            where binned_at < (select clock_timestamp()) - interval '24 hours' and (select headgate.is_leader($1, $2))
+            order by binned_at limit $3
+        )) and binned_at < clock_timestamp() - interval '24 hours'
+        "#,
+        term.holder as WorkerId,
+        term.number,
+        CHUNK,
+    )
+    .execute(pool)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// What an integration that is deleted leaves here.
+///
+/// # Errors
+/// When the database is away.
+pub async fn delete_of_integration(
+    connection: &mut PgConnection,
+    integration_id: IntegrationId,
+) -> Result<(), QueueError> {
+    sqlx::query!("delete from headgate.bin where integration_id = $1", integration_id as IntegrationId)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

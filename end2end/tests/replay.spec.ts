@@ -1,0 +1,75 @@
+// Operator: the flaky system's backlog, replay 3,000 dead letters at 20 per second, pause, undo.
+import { buried } from "../fixtures/backlog";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, row } from "../fixtures/parts";
+import { expect, open, openUntil, test } from "../fixtures/test";
+
+type Operation = { id: string; state: string; changed: number; skipped: number; matched: number; undone_by: string | null };
+
+test("the flaky system's backlog is replayed slowly, paused and undone", async ({ console: page, api, app, receiver }) => {
+  const integration = await buried(api, app, receiver, 3_000);
+  await open(page, `/dead-letters?integration_id=${integration.id}&error=503`);
+  await page.getByRole("link", { name: "Requeue all that match" }).click();
+  const question = page.getByRole("dialog", { name: "Requeue 3,000 dead letters?" });
+  await expect(question).toContainText("Flaky");
+  await expect(question).toContainText("3,000 failed");
+  await expect(question).toContainText("Flaky: 3,000 more");
+  await expect(question.getByRole("link", { name: /^product sku-/ })).toHaveCount(5);
+  await expectWellMade(page);
+  await question.getByLabel("Reason").fill("They say it is up again");
+  await question.getByLabel("At most, per second").fill("20");
+  await question.getByLabel("Seconds to withdraw it").fill("0");
+  await question.getByRole("button", { name: "Requeue 3,000 dead letters" }).click();
+  await expect(notice(page)).toHaveText("3,000 are being worked on in the background.");
+  await expect(page).toHaveURL(/error=503/);
+
+  await page.getByRole("link", { name: "Follow it" }).click();
+  await expect(page).toHaveTitle("Bulk operations · Headgate");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Requeue 3,000 dead letters");
+  await expect(card(page, "Progress")).toContainText("They say it is up again");
+  await expect(card(page, "Progress")).toContainText("20 per second at most");
+  await expect(card(page, "What it is about")).toContainText("Dead letters for Flaky, whose error contains “503”.");
+  const id = new URL(page.url()).pathname.split("/").pop();
+  const operation = () => api.call<Operation>("GET", `/operations/${id}`);
+  await expect.poll(async () => (await operation()).changed, { timeout: 15_000 }).toBeGreaterThan(0);
+
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(notice(page)).toHaveText("Paused. What is changed stays changed.");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Paused");
+  await expectWellMade(page);
+  const paused = await operation();
+  expect(paused.state).toBe("paused");
+  expect(paused.changed).toBeLessThan(3_000);
+  expect((await api.status(integration)).dead_letters).toBe(3_000 - paused.changed);
+
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(notice(page)).toHaveText("Being taken back, as far as nothing was tried since.");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Undone");
+  await expect.poll(async () => (await api.status(integration)).dead_letters, { timeout: 15_000 }).toBe(3_000);
+  await page.getByRole("link", { name: /^operation / }).click();
+  await openUntil(page, new URL(page.url()).pathname, () =>
+    expect(card(page, "Progress")).toContainText(`${paused.changed} of ${paused.changed} changed`, { timeout: 1_000 }),
+  );
+  await expectWellMade(page);
+
+  await open(page, "/operations");
+  await expect(row(page, "Bulk operations", "Undo: put")).toContainText("Done");
+  await expect(row(page, "Bulk operations", "Requeue 3,000 dead letters").first()).toContainText("Undone");
+  await expectWellMade(page);
+});
+
+test("one that is held is withdrawn before anything is touched", async ({ console: page, api, app, receiver }) => {
+  const integration = await buried(api, app, receiver, 120);
+  await open(page, `/dead-letters?integration_id=${integration.id}`);
+  await page.getByRole("link", { name: "Purge all that match" }).click();
+  const question = page.getByRole("dialog", { name: "Purge 120 dead letters?" });
+  await question.getByLabel("Seconds to withdraw it").fill("3600");
+  await question.getByRole("button", { name: "Purge 120 dead letters" }).click();
+  await expect(notice(page)).toHaveText("Nothing is touched yet: 120 are held and can be withdrawn.");
+  await page.getByRole("link", { name: "Follow it" }).click();
+  await expect(page.getByText("Nothing is touched yet: it begins in")).toBeVisible();
+  await page.getByRole("button", { name: "Abort" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Aborted");
+  await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
+  expect((await api.status(integration)).dead_letters).toBe(120);
+});

@@ -1,0 +1,93 @@
+//! `GET /dead-letters/export`: the list as a file, page after page, however long it is.
+
+use super::{
+    extract::{Can, Query, Read},
+    problem::Problem,
+};
+use crate::{
+    commands::export::{DEAD_LETTERS, ExportFormat, Writer},
+    state::AppState,
+};
+use axum::{
+    body::{Body, Bytes},
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures::stream;
+use model::{
+    actor::Scope,
+    dead_letter::DeadLetter,
+    filter::JobFilter,
+    page::{MAX_LIMIT, Page, PageRequest},
+};
+use queue::store::dead_letters;
+use sqlx::PgPool;
+use utoipa_axum::{router::OpenApiRouter, routes};
+use uuid::Uuid;
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(export_dead_letters))
+}
+
+/// All dead letters that match, newest first, as CSV: for spreadsheets, with formulas made harmless. A file that ends early was broken off:
+/// it is sent as it is read.
+#[utoipa::path(get, path = "/dead-letters/export", tag = "Dead letters", params(JobFilter),
+    responses((status = 200, body = String, content_type = "text/csv")))]
+async fn export_dead_letters(
+    actor: Can<Read>,
+    State(state): State<AppState>,
+    Query(filter): Query<JobFilter>,
+) -> Result<Response, Problem> {
+    let source = Source { pool: state.console_pool.clone(), scope: actor.scope(), filter };
+    // Read before anything is answered: a filter that is too wide is an error and not a broken file.
+    let first = source.page(None).await?;
+    let rows = stream::try_unfold((source, Some((first, true))), next);
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"dead-letters.csv\""),
+    ];
+    Ok((headers, Body::from_stream(rows)).into_response())
+}
+
+struct Source {
+    pool: PgPool,
+    scope: Scope,
+    filter: JobFilter,
+}
+
+impl Source {
+    async fn page(&self, after: Option<Uuid>) -> Result<Page<DeadLetter>, Problem> {
+        let page = PageRequest { limit: MAX_LIMIT, after };
+        Ok(dead_letters::list(&self.pool, self.scope, &self.filter, page).await?)
+    }
+}
+
+type Reading = (Source, Option<(Page<DeadLetter>, bool)>);
+
+/// The page at hand as text, and the one after it.
+async fn next((source, at_hand): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
+    let Some((page, is_first)) = at_hand else { return Ok(None) };
+    let text = as_text(&page.items, is_first).map_err(std::io::Error::other)?;
+    let following = match page.items.last().filter(|_| page.next_cursor.is_some()) {
+        Some(last) => {
+            let following = source.page(Some(last.id.0)).await;
+            Some((following.map_err(|problem| std::io::Error::other(format!("{problem:?}")))?, false))
+        }
+        None => None,
+    };
+    Ok(Some((text, (source, following))))
+}
+
+fn as_text(letters: &[DeadLetter], is_first: bool) -> anyhow::Result<Bytes> {
+    let mut text = Vec::new();
+    let mut writer = Writer::new(&mut text, ExportFormat::Csv);
+    if is_first {
+        writer.names(&DEAD_LETTERS)?;
+    }
+    for letter in letters {
+        writer.row(letter, &DEAD_LETTERS)?;
+    }
+    writer.finish()?;
+    Ok(text.into())
+}
