@@ -70,7 +70,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
                  case when g % 20 = 0 then clock_timestamp() + interval '1 day' end,
                  case when g % 20 = 0 then 'http_status' end,
                  case when g % 20 = 0 then 'The system answered 503: upstream ' || g || ' is out of order' end
-             from (select g, clock_timestamp() - interval '20 hours' + g * interval '70000 s' / {live} as at, (g * 7919) % {INTEGRATIONS} as n
+             from (select g, clock_timestamp() - interval '20 hours' + g::bigint * interval '70000 s' / {live} as at, (g::bigint * 7919) % {INTEGRATIONS} as n
                    from generate_series(1, {live}) g) made;
              insert into headgate.ready (integration_id, rank, created_at, job_id)
              select integration_id, rank, created_at, id from headgate.jobs where status = 0;
@@ -87,7 +87,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
                  'record.updated', 'product', 'sku-' || g % {records}, 'product:' || g, 'order-' || g / 3,
                  case when g % 50 = 0 then 'cancelled' else 'completed' end
              from (select g, date_trunc('day', clock_timestamp())
-                       + g * (clock_timestamp() - date_trunc('day', clock_timestamp())) / {finished} as at, (g * 7919) % {INTEGRATIONS} as n
+                       + g * (clock_timestamp() - date_trunc('day', clock_timestamp())) / {finished} as at, (g::bigint * 7919) % {INTEGRATIONS} as n
                    from generate_series(1, {finished}) g) made"
         ),
         format!(
@@ -97,7 +97,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
              select {ID}, {ID}, {APP}, {INTEGRATION}, at, at, at, at, 0, 0, 10, 10, false, 0, 'record.updated', 'product', 'sku-' || g % {records},
                  'product:' || g, 'order-' || g / 3, 'http_status', 'The system answered 400: attribute ' || g % 12 || ' of ' || g || ' is unknown',
                  400, md5(n || ':' || g % 12), '[]'
-             from (select g, clock_timestamp() - interval '20 hours' + g * interval '70000 s' / {dead} as at, (g * 7919) % {INTEGRATIONS} as n
+             from (select g, clock_timestamp() - interval '20 hours' + g::bigint * interval '70000 s' / {dead} as at, (g::bigint * 7919) % {INTEGRATIONS} as n
                    from generate_series(1, {dead}) g) made"
         ),
         "insert into headgate.job_counts (integration_id, status, attempt, n)

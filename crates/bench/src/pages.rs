@@ -133,7 +133,14 @@ impl Program {
             |path| Ok(PathBuf::from(path)),
         )?;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let child = Command::new(&binary)
+        let mut command = Command::new(&binary);
+        // It would refuse the bench's own.
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADGATE_"))
+        {
+            command.env_remove(name);
+        }
+        let child = command
             .args(["serve", "--workers", "0"])
             .env("HEADGATE_DATABASE_URL", database)
             .env("HEADGATE_LISTEN", format!("127.0.0.1:{port}"))
