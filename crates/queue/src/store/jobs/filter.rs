@@ -78,6 +78,19 @@ pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope) {
     }
 }
 
+/// Where the jobs of a part stand that have the status: conditions that together say what [`push`] says of it, no job twice. Each by
+/// itself is walked in the order of ids until the page is full, where their union would be sorted whole.
+pub(crate) fn standings(status: Option<JobStatus>, part: Part) -> &'static [&'static str] {
+    match (status, part) {
+        (Some(JobStatus::ToBeRetried), Part::Live) => &[
+            "j.status = 2 and j.retry_at > clock_timestamp() and not j.is_held \
+             and j.id in (select w.job_id from headgate.waiting w)",
+            "j.status = 2 and j.retry_at > clock_timestamp() and j.is_held",
+        ],
+        _ => &[],
+    }
+}
+
 /// Appends ` and …` for each condition of the filter.
 pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
     // Named one by one: a new field of the filter stops the build here.

@@ -44,15 +44,25 @@ pub(crate) fn statement(
 ) -> Option<QueryBuilder<Postgres>> {
     let mut query = QueryBuilder::new("select * from (");
     let mut is_first = true;
+    let but_status = JobFilter { status: None, ..filter.clone() };
     for part in Part::ALL.into_iter().filter(|part| may_hold(*part, filter)) {
-        query.push(if is_first { "(" } else { " union all (" }).push(select(part));
-        is_first = false;
-        filter::push_scope(&mut query, scope);
-        filter::push(&mut query, filter, part);
-        if let Some(after) = page.after {
-            query.push(format_args!(" and {} < ", part.job_id())).push_bind(after);
+        let standings = filter::standings(filter.status, part);
+        let asked = if standings.is_empty() { filter } else { &but_status };
+        // None: the filter's own condition, once.
+        let standings = standings.iter().map(Some).chain(standings.is_empty().then_some(None));
+        for standing in standings {
+            query.push(if is_first { "(" } else { " union all (" }).push(select(part));
+            is_first = false;
+            if let Some(standing) = standing {
+                query.push(" and ").push(*standing);
+            }
+            filter::push_scope(&mut query, scope);
+            filter::push(&mut query, asked, part);
+            if let Some(after) = page.after {
+                query.push(format_args!(" and {} < ", part.job_id())).push_bind(after);
+            }
+            query.push(format_args!(" order by {} desc limit {})", part.job_id(), page.limit + 1));
         }
-        query.push(format_args!(" order by {} desc limit {})", part.job_id(), page.limit + 1));
     }
     query.push(format_args!(") found order by id desc limit {}", page.limit + 1));
     (!is_first).then_some(query)
