@@ -1,9 +1,11 @@
 // One job: why it waits and what helps, what of it is secret, what its way was.
 import type { Page } from "@playwright/test";
+import type { Api, App } from "../fixtures/api";
 import { deadLetters, jobOf, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/looks";
 import { card, notice } from "../fixtures/parts";
-import { expect, open, test } from "../fixtures/test";
+import type { Receiver } from "../fixtures/receiver";
+import { expect, hasJavaScript, open, test } from "../fixtures/test";
 
 const SECRET = "hunter2hunter2";
 const CHANGES = [{ id: "sku-1", attributes: { title: "Oak table", apiKey: SECRET, supplier: { iban: SECRET } } }];
@@ -69,4 +71,80 @@ test("what holds a job says what helps, and leads there", async ({ console: page
   await expectWellMade(page);
   await verdict.getByRole("link", { name: "To the integration" }).first().click();
   await expect(page).toHaveURL(`/integrations/${integration.id}`);
+});
+
+/** A job of its own payload, refused for good. */
+async function aFailedJob(api: Api, app: App, receiver: Receiver, payload: object) {
+  receiver.answer = { status: 400, body: "unknown day" };
+  const integration = await api.createIntegration(app, "Exports", receiver.url);
+  const made = await api.call<{ items: { id: string }[] }>("POST", "/jobs", {
+    integration_id: integration.id,
+    job_type: "export.nightly",
+    payload,
+    correlation_id: `${app.id}-export`,
+  });
+  await settled(api, integration, "dead_letters", 1);
+  return { integration, id: made.items[0]?.id ?? "" };
+}
+
+test("a failed job is corrected and goes out", async ({ console: page, api, app, receiver }) => {
+  const { id } = await aFailedJob(api, app, receiver, { day: "2026-13-01" });
+  await open(page, `/jobs/${id}`);
+  await page.getByRole("link", { name: "Edit payload" }).click();
+  const field = page.getByLabel("Payload, as JSON");
+  await expect(field).toHaveValue('{\n  "day": "2026-13-01"\n}');
+  await expectWellMade(page);
+  const send = page.getByRole("button", { name: "Requeue with this payload" });
+  await field.fill('{\n  "day": 2026-12-01\n}');
+  if (hasJavaScript()) {
+    await expect(send).toBeDisabled();
+  } else {
+    await send.click();
+    await expect(notice(page).or(page.getByRole("main").getByRole("alert"))).toContainText("Nothing was changed");
+    await expect(field).toHaveValue('{\n  "day": 2026-12-01\n}');
+  }
+  await expect(card(page, "Edit and retry")).toContainText("Line 2, column");
+  receiver.answer = { status: 200, body: "ok" };
+  await field.fill('{"day": "2026-12-01"}');
+  await send.click();
+  await expect(notice(page)).toHaveText("Payload changed and requeued, with all attempts anew.");
+  await expect.poll(() => receiver.received.at(-1)?.body.payload).toEqual({ day: "2026-12-01" });
+  await expect.poll(async () => (await api.call<{ status: string }>("GET", `/jobs/${id}`)).status).toBe("completed");
+  await open(page, `/jobs/${id}`);
+  const states = card(page, "Course").getByRole("listitem");
+  await expect(states).toHaveText([/Pending.*accepted/, /Processing.*attempt 1/, /Pending.*requeued/, /Processing.*attempt 1/, /Completed/]);
+  await expectWellMade(page);
+});
+
+test("what a record's job sends cannot be edited, and the page says why", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, [{ id: "sku-1" }]);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}?edit=1`);
+  await expect(card(page, "Edit and retry")).toContainText("computed from its record");
+  await expect(page.getByLabel("Payload, as JSON")).toHaveCount(0);
+});
+
+test("the request reads as a command without its secrets", async ({ console: page, api, app, receiver }) => {
+  const { id } = await aFailedJob(api, app, receiver, { day: "it's", password: SECRET });
+  await open(page, `/jobs/${id}`);
+  const curl = card(page, "As curl");
+  await expect(curl).toContainText(`curl --request POST '${receiver.url}'`);
+  await expect(curl).toContainText("--header 'webhook-signature: <signature>'");
+  await expect(curl).toContainText(`"day":"it'\\''s"`);
+  await expect(curl).toContainText('"password":"[masked]"');
+  await expectNoSecret(page);
+  await expect(card(page, "Edit and retry")).toContainText("Reveal the masked values first");
+});
+
+test("who stands before it at its key, and what belongs together, is named", async ({ console: page, api, app, receiver }) => {
+  const integration = await api.createIntegration(app, "Ordered", receiver.url);
+  await api.pause(integration);
+  const job = { integration_id: integration.id, job_type: "step", serialize_key: "order-7", correlation_id: `${app.id}-order` };
+  const made = await api.call<{ items: { id: string }[] }>("POST", "/jobs", [{ ...job, job_type: "first" }, { ...job, job_type: "second" }, job]);
+  await open(page, `/jobs/${made.items[1]?.id}`);
+  await expect(card(page, "In line").getByRole("listitem")).toHaveText([/first.*holds the key/, /second.*this job/, /step/]);
+  await expect(card(page, "Of the same correlation").getByRole("listitem")).toHaveCount(2);
+  await expectWellMade(page);
+  await card(page, "Of the same correlation").getByRole("link", { name: "first" }).click();
+  await expect(page).toHaveURL(`/jobs/${made.items[0]?.id}`);
 });

@@ -5,10 +5,11 @@ use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     id::JobId,
-    job::{Job, JobDetail},
+    job::{Job, JobDetail, KeyNeighbour},
     operation::{BulkAction, BulkSubject, DryRun},
     page::Page,
     record::{Attributes, RecordWithSync},
+    request::RequestPreview,
     rules::explain::Explanation,
     stats::{IntegrationGauge, Snapshot},
 };
@@ -63,6 +64,19 @@ pub struct JobRecord {
     pub sent: Option<(i64, DateTime<Utc>, Attributes)>,
 }
 
+/// What stands beside a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The line at its serialize key; empty: it stands in none.
+    pub line: Vec<KeyNeighbour>,
+    /// The newest others of its correlation id.
+    pub correlated: Vec<Job>,
+    /// There are more of these.
+    pub has_more: bool,
+    /// What its next attempt would send; none: nothing.
+    pub request: Option<RequestPreview>,
+}
+
 /// One job as its page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobPage {
@@ -74,6 +88,8 @@ pub struct JobPage {
     pub record: Option<JobRecord>,
     /// Its integration at the call; none when that was deleted.
     pub gauge: Option<IntegrationGauge>,
+    /// What stands beside it.
+    pub beside: Beside,
     /// Values that are not shown, because they are secret.
     pub masked: u32,
     /// They are shown, until then, because this reader asked for it.
@@ -85,21 +101,23 @@ pub struct JobPage {
 /// One job. `revealed`: with its secrets, if the reader had them revealed a moment ago.
 #[server(prefix = "/console", endpoint = "job", input = GetUrl, output = Json)]
 pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<JobPage, CallError> {
-    use crate::server::{actor, context, masked};
+    use crate::server::{actor, beside, context, masked};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let cx = context::current()?;
-    let mut detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
+    let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
     let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
-    let mut record = cx.record_of(scope, &detail.job).await?;
+    let record = cx.record_of(scope, &detail.job).await?;
     let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
     let revealed_until = if revealed { masked::revealed_until(&cx, &actor, id).await? } else { None };
-    let masked = match revealed_until {
-        Some(_) => 0,
-        None => masked::job(&cx, &mut detail, record.as_mut()).await?,
-    };
-    Ok(JobPage { detail, explanation, record, gauge, masked, revealed_until, as_of: Utc::now() })
+    let beside = beside::of(&cx, scope, &detail.job).await?;
+    let as_of = Utc::now();
+    let mut page = JobPage { detail, explanation, record, gauge, beside, masked: 0, revealed_until, as_of };
+    if revealed_until.is_none() {
+        masked::job(&cx, &mut page).await?;
+    }
+    Ok(page)
 }
 
 /// Shows the reader what is masked of a job, for a while: a line of the audit log.
@@ -130,6 +148,24 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
         let actor = actor::allowed(Permission::SteerJobs)?;
         context::current()?.steering().requeue_job(&actor, id).await?;
         Ok(Flash::Requeued.into())
+    })
+    .await
+}
+
+/// Gives a failed job another payload and requeues it.
+#[server(prefix = "/console", endpoint = "edit-job", output = Json)]
+pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), CallError> {
+    use crate::{
+        components::Flash,
+        server::{actor, context, redirect},
+        state::payload_draft,
+    };
+    use model::rules::permission::Permission;
+    redirect::answer_with(&back, Some(|url| payload_draft::carry(url, &payload)), async {
+        let actor = actor::allowed(Permission::Configure)?;
+        let payload = payload_draft::parse(&payload).map_err(CallError::Invalid)?;
+        context::current()?.steering().edit_job(&actor, id, &payload).await?;
+        Ok(Flash::Edited.into())
     })
     .await
 }

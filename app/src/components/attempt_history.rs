@@ -1,5 +1,6 @@
 //! Attempts read as rounds. A requeue counts them anew and a lost lease does not count, so numbers repeat; here is told why.
 
+use chrono::TimeDelta;
 use model::{
     attempt::{Attempt, AttemptOutcome},
     job::{Job, JobStatus},
@@ -19,8 +20,8 @@ pub struct History {
 /// A line of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// One attempt.
-    Try(Attempt),
+    /// One attempt, and the milliseconds it stood in the queue after it was due, where both times are known.
+    Try(Attempt, Option<i64>),
     /// What came before does not count any more.
     Requeued,
 }
@@ -34,7 +35,8 @@ impl History {
                 history.entries.push(Entry::Requeued);
             }
             history.made += 1;
-            history.entries.push(Entry::Try(attempt));
+            let queued = queued_ms(job, history.last(), &attempt);
+            history.entries.push(Entry::Try(attempt, queued));
         }
         // Requeued and not tried again yet: the job stands before its first attempt.
         let is_before_the_first = job.attempt == 0
@@ -54,10 +56,21 @@ impl History {
 
     fn last(&self) -> Option<&Attempt> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Try(attempt) => Some(attempt),
+            Entry::Try(attempt, _) => Some(attempt),
             Entry::Requeued => None,
         })
     }
+}
+
+/// Since when it could have begun: since the end of the wait that the attempt before was followed by, or since the job's time. A requeue
+/// gives the job a later time than attempts before it began.
+fn queued_ms(job: &Job, before: Option<&Attempt>, attempt: &Attempt) -> Option<i64> {
+    let due = match before.filter(|before| follows(before, attempt.attempt)) {
+        Some(before) => before.finished_at? + TimeDelta::milliseconds(before.next_wait_ms?),
+        None => job.run_at,
+    };
+    let ms = (attempt.started_at? - due).num_milliseconds();
+    (ms >= 0).then_some(ms)
 }
 
 /// Whether an attempt of that number comes after the other one by itself: the next number, or the same after a lost lease.
@@ -107,7 +120,7 @@ mod tests {
             .entries
             .iter()
             .map(|entry| match entry {
-                Entry::Try(attempt) => attempt.attempt.to_string(),
+                Entry::Try(attempt, _) => attempt.attempt.to_string(),
                 Entry::Requeued => "|".to_owned(),
             })
             .collect();
@@ -126,6 +139,25 @@ mod tests {
         ] {
             assert_eq!(read(&job(status, at), &attempts), want, "{status} {attempts:?}");
         }
+    }
+
+    #[test]
+    fn the_wait_in_the_queue_is_counted_from_when_it_was_due() {
+        let at = |seconds| {
+            Some(
+                "2026-11-20T14:00:00Z".parse::<chrono::DateTime<chrono::Utc>>().ok()?
+                    + TimeDelta::seconds(seconds),
+            )
+        };
+        let first =
+            Attempt { started_at: at(2), finished_at: at(3), next_wait_ms: Some(10_000), ..tried(1, Failed) };
+        let second = Attempt { started_at: at(14), ..tried(2, Completed) };
+        let history = History::of(&job("completed", 2), vec![first, second, tried(3, Failed)]);
+        let queued = history.entries.iter().map(|entry| match entry {
+            Entry::Try(_, queued) => *queued,
+            Entry::Requeued => None,
+        });
+        assert_eq!(queued.collect::<Vec<_>>(), [Some(2_000), Some(1_000), None]);
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub fn AttemptTimeline(
                 .enumerate()
                 .rev()
                 .map(|(at, entry)| {
-                    let attempt = match entry {
-                        Entry::Try(attempt) => attempt,
+                    let (attempt, queued) = match entry {
+                        Entry::Try(attempt, queued) => (attempt, queued),
                         Entry::Requeued => return view! { <RequeuedHere /> }.into_any(),
                     };
                     let tone = tone(attempt.outcome, is_dead && at == last);
@@ -50,6 +50,7 @@ pub fn AttemptTimeline(
                                 <b>{headline}</b>
                                 {after}
                                 {detail.map(|text| view! { <p>{text}</p> })}
+                                {queued.map(|ms| view! { <p>{format!("due {} before it began", format::milliseconds(ms))}</p> })}
                             </div>
                             <span class="end"></span>
                             {wait.map(|text| view! { <div class="wait">{text}</div> })}

@@ -42,6 +42,7 @@ pub const ALL: &[AuditWords] = &[
     words("resync.cancel", "cancelled", "re-sync"),
     words("job.requeue", "requeued", "job"),
     words("job.cancel", "cancelled", "job"),
+    words("job.edit", "edited and requeued", "job"),
     words("job.reveal", "looked at the secrets of", "job"),
     words("job.bulk_requeue", "requeued many", "jobs"),
     words("job.bulk_cancel", "cancelled many", "jobs"),

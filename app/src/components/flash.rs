@@ -64,6 +64,7 @@ pub enum Flash {
     CustomersTold,
     NoteTakenBack,
     Revealed,
+    Edited,
 }
 
 impl Flash {
@@ -120,6 +121,7 @@ impl Flash {
         Self::CustomersTold,
         Self::NoteTakenBack,
         Self::Revealed,
+        Self::Edited,
     ];
 
     /// The word in the address.
@@ -177,6 +179,7 @@ impl Flash {
             Self::CustomersTold => "customers-told",
             Self::NoteTakenBack => "note-taken-back",
             Self::Revealed => "revealed",
+            Self::Edited => "edited",
         }
     }
 
@@ -293,6 +296,7 @@ impl Flash {
             Self::CustomersTold => format!("The customers of {} read the note now.", integrations()),
             Self::NoteTakenBack => "Taken back: the note is shown no more.".to_owned(),
             Self::Revealed => "Shown to you for 5 minutes; the audit log says so.".to_owned(),
+            Self::Edited => "Payload changed and requeued, with all attempts anew.".to_owned(),
         }
     }
 

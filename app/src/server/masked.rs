@@ -1,37 +1,43 @@
 //! A job's page without its secrets, unless its reader had them revealed.
 
 use super::ConsoleContext;
-use crate::calls::{error::CallError, jobs::JobRecord};
+use crate::calls::{
+    error::CallError,
+    jobs::{JobPage, JobRecord},
+};
 use chrono::{DateTime, Utc};
 use model::{
     actor::Actor,
     id::JobId,
-    job::JobDetail,
     rules::{
         masking::Sensitive,
         permission::{Permission, is_allowed},
     },
 };
 
-/// Masks a job, and its record against what was last sent of it; how many values that were.
+/// Masks a job, its record against what was last sent of it, and what stands beside it; counts what of the job that is.
 ///
 /// # Errors
 /// When it cannot be said what is to be masked: then nothing is shown.
-pub async fn job(
-    cx: &ConsoleContext,
-    detail: &mut JobDetail,
-    record: Option<&mut JobRecord>,
-) -> Result<u32, CallError> {
-    let app_id = detail.job.app_id;
+pub async fn job(cx: &ConsoleContext, page: &mut JobPage) -> Result<(), CallError> {
+    let app_id = page.detail.job.app_id;
     let masks = cx.delivery.masks(vec![app_id]).await?;
-    let of_record = match record {
+    let of_record = match &mut page.record {
         Some(JobRecord { record, sent: Some((_, _, before)) }) => {
             masks.of(app_id).both(before, &mut record.record.attributes)
         }
         Some(JobRecord { record, sent: None }) => record.mask(&masks),
         None => 0,
     };
-    Ok(u32::try_from(detail.mask(&masks) + of_record).unwrap_or(u32::MAX))
+    page.beside.correlated.mask(&masks);
+    // The same values once more.
+    if let Some(request) = page.beside.request.take() {
+        let mut request = (app_id, request);
+        request.mask(&masks);
+        page.beside.request = Some(request.1);
+    }
+    page.masked = u32::try_from(page.detail.mask(&masks) + of_record).unwrap_or(u32::MAX);
+    Ok(())
 }
 
 /// Until when the reader may see a job's secrets.

@@ -1,6 +1,7 @@
 //! What only the server has: the engine's handles, the actor behind a request, cookies and redirects.
 
 pub mod actor;
+pub mod beside;
 pub mod bulk;
 pub mod context;
 pub mod cookies;

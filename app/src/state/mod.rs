@@ -12,6 +12,7 @@ pub mod limits_draft;
 pub mod live;
 pub mod page_files;
 pub mod page_url;
+pub mod payload_draft;
 pub mod refresh;
 pub mod revision;
 pub mod theme;

@@ -193,6 +193,17 @@ pub struct JobDetail {
     pub result: Option<Value>,
 }
 
+/// A job in the line of a serialize key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyNeighbour {
+    /// The job.
+    pub id: JobId,
+    /// Where it stands.
+    pub status: JobStatus,
+    /// What kind of job.
+    pub job_type: String,
+}
+
 /// How far an attempt is, as its handler says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

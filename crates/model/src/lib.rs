@@ -30,6 +30,7 @@ pub mod patch;
 pub mod problem;
 pub mod rate_limit;
 pub mod record;
+pub mod request;
 pub mod resync;
 pub mod rules;
 pub mod stats;

@@ -2,7 +2,9 @@
 
 use super::{
     bulk,
-    extract::{Can, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs},
+    extract::{
+        Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs,
+    },
     masked::shown,
     problem::Problem,
 };
@@ -17,7 +19,8 @@ use model::{
     rules::explain::Explanation,
 };
 use queue::store::jobs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -29,6 +32,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(explain_job))
         .routes(routes!(requeue_job))
         .routes(routes!(cancel_job))
+        .routes(routes!(edit_job))
 }
 
 /// What became of the jobs, in the order they were sent.
@@ -129,4 +133,26 @@ async fn cancel_job(
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
     Ok(Answer(shown(&state, &actor, state.steering().cancel_job(&actor, id).await?).await?))
+}
+
+/// What a failed job is to send instead.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewPayload {
+    /// Any JSON up to 1 MB.
+    #[schema(value_type = Value)]
+    payload: Value,
+}
+
+/// Gives a failed job another payload and puts it back into the queue, with its id and all attempts anew. The audit log keeps both payloads,
+/// their secrets masked. 409 for a job that has not failed, that follows a record (what it sends is computed from that), or that another job
+/// of its deduplication id would take over.
+#[utoipa::path(post, path = "/jobs/{id}/edit", tag = "Jobs", request_body = NewPayload, responses((status = 200, body = Job)))]
+async fn edit_job(
+    actor: Can<Configure>,
+    State(state): State<AppState>,
+    Id(id): Id<JobId>,
+    Json(new): Json<NewPayload>,
+) -> Result<Answer<Job>, Problem> {
+    Ok(Answer(state.steering().edit_job(&actor, id, &new.payload).await?))
 }

@@ -17,6 +17,7 @@ mod health;
 mod idempotency;
 mod integration_bulk;
 mod integrations;
+mod job_edit;
 mod jobs;
 mod live;
 mod masking;

@@ -69,6 +69,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("get", "/stats/integrations/{id}/answers"),
     ("get", "/integrations/{id}/rate-limit-use"),
     ("post", "/integrations/bulk"),
+    ("post", "/jobs/{id}/edit"),
     ("get", "/stats/throughput"),
     ("get", "/live"),
     ("get", "/workers"),

@@ -1,17 +1,25 @@
 //! One job: why it is where it is, what was tried, what it sends.
 
-use super::{facts::JobFacts, masked::MaskedNote, progress::JobProgress, subject::subject};
+use super::{
+    edit::EditAndRetry,
+    facts::JobFacts,
+    masked::MaskedNote,
+    progress::JobProgress,
+    related::{Correlated, KeyLine},
+    request::AsCurl,
+    subject::subject,
+};
 use crate::{
     calls::{
         error::CallError,
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, History, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead,
-        Payload, RecordSyncs,
+        AttemptTimeline, Confirm, DeltaDiff, History, JobCourse, JobStateBadge, JobVerdict, LiveBadge,
+        Loaded, PageHead, Payload, RecordSyncs,
     },
     format,
-    state::{page_url, refresh, revision},
+    state::{page_url, payload_draft, refresh, revision},
     ui::{Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use chrono::{DateTime, Utc};
@@ -51,7 +59,7 @@ pub fn JobDetailPage() -> impl IntoView {
             data=page
             show=|page, reader| {
                 let may = |permission| reader.as_ref().is_some_and(|r| r.may(permission));
-                let rights = Rights { steer: may(Permission::SteerJobs), reveal: may(Permission::ReadUnmasked), deployment: may(Permission::ReadDeployment) };
+                let rights = Rights { steer: may(Permission::SteerJobs), reveal: may(Permission::ReadUnmasked), deployment: may(Permission::ReadDeployment), edit: may(Permission::Configure) };
                 view! { <Content page=page rights=rights /> }.into_any()
             }
         />
@@ -65,11 +73,12 @@ struct Rights {
     steer: bool,
     reveal: bool,
     deployment: bool,
+    edit: bool,
 }
 
 #[component]
 fn Content(page: JobPage, rights: Rights) -> impl IntoView {
-    let Rights { steer: may_steer, reveal: may_reveal, deployment } = rights;
+    let Rights { steer: may_steer, reveal: may_reveal, deployment, edit: may_edit } = rights;
     let as_of = page.as_of;
     let id = page.detail.job.id;
     let is_live = page.detail.job.status.is_live();
@@ -85,10 +94,13 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));
     let payload = Memo::new(move |_| page.with(|p| p.detail.job.payload.clone()));
+    let beside = Memo::new(move |_| page.with(|p| p.beside.clone()));
     let masking = Memo::new(move |_| page.with(|p| (p.masked, p.revealed_until)));
     let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
+    // As it was when the page was asked for: its time stamp would change under the cursor.
+    let request = page.with_untracked(|p| p.beside.request.clone());
     let gauge = page.with_untracked(|p| p.gauge.clone());
     let integration_name =
         gauge.as_ref().map_or_else(|| "a deleted integration".to_owned(), |g| g.name.clone());
@@ -173,6 +185,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                     </JobVerdict>
                 }
             }}
+            {move || view! { <Card title="Course"><JobCourse job=the_job.get() attempts=attempts.get() now=as_of /></Card> }}
             {move || progress.get().map(|progress| view! { <JobProgress progress=progress as_of=as_of /> })}
             <div class="detail">
                 <div class="stack">
@@ -204,6 +217,18 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                             })
                     }}
                     {move || {
+                        let job = the_job.get();
+                        let may_edit = may_edit && job.status == JobStatus::Failed;
+                        let draft = url.with(payload_draft::carried);
+                        let is_open = url.with(|url| url.get("edit").is_some());
+                        // A job about a record shows what was last sent as its payload, which is not its own.
+                        let own = payload.get().filter(|_| job.record_id.is_none());
+                        let masked = masking.get().0;
+                        may_edit
+                            .then(|| view! { <EditAndRetry id=id payload=own masked=masked is_open=is_open draft=draft /> })
+                    }}
+                    {request.map(|request| view! { <AsCurl request=request /> })}
+                    {move || {
                         result
                             .get()
                             .map(|result| {
@@ -217,6 +242,18 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                 </div>
                 <div class="stack">
                     {move || view! { <JobFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
+                    {move || {
+                        let line = beside.get().line;
+                        the_job
+                            .with(|job| job.serialize_key.clone())
+                            .filter(|_| line.len() > 1)
+                            .map(|key| view! { <KeyLine id=id serialize_key=key line=line /> })
+                    }}
+                    {move || {
+                        let beside = beside.get();
+                        let correlation_id = the_job.with(|job| job.correlation_id.clone());
+                        view! { <Correlated correlation_id=correlation_id others=beside.correlated has_more=beside.has_more now=as_of /> }
+                    }}
                     {move || {
                         record
                             .get()

@@ -1,11 +1,14 @@
 //! Jobs: the list, and one of them.
 
 mod detail;
+mod edit;
 mod facts;
 mod list;
 mod masked;
 mod progress;
 mod question;
+mod related;
+mod request;
 mod row;
 mod subject;
 

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use chrono::Utc;
 use model::{
+    id::{AppId, IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
     rules::verdict::Verdict,
@@ -15,6 +16,7 @@ use queue::{
     worker::{AT_ONCE, AttemptHandler, CompletedJob, EndedJob, HeldJob, How, Outcome, Slot, Unhandled},
 };
 use reqwest::Method;
+use serde_json::Value;
 use sqlx::PgConnection;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -49,13 +51,38 @@ pub(crate) struct DeliveryHandler {
     others: Unhandled,
 }
 
+/// What of a job decides its request.
+pub(super) struct Asked<'a> {
+    pub(super) job_id: JobId,
+    pub(super) job_type: &'a str,
+    pub(super) app_id: AppId,
+    pub(super) integration_id: IntegrationId,
+    pub(super) record: Option<(&'a str, &'a str)>,
+    pub(super) payload: Option<&'a Value>,
+    pub(super) is_full: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn by(job: &'a HeldJob) -> Self {
+        Self {
+            job_id: job.id,
+            job_type: &job.job_type,
+            app_id: job.app_id,
+            integration_id: job.integration_id,
+            record: job.record.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())),
+            payload: job.payload.as_ref(),
+            is_full: job.is_full,
+        }
+    }
+}
+
 /// A request and what it tells of which record.
-struct Prepared {
-    draft: Draft,
+pub(super) struct Prepared {
+    pub(super) draft: Draft,
     telling: Option<Telling>,
     receipt: Option<Receipt>,
     /// Whether the draft's body is an item of a bundle.
-    is_item: bool,
+    pub(super) is_item: bool,
 }
 
 #[async_trait]
@@ -87,7 +114,7 @@ impl DeliveryHandler {
             // The engine claims none of external workers' jobs: a program with handlers of its own does this one.
             return Ok(self.others.run(job).await);
         }
-        let Some(prepared) = prepare(job, &material)? else { return Ok(unchanged(&material)) };
+        let Some(prepared) = prepare(&Asked::by(job), &material)? else { return Ok(unchanged(&material)) };
         let judged = if prepared.is_item {
             // What the others take does not count against this job's time; the request itself has a time-out of its own.
             let item = item(job, material, &prepared);
@@ -185,22 +212,22 @@ impl DeliveryHandler {
 }
 
 /// The request of a job; none when there is nothing to tell.
-fn prepare(job: &HeldJob, material: &Material) -> Result<Option<Prepared>, Stop> {
+pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Prepared>, Stop> {
     let endpoint = material.endpoint_url.clone();
     let endpoint = endpoint.ok_or_else(|| Stop::give_up("the integration has no address to send to"))?;
     let subject = Subject {
-        job_id: job.id,
-        job_type: &job.job_type,
+        job_id: job.job_id,
+        job_type: job.job_type,
         app_id: job.app_id,
         integration_id: job.integration_id,
         now: material.now,
     };
-    let Some((record_type, record_id)) = &job.record else {
+    let Some((record_type, record_id)) = job.record else {
         if material.integration_type != IntegrationType::Webhook {
             let message = "a job that is not about a record can be sent by webhook only";
             return Err(Stop::give_up(message));
         }
-        let body = webhook::payload_body(subject, job.payload.as_ref());
+        let body = webhook::payload_body(subject, job.payload);
         let draft = Draft::json(Method::POST, endpoint, &body);
         return Ok(Some(Prepared { draft, telling: None, receipt: None, is_item: false }));
     };

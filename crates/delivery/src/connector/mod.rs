@@ -11,6 +11,7 @@ mod draft;
 mod gone;
 mod handler;
 mod outcome;
+mod preview;
 mod receipt;
 mod rest;
 mod seal;

@@ -11,6 +11,7 @@ mod endless_answers;
 mod integrations;
 mod jobs;
 mod own_lanes;
+mod previews;
 mod records;
 mod resync_pauses;
 mod resyncs;

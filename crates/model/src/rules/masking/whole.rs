@@ -9,6 +9,7 @@ use crate::{
     job::{Job, JobDetail},
     page::Page,
     record::{Record, RecordWithSync, SentRecord},
+    request::RequestPreview,
     sync_status::SyncStatus,
     trail::{Trail, TrailApp, TrailJob, TrailRecord},
 };
@@ -150,6 +151,28 @@ impl Sensitive for SyncStatus {
 
     fn mask(&mut self, masks: &Masks) -> usize {
         self.last_error.as_mut().map_or(0, |error| words(&masks.everywhere, &mut error.message))
+    }
+}
+
+/// A request of one app: `(whose, what)`.
+impl Sensitive for (AppId, RequestPreview) {
+    fn app_ids(&self) -> Vec<AppId> {
+        vec![self.0]
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        let masking = masks.of(self.0);
+        let in_body = match self.1.body.as_ref().map(|body| serde_json::from_str::<Value>(body)) {
+            Some(Ok(mut body)) => {
+                let masked = masking.value(&mut body);
+                if masked > 0 {
+                    self.1.body = Some(body.to_string());
+                }
+                masked
+            }
+            _ => text(masking, &mut self.1.body),
+        };
+        in_body + words(masking, &mut self.1.url)
     }
 }
 

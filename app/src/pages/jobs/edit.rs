@@ -1,0 +1,96 @@
+//! Edit and retry: another payload for a job that failed, or why it cannot have one.
+
+use crate::{
+    calls::jobs::EditJob,
+    state::payload_draft,
+    ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm},
+};
+use leptos::prelude::*;
+use model::id::JobId;
+use serde_json::Value;
+
+/// The card of a job that failed.
+#[component]
+pub fn EditAndRetry(
+    /// The job.
+    id: JobId,
+    /// Its payload; none: what it sends is computed from its record.
+    payload: Option<Value>,
+    /// Values of it that the reader does not see.
+    masked: u32,
+    /// Whether the form is asked for.
+    is_open: bool,
+    /// What was typed into the form that was refused.
+    draft: Option<String>,
+) -> impl IntoView {
+    let page = format!("/jobs/{id}");
+    let Some(payload) = payload else {
+        return view! {
+            <Card title="Edit and retry">
+                <p class="px-4 pb-3 text-muted">
+                    "It has no payload of its own to edit: what it sends is computed from its record at each attempt. Correct the record at its source; the change goes out by itself, or with a requeue."
+                </p>
+            </Card>
+        }
+        .into_any();
+    };
+    if masked > 0 {
+        return view! {
+            <Card title="Edit and retry">
+                <p class="px-4 pb-3 text-muted">"Reveal the masked values first: saved as they are shown, the masks would be sent in their place."</p>
+            </Card>
+        }
+        .into_any();
+    }
+    if !is_open {
+        return view! {
+            <Card title="Edit and retry">
+                <p class="flex flex-wrap items-center gap-2 px-4 pb-3 text-muted">
+                    "If the payload is the cause, correct it and requeue. Before and after are kept in the audit log."
+                    <LinkButton href=format!("{page}?edit=1&revealed=1")>"Edit payload"</LinkButton>
+                </p>
+            </Card>
+        }
+        .into_any();
+    }
+    let text = draft.unwrap_or_else(|| serde_json::to_string_pretty(&payload).unwrap_or_default());
+    view! { <Form id=id text=text close=page /> }.into_any()
+}
+
+#[component]
+fn Form(id: JobId, text: String, close: String) -> impl IntoView {
+    let edit = ServerAction::<EditJob>::new();
+    let fault = RwSignal::new(payload_draft::parse(&text).err());
+    let fields = HiddenFields::default().with("id", id.to_string()).with("back", close.clone());
+    let rows = text.lines().count().clamp(6, 24).to_string();
+    view! {
+        <Card title="Edit and retry">
+            <PostForm action=edit hidden=fields class="px-4 pb-3">
+                <label for="payload" class="block mb-1 type-label font-medium text-muted">"Payload, as JSON"</label>
+                <textarea
+                    class="input type-mono"
+                    id="payload"
+                    name="payload"
+                    rows=rows
+                    spellcheck="false"
+                    autocomplete="off"
+                    aria-invalid=move || fault.read().is_some().then_some("true")
+                    aria-describedby="payload-error"
+                    on:input=move |event| fault.set(payload_draft::parse(&event_target_value(&event)).err())
+                >
+                    {text}
+                </textarea>
+                <p id="payload-error" class="type-label text-failed mt-1" aria-live="polite">
+                    {move || fault.get()}
+                </p>
+                <div class="flex flex-wrap items-center gap-2 mt-2">
+                    <Button kind=ButtonKind::Primary glyph=Glyph::Undo disabled=Signal::derive(move || fault.read().is_some())>
+                        "Requeue with this payload"
+                    </Button>
+                    <Link href=close class="underline type-label">"Keep it as it is"</Link>
+                </div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}

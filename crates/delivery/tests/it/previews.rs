@@ -1,0 +1,28 @@
+//! The request of a job as it would be sent, before it is.
+
+use model::request::SECRET;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::support::World;
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_preview_is_what_is_sent_but_for_what_proves_who_sends_it(pool: PgPool) {
+    let world = World::new(pool).await;
+    let fields = json!({
+        "integration_type": "rest", "endpoint_url": "http://127.0.0.1:9/api", "headers": {"x-shop": "s3cret-1"},
+        "credentials": {"authorization": "Bearer s3cret-2"},
+    });
+    let shop = world.integration(fields).await;
+    world.set(json!({"title": "Lamp"})).await;
+    let jobs = world.jobs(shop).await;
+    let shown = world.delivery.preview(&jobs[0]).await.unwrap().expect("there is something to send");
+    assert_eq!((shown.method.as_str(), shown.url.as_str()), ("PUT", "http://127.0.0.1:9/api/product/1"));
+    let body: Value = serde_json::from_str(shown.body.as_deref().unwrap()).unwrap();
+    assert_eq!(body, json!({"title": "Lamp"}));
+    let header =
+        |name: &str| shown.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
+    assert_eq!((header("x-shop"), header("authorization")), (Some(SECRET), Some(SECRET)));
+    assert_eq!(header("content-type"), Some("application/json"));
+    assert!(header("webhook-id").is_some() && !shown.to_curl().contains("s3cret"));
+}
