@@ -70,6 +70,7 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
+    let (page, _) = cx.delivery.masked(page).await?;
     let rows = page.items.iter().map(|binned| binned.letter.integration_id);
     let names = cx.names(scope, rows, &JobFilter::default()).await?;
     Ok(Bin { page, names, as_of: Utc::now() })

@@ -66,7 +66,7 @@ async fn bulk_dead_letters(
     bulk::start(&state, &actor, BulkSubject::DeadLetters, new).await
 }
 
-/// The bin: what was purged in the last 24 hours, the last first. Then it is deleted for good.
+/// The bin: what was purged in the last 24 hours, the last first. Then it is deleted for good. Secrets read `[masked]` as in the list.
 #[utoipa::path(get, path = "/dead-letters/bin", tag = "Dead letters", params(PageParams),
     responses((status = 200, body = Page<BinnedLetter>)))]
 async fn list_bin(
@@ -74,7 +74,8 @@ async fn list_bin(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
-    Ok(Answer(dead_letters::binned(&state.console_pool, actor.scope(), query.page).await?))
+    let page = dead_letters::binned(&state.console_pool, actor.scope(), query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Takes a purged dead letter out of the bin; 404 when the bin has none, or its integration was deleted.
@@ -85,7 +86,7 @@ async fn restore_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(state.steering().restore_dead_letter(&actor, id).await?))
+    Ok(Answer(shown(&state, &actor, state.steering().restore_dead_letter(&actor, id).await?).await?))
 }
 
 /// One dead letter.

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, Query, Read},
+    masked::shown,
     problem::Problem,
 };
 use crate::{
@@ -16,13 +17,12 @@ use axum::{
 };
 use futures::stream;
 use model::{
-    actor::Scope,
+    actor::Actor,
     dead_letter::DeadLetter,
     filter::JobFilter,
     page::{MAX_LIMIT, Page, PageRequest},
 };
 use queue::store::dead_letters;
-use sqlx::PgPool;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
 
@@ -30,7 +30,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(export_dead_letters))
 }
 
-/// All dead letters that match, newest first, as CSV: for spreadsheets, with formulas made harmless. A file that ends early was broken off:
+/// All dead letters that match, newest first, as CSV: for spreadsheets, with formulas made harmless; secrets read
+/// `[masked]` as in the list. A file that ends early was broken off:
 /// it is sent as it is read.
 #[utoipa::path(get, path = "/dead-letters/export", tag = "Dead letters", params(JobFilter),
     responses((status = 200, body = String, content_type = "text/csv")))]
@@ -39,7 +40,7 @@ async fn export_dead_letters(
     State(state): State<AppState>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
-    let source = Source { pool: state.console_pool.clone(), scope: actor.scope(), filter };
+    let source = Source { state, actor: (*actor).clone(), filter };
     // Read before anything is answered: a filter that is too wide is an error and not a broken file.
     let first = source.page(None).await?;
     let rows = stream::try_unfold((source, Some((first, true))), next);
@@ -51,15 +52,17 @@ async fn export_dead_letters(
 }
 
 struct Source {
-    pool: PgPool,
-    scope: Scope,
+    state: AppState,
+    actor: Actor,
     filter: JobFilter,
 }
 
 impl Source {
     async fn page(&self, after: Option<Uuid>) -> Result<Page<DeadLetter>, Problem> {
         let page = PageRequest { limit: MAX_LIMIT, after };
-        Ok(dead_letters::list(&self.pool, self.scope, &self.filter, page).await?)
+        let Self { state, actor, filter } = self;
+        let page = dead_letters::list(&state.console_pool, actor.scope(), filter, page).await?;
+        shown(state, actor, page).await
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Masking;
 use crate::{
     attempt::Attempt,
-    dead_letter::{DeadLetter, DeadLetterGroup},
+    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
     failure::{FailureDetail, FailureGroup},
     id::AppId,
     job::{Job, JobDetail},
@@ -76,6 +76,16 @@ impl Sensitive for DeadLetter {
         optional(masking, &mut self.payload)
             + attempts(masking, &mut self.attempts)
             + words(masking, &mut self.error_message)
+    }
+}
+
+impl Sensitive for BinnedLetter {
+    fn app_ids(&self) -> Vec<AppId> {
+        self.letter.app_ids()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.letter.mask(masks)
     }
 }
 
