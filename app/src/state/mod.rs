@@ -15,6 +15,7 @@ pub mod page_url;
 pub mod payload_draft;
 pub mod refresh;
 pub mod revision;
+pub mod selection;
 pub mod theme;
 pub mod trail_query;
 pub mod url_filters;

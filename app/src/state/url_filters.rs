@@ -4,7 +4,7 @@ use super::page_url::PageUrl;
 use crate::format;
 use model::{
     filter::{self, JobFilter},
-    page::PageRequest,
+    page::{Order, PageRequest},
 };
 use serde::de::DeserializeOwned;
 
@@ -45,6 +45,8 @@ pub struct ListQuery {
     pub filter: JobFilter,
     /// Which page of them.
     pub page: PageRequest,
+    /// Which end comes first.
+    pub order: Order,
 }
 
 /// Why an address cannot be read.
@@ -69,7 +71,8 @@ impl ListQuery {
         }
         let filter = from_pairs(given)?;
         let page = page(query)?;
-        Ok(Self { filter, page })
+        let order = order(&PageUrl::parse(&format!("/?{query}")))?;
+        Ok(Self { filter, page, order })
     }
 }
 
@@ -99,6 +102,18 @@ pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
     let url = PageUrl::parse(&format!("/?{query}"));
     let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
     PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
+}
+
+/// Which end of a list an address wants first.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn order(url: &PageUrl) -> Result<Order, BadQuery> {
+    match url.get("sort") {
+        None | Some("newest") => Ok(Order::Newest),
+        Some("oldest") => Ok(Order::Oldest),
+        Some(_) => Err(BadQuery("sort must be newest or oldest".to_owned())),
+    }
 }
 
 /// The narrowing parameters of an address.

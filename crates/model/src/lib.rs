@@ -24,6 +24,7 @@ pub mod job;
 pub mod json;
 pub mod limit_use;
 pub mod limits;
+pub mod matched;
 pub mod operation;
 pub mod page;
 pub mod patch;

@@ -36,6 +36,16 @@ impl<T> Page<T> {
     }
 }
 
+/// Which end of a list comes first. Ids sort by the moment they were made at, and every list has an index of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The newest first.
+    #[default]
+    Newest,
+    /// The oldest first.
+    Oldest,
+}
+
 /// Which page of a list is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {

@@ -1,34 +1,44 @@
 //! Jobs in every state, narrowed by the address; visible rows move, new ones wait behind a link.
 
-use super::{question::Question, row::Row};
+use super::{
+    chosen::{Chosen, Ticked},
+    question::{Question, origin},
+    row::Row,
+    subject::subject,
+    tick::{Tick, TickPage},
+};
 use crate::{
     calls::{
         error::CallError,
-        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
+        jobs::{Bulk, BulkPreview, JobList, count_jobs, list_jobs, preview},
     },
     components::{
         EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
     },
     format,
-    state::{base_path, clock, page_url, page_url::PageUrl, refresh, revision, url_filters},
+    state::{clock, hold, page_url, page_url::PageUrl, refresh, revision, selection::Selection, url_filters},
     ui::{
-        Anew, Button, ButtonKind, Card, EmptyState, Glyph, HiddenFields, LinkButton, Pagination, PostForm,
-        Segment, Segmented, Table, Tone,
+        Anew, ButtonKind, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Segment, Segmented, Table,
+        Tone,
     },
 };
 use leptos::prelude::*;
 use model::{
     job::JobStatus,
+    matched::Matched,
     operation::{BulkAction, BulkSubject},
+    page::Order,
     rules::permission::Permission,
 };
 use std::{collections::BTreeMap, time::Duration};
+use uuid::Uuid;
 
 /// The list.
 #[component]
 pub fn JobsPage() -> impl IntoView {
     let url = page_url::current();
     let revision = revision::current();
+    let selection = Selection::new();
     let page = Resource::new_blocking(
         move || {
             let action = url.with(|url| url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()));
@@ -39,16 +49,30 @@ pub fn JobsPage() -> impl IntoView {
                 Some(action) => Some((action, preview(BulkSubject::Jobs, action, query.clone()).await)),
                 None => None,
             };
-            list_jobs(query).await.map(|list| (list, question))
+            let list = list_jobs(query.clone()).await?;
+            // The list is there without it.
+            let matched =
+                if list.page.items.is_empty() { None } else { count_jobs(query).await.ok().flatten() };
+            Ok::<_, CallError>((list, matched, question))
         },
     );
     view! {
         <Loaded
             title="Jobs"
             data=page
-            show=move |(list, question), reader| {
+            show=move |(list, matched, question), reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
-                view! { <Content list=list url=url.get_untracked() may_steer=may_steer question=question /> }.into_any()
+                view! {
+                    <Content
+                        list=list
+                        matched=matched
+                        url=url.get_untracked()
+                        may_steer=may_steer
+                        selection=selection
+                        question=question
+                    />
+                }
+                    .into_any()
             }
         />
     }
@@ -58,13 +82,18 @@ pub fn JobsPage() -> impl IntoView {
 #[component]
 fn Content(
     list: JobList,
+    matched: Option<Matched>,
     url: PageUrl,
     may_steer: bool,
+    selection: Selection,
     question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, names, snapshot, refused, as_of } = list;
+    let JobList { page, names, snapshot, refused, may_turn, as_of } = list;
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
+    let is_turned = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
+    let (first, next) = if is_turned { ("Oldest", "Newer") } else { ("Newest", "Older") };
+    let turned = (is_turned || may_turn).then(|| turned(&url, is_turned));
     let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
     let newest_id = page.items.first().map(|job| job.id);
     // Statuses of the rows on screen, and how many jobs came after the first of them.
@@ -72,7 +101,7 @@ fn Content(
         newer.with(|list| {
             let jobs = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
             let by_id: BTreeMap<_, _> = jobs.iter().map(|job| (job.id, (job.status, job.attempt))).collect();
-            let new = if is_first_page {
+            let new = if is_first_page && !is_turned {
                 jobs.iter().take_while(|job| Some(job.id) > newest_id).count()
             } else {
                 0
@@ -86,10 +115,33 @@ fn Content(
     let has_filter = !url_filters::active(&url).is_empty();
     let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
     let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
-    let shown = format::counted(page.items.len() as i64, "job shown", "jobs shown");
+    let shown = match matched {
+        Some(matched) if page.next_cursor.is_some() || !is_first_page => {
+            format!("{} of {} jobs shown", format::count(page.items.len() as i64), matched.all)
+        }
+        _ => format::counted(page.items.len() as i64, "job shown", "jobs shown"),
+    };
     let segments = segments(&settled);
     let (clear, asked_from) = (url_filters::cleared(&url).to_string(), url.clone());
     let bulk = ServerAction::<Bulk>::new();
+    // The list behind a question is still the list that its rows were ticked on.
+    let here = origin(&url);
+    let ticked = Ticked::of(&settled);
+    let is_of_all = ticked == Ticked::All && has_filter;
+    let on_page: Vec<Uuid> = page.items.iter().map(|job| job.id.0).collect();
+    let asked = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok());
+    let from_address = on_page.iter().copied().filter(|_| ticked == Ticked::Page);
+    selection
+        .turn_to(here.clone().without("cursor").without("ticked").to_string(), asked.chain(from_address));
+    // Somebody decides on what they see: while rows are ticked nothing of it changes.
+    hold::while_true(Signal::derive(move || !selection.is_empty()));
+    let done = bulk.version();
+    Effect::new(move |_| {
+        if done.get() > 0 {
+            selection.clear();
+        }
+    });
+    let on_page = StoredValue::new(on_page);
     let is_empty = page.items.is_empty();
     let ask = |action: &str| settled.clone().with("confirm", action).to_string();
     let (ask_requeue, ask_cancel) = (ask("requeue"), ask("cancel"));
@@ -133,11 +185,27 @@ fn Content(
                     page.items
                         .iter()
                         .cloned()
-                        .map(|job| view! { <Row names=names.clone() job=job fresh=fresh now=now may_steer=may_steer /> })
+                        .map(|job| {
+                            let (id, about) = (job.id.0, subject(&job));
+                            let is_ticked = untrack(|| selection.has(id));
+                            let tick = may_steer.then(|| ViewFn::from(move || {
+                                view! {
+                                    <Tick
+                                        id=id
+                                        about=about.clone()
+                                        selection=selection
+                                        page=on_page
+                                        is_of_all=is_of_all
+                                        is_ticked=is_ticked
+                                    />
+                                }
+                            }));
+                            view! { <Row names=names.clone() job=job fresh=fresh now=now tick=tick /> }
+                        })
                         .collect_view()
                 };
                 view! {
-                    <Table label="Jobs" stacks=true head=move || head(may_steer)>
+                    <Table label="Jobs" stacks=true head=move || head(may_steer.then_some((selection, on_page, is_of_all)), is_turned, turned.clone())>
                         <Anew key=as_of>{rows.clone()}</Anew>
                     </Table>
                 }
@@ -146,30 +214,17 @@ fn Content(
             {(may_steer && !is_empty)
                 .then(|| {
                     view! {
-                        <PostForm
-                            action=bulk
-                            id="chosen"
-                            class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line"
-                            hidden=HiddenFields::default()
-                                .with("subject", "jobs")
-                                .with("action", "requeue")
-                                .with("back", settled.to_string())
-                        >
-                            <span class="type-label text-muted mr-1">"Ticked jobs:"</span>
-                            <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
-                            <Button
-                                kind=ButtonKind::Danger
-                                method="get"
-                                to=base_path::current().join("/jobs")
-                                name="confirm"
-                                value="cancel"
-                            >
-                                "Cancel"
-                            </Button>
-                        </PostForm>
+                        <Chosen
+                            here=here.clone().with("ticked", settled.get("ticked").unwrap_or_default())
+                            selection=selection
+                            page=on_page
+                            matched=matched
+                            has_filter=has_filter
+                            bulk=bulk
+                        />
                     }
                 })}
-            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown first=first next=next /> })}
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
     }
@@ -216,9 +271,15 @@ fn lede(url: &PageUrl) -> String {
     .to_owned()
 }
 
+/// The list the other way round.
+fn turned(url: &PageUrl, is_turned: bool) -> String {
+    let first = url.clone().settled().without("cursor").without("ticked").without("sort");
+    if is_turned { first.to_string() } else { first.with("sort", "oldest").to_string() }
+}
+
 fn segments(url: &PageUrl) -> Vec<Segment> {
     let now = url.get("status").unwrap_or_default().to_owned();
-    let url = url.clone().without("cursor");
+    let url = url.clone().without("cursor").without("ticked").without("sort");
     let all = Segment {
         href: url.clone().without("status").to_string(),
         label: "All".to_owned(),
@@ -234,13 +295,19 @@ fn segments(url: &PageUrl) -> Vec<Segment> {
     std::iter::once(all).chain(states).collect()
 }
 
-fn head(may_steer: bool) -> impl IntoView {
+/// The columns; before them the tick of the page, where rows can be ticked.
+fn head(
+    ticks: Option<(Selection, StoredValue<Vec<Uuid>>, bool)>,
+    is_turned: bool,
+    turned: Option<String>,
+) -> impl IntoView {
+    let says = if is_turned { "Accepted ↑" } else { "Accepted ↓" };
     view! {
-        {may_steer
-            .then(|| {
+        {ticks
+            .map(|(selection, page, is_of_all)| {
                 view! {
                     <th scope="col">
-                        <span class="sr-only">"Choose"</span>
+                        <TickPage selection=selection page=page is_of_all=is_of_all />
                     </th>
                 }
             })}
@@ -248,7 +315,15 @@ fn head(may_steer: bool) -> impl IntoView {
         <th scope="col">"State"</th>
         <th scope="col">"Integration"</th>
         <th scope="col" class="n">"Attempts"</th>
-        <th scope="col">"Accepted"</th>
+        <th scope="col" aria-sort=if is_turned { "ascending" } else { "descending" }>
+            {match turned {
+                Some(href) => {
+                    let then = if is_turned { "the newest first" } else { "the oldest first" };
+                    view! { <Link href=href stay=true class="hover:text-ink" says=format!("Accepted, {then}")>{says}</Link> }.into_any()
+                }
+                None => "Accepted".into_any(),
+            }}
+        </th>
         <th scope="col" class="grow">
             <span class="block min-w-[150px]">"Last error"</span>
         </th>

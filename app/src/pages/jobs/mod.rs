@@ -1,5 +1,6 @@
 //! Jobs: the list, and one of them.
 
+mod chosen;
 mod detail;
 mod edit;
 mod facts;
@@ -11,6 +12,7 @@ mod related;
 mod request;
 mod row;
 mod subject;
+mod tick;
 
 pub use detail::JobDetailPage;
 pub use list::JobsPage;

@@ -37,6 +37,6 @@ pub fn Question(
 pub(in crate::pages) fn origin(url: &PageUrl) -> PageUrl {
     match url.get("back") {
         Some(back) => PageUrl::parse_back(back),
-        None => url.clone().settled().without("ids[]"),
+        None => url.clone().settled().without("ids[]").without("ticked"),
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     calls::names::Names,
     components::{IntegrationLink, JobStateBadge},
     format,
-    ui::{Ago, CheckField, Link},
+    ui::{Ago, Link},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -29,8 +29,8 @@ pub fn Row(
     fresh: Fresh,
     /// Against what ages are told.
     now: Signal<DateTime<Utc>>,
-    /// Whether rows can be ticked.
-    may_steer: bool,
+    /// How its tick is made; none where rows cannot be ticked.
+    tick: Option<ViewFn>,
 ) -> impl IntoView {
     let id = job.id;
     let (status, attempt, most) = (job.status, job.attempt, job.max_attempts);
@@ -40,14 +40,7 @@ pub fn Row(
     let error = job.error_message.as_deref().map_or("–", format::error_line).to_owned();
     view! {
         <tr>
-            {may_steer
-                .then(|| {
-                    view! {
-                        <td class="tick">
-                            <CheckField name="ids[]" value=id.to_string() label=format!("Choose {about}") bare=true form="chosen" />
-                        </td>
-                    }
-                })}
+            {tick.map(|tick| view! { <td class="tick">{tick.run()}</td> })}
             <td class="what">
                 <Link href=format!("/jobs/{id}") class="font-medium hover:underline">
                     {about.clone()}

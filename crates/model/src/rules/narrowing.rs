@@ -43,6 +43,14 @@ pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
     faults.into_result()
 }
 
+/// Whether a list of these can begin with the oldest. What is finished is kept by the day of its end, so that the oldest of a day stand
+/// behind all that came before it, unless something says since when they were accepted.
+#[must_use]
+pub fn may_begin_with_oldest(filter: &JobFilter) -> bool {
+    let ends = matches!(filter.status, None | Some(JobStatus::Completed | JobStatus::Cancelled));
+    !ends || filter.created_after.is_some() || filter.max_age.is_some() || filter.fingerprint.is_some()
+}
+
 /// Whether an index leads to few rows, or a start in time bounds how far back is read.
 fn is_narrow(filter: &JobFilter, now: DateTime<Utc>) -> bool {
     let an_hour_ago = now - Age::HOUR.delta() - TimeDelta::seconds(5);
@@ -103,6 +111,17 @@ mod tests {
         ] {
             assert!(check(&beside, now).is_err(), "{beside:?}");
         }
+    }
+
+    #[test]
+    fn the_oldest_come_first_where_an_index_begins_with_them() {
+        let with = |status| JobFilter { status, ..JobFilter::default() };
+        assert!(may_begin_with_oldest(&with(Some(JobStatus::Pending))));
+        assert!(may_begin_with_oldest(&with(Some(JobStatus::Failed))));
+        assert!(
+            !may_begin_with_oldest(&with(None)) && !may_begin_with_oldest(&with(Some(JobStatus::Completed)))
+        );
+        assert!(may_begin_with_oldest(&JobFilter { max_age: "2h".parse().ok(), ..with(None) }));
     }
 
     #[test]

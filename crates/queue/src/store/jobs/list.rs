@@ -13,7 +13,8 @@ use model::{
     actor::Scope,
     filter::JobFilter,
     job::{Job, JobStatus},
-    page::{Page, PageRequest},
+    page::{Order, Page, PageRequest},
+    problem::Faults,
     rules::narrowing,
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
@@ -28,8 +29,30 @@ pub async fn list(
     filter: &JobFilter,
     page: PageRequest,
 ) -> Result<Page<Job>, QueueError> {
+    list_from(pool, scope, filter, page, Order::Newest).await
+}
+
+/// The same, beginning with the newest or the oldest.
+///
+/// # Errors
+/// As [`list`]; `Invalid` also when no index begins with the oldest of these.
+pub async fn list_from(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+    order: Order,
+) -> Result<Page<Job>, QueueError> {
     narrowing::check(filter, Utc::now())?;
-    let Some(mut query) = statement(scope, filter, page) else {
+    if order == Order::Oldest && !narrowing::may_begin_with_oldest(filter) {
+        let mut faults = Faults::default();
+        faults.add(
+            "sort",
+            "=oldest needs a status other than completed and cancelled, max_age or created_after beside it",
+        );
+        return Err(faults.into());
+    }
+    let Some(mut query) = statement(scope, filter, page, order) else {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     };
     let rows = query.build_query_as::<JobRow>().fetch_all(pool).await?;
@@ -41,7 +64,12 @@ pub(crate) fn statement(
     scope: Scope,
     filter: &JobFilter,
     page: PageRequest,
+    order: Order,
 ) -> Option<QueryBuilder<Postgres>> {
+    let (beyond, direction) = match order {
+        Order::Newest => ("<", "desc"),
+        Order::Oldest => (">", "asc"),
+    };
     let mut query = QueryBuilder::new("select * from (");
     let mut is_first = true;
     let but_status = JobFilter { status: None, ..filter.clone() };
@@ -59,17 +87,17 @@ pub(crate) fn statement(
             filter::push_scope(&mut query, scope);
             filter::push(&mut query, asked, part);
             if let Some(after) = page.after {
-                query.push(format_args!(" and {} < ", part.job_id())).push_bind(after);
+                query.push(format_args!(" and {} {beyond} ", part.job_id())).push_bind(after);
             }
-            query.push(format_args!(" order by {} desc limit {})", part.job_id(), page.limit + 1));
+            query.push(format_args!(" order by {} {direction} limit {})", part.job_id(), page.limit + 1));
         }
     }
-    query.push(format_args!(") found order by id desc limit {}", page.limit + 1));
+    query.push(format_args!(") found order by id {direction} limit {}", page.limit + 1));
     (!is_first).then_some(query)
 }
 
 /// A part that cannot hold a match is not asked.
-fn may_hold(part: Part, filter: &JobFilter) -> bool {
+pub(super) fn may_hold(part: Part, filter: &JobFilter) -> bool {
     let by_status = filter.status.is_none_or(|status| match part {
         Part::Live => status.is_live(),
         Part::Successors => status == JobStatus::Pending,

@@ -6,7 +6,7 @@ use model::{
     filter::JobFilter,
     id::{AppId, JobId},
     job::JobStatus,
-    page::PageRequest,
+    page::{Order, PageRequest},
 };
 use queue::{
     QueueError,
@@ -212,6 +212,22 @@ async fn a_filter_without_an_index_is_refused_with_what_makes_it_cheap(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_matches_is_counted_in_the_scope_of_list_and_actions(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    world.accept_plain(lane, 9).await;
+    let held = world.claim(worker, 4).await;
+    let endings = [sent(), given_up(), retried(Duration::from_secs(60))];
+    world.finish(&held.iter().zip(endings).map(|(job, ending)| end(job, ending)).collect::<Vec<_>>()).await;
+    let filter = JobFilter { integration_id: Some(lane), ..Default::default() };
+    let matched = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
+    assert_eq!(matched.all.n, i64::try_from(ids(&pool, filter.clone()).await.len()).unwrap());
+    assert_eq!((matched.all.n, matched.requeue.n, matched.cancel.n), (9, 2, 7));
+    assert!(!matched.all.is_more);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn names_are_read_at_the_call_and_in_scope_only(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
@@ -241,4 +257,19 @@ async fn pages_meet_without_gap_or_overlap(pool: PgPool) {
     }
     assert_eq!(seen.len(), 25);
     assert!(seen.windows(2).all(|pair| pair[0] > pair[1]));
+
+    let recent = JobFilter { max_age: "1h".parse().ok(), ..Default::default() };
+    let mut forwards = Vec::new();
+    let mut page = PageRequest { limit: 4, after: None };
+    loop {
+        let answer = jobs::list_from(&pool, Scope::AllApps, &recent, page, Order::Oldest).await.unwrap();
+        forwards.extend(answer.items.iter().map(|job| job.id));
+        let Some(cursor) = answer.next_cursor else { break };
+        page = PageRequest::parse(Some(4), Some(&cursor)).unwrap();
+    }
+    forwards.reverse();
+    assert_eq!(forwards, seen);
+    let all = JobFilter::default();
+    let refused = jobs::list_from(&pool, Scope::AllApps, &all, page, Order::Oldest).await;
+    assert!(matches!(refused, Err(QueueError::Invalid(_))));
 }

@@ -1,0 +1,106 @@
+//! How many jobs a filter finds: of each place up to ten thousand, for as long as a page may wait.
+
+use super::{
+    filter::{self, Part},
+    list::may_hold,
+};
+use crate::error::QueueError;
+use chrono::Utc;
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    job::JobStatus,
+    matched::{AtLeast, MOST, Matched},
+    rules::narrowing,
+};
+use sqlx::{PgPool, Postgres, QueryBuilder};
+
+/// How long counting may take.
+const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
+
+/// None when counting would take too long: a filter that no index serves.
+///
+/// # Errors
+/// `Invalid` when the filter needs another one beside it, and when the database is away.
+pub async fn count(pool: &PgPool, scope: Scope, filter: &JobFilter) -> Result<Option<Matched>, QueueError> {
+    narrowing::check(filter, Utc::now())?;
+    let Some(mut query) = statement(scope, filter) else { return Ok(Some(Matched::default())) };
+    let mut transaction = pool.begin_with(PATIENCE).await?;
+    let found = query.build_query_as::<(String, i64)>().fetch_all(&mut *transaction).await;
+    transaction.rollback().await?;
+    match found.map_err(QueueError::from) {
+        Ok(found) => Ok(Some(add_up(filter, &found))),
+        Err(QueueError::Timeout) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// By place and status.
+fn statement(scope: Scope, filter: &JobFilter) -> Option<QueryBuilder<Postgres>> {
+    let mut query = QueryBuilder::new("");
+    let mut is_first = true;
+    for part in Part::ALL.into_iter().filter(|part| may_hold(*part, filter)) {
+        query.push(if is_first { "" } else { " union all " });
+        is_first = false;
+        query.push(format_args!(
+            "select found.status, count(*) from (select {} as status from {} where true",
+            part.status(),
+            part.table()
+        ));
+        filter::push_scope(&mut query, scope);
+        filter::push(&mut query, filter, part);
+        query.push(format_args!(" limit {}) found group by found.status", MOST + 1));
+    }
+    (!is_first).then_some(query)
+}
+
+/// What is counted of a place that holds more than are counted is as much as was met.
+fn add_up(filter: &JobFilter, found: &[(String, i64)]) -> Matched {
+    let mut matched = Matched::default();
+    let statuses: Vec<(JobStatus, i64)> =
+        found.iter().filter_map(|(status, n)| Some((status.parse().ok()?, *n))).collect();
+    let live: i64 = statuses.iter().filter(|(status, _)| status.is_live()).map(|(_, n)| n).sum();
+    for (status, n) in statuses {
+        let is_more = if status.is_live() { live > MOST } else { n > MOST };
+        let here = AtLeast { n, is_more };
+        matched.all += here;
+        let is_requeued = match status {
+            JobStatus::ToBeRetried | JobStatus::Retrying | JobStatus::Failed => true,
+            JobStatus::Cancelled => filter.status == Some(JobStatus::Cancelled),
+            JobStatus::Pending | JobStatus::Processing | JobStatus::Completed => false,
+        };
+        if is_requeued {
+            matched.requeue += here;
+        }
+        if status.is_live() {
+            matched.cancel += here;
+        }
+    }
+    matched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_done_is_of_the_scope_of_what_is_listed() {
+        let found = [("pending", 3), ("to_be_retried", 2), ("completed", 7), ("cancelled", 1), ("failed", 4)];
+        let found: Vec<(String, i64)> = found.into_iter().map(|(word, n)| (word.to_owned(), n)).collect();
+        let of = |filter: &JobFilter| {
+            let Matched { all, requeue, cancel } = add_up(filter, &found);
+            (all.n, requeue.n, cancel.n)
+        };
+        assert_eq!(of(&JobFilter::default()), (17, 6, 5));
+        let cancelled = JobFilter { status: Some(JobStatus::Cancelled), ..JobFilter::default() };
+        assert_eq!(of(&cancelled).1, 7);
+    }
+
+    #[test]
+    fn more_than_are_counted_of_a_place_makes_its_parts_uncertain() {
+        let found = [("pending".to_owned(), MOST - 4), ("retrying".to_owned(), 5), ("failed".to_owned(), 9)];
+        let matched = add_up(&JobFilter::default(), &found);
+        assert_eq!(matched.requeue.to_string(), "14+");
+        assert_eq!(matched.cancel.to_string(), "10,000+");
+    }
+}
