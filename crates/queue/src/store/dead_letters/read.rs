@@ -16,7 +16,7 @@ use model::{
     rules::{narrowing, verdict::ErrorKind},
 };
 use serde_json::Value;
-use sqlx::{PgPool, QueryBuilder, types::Json};
+use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
 
 /// The most groups that are answered, largest first.
 const MOST_GROUPS: i64 = 200;
@@ -109,7 +109,19 @@ pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLe
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
 }
 
-/// Dead letters by cause, the largest groups first.
+/// One cause at one integration.
+#[derive(sqlx::FromRow)]
+struct Group {
+    fingerprint: String,
+    error: String,
+    integration_id: IntegrationId,
+    count: i64,
+    first_at: DateTime<Utc>,
+    last_at: DateTime<Utc>,
+}
+
+/// Dead letters by cause, the largest groups first. Of all, of an app's and of an integration's the counts are kept: as many rows are read as
+/// are shown, whatever died. Narrower filters count.
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
@@ -118,25 +130,9 @@ pub async fn groups(
     scope: Scope,
     filter: &JobFilter,
 ) -> Result<Vec<DeadLetterGroup>, QueueError> {
-    #[derive(sqlx::FromRow)]
-    struct Group {
-        fingerprint: String,
-        error: String,
-        integration_id: IntegrationId,
-        count: i64,
-        first_at: DateTime<Utc>,
-        last_at: DateTime<Utc>,
-    }
     check(filter)?;
-    let mut query = QueryBuilder::new(
-        "select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
-         min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
-    );
-    filter::push_scope(&mut query, scope);
-    filter::push(&mut query, filter, Part::Dead);
-    query.push(format_args!(
-        " group by j.fingerprint, j.integration_id order by count desc, last_at desc, j.fingerprint limit {MOST_GROUPS}"
-    ));
+    let is_kept = JobFilter { app_id: None, integration_id: None, ..filter.clone() } == JobFilter::default();
+    let mut query = if is_kept { kept_groups(scope, filter) } else { counted_groups(scope, filter) };
     let groups = query.build_query_as::<Group>().fetch_all(pool).await?;
     Ok(groups
         .into_iter()
@@ -149,4 +145,54 @@ pub async fn groups(
             last_at: group.last_at,
         })
         .collect())
+}
+
+/// Counts and what is not added to them yet are the truth at any moment; the first and the last of a group are a probe each.
+fn kept_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new(
+        "with largest as (
+             select k.fingerprint, k.integration_id, sum(k.dead)::bigint as count
+             from (
+                 select fingerprint, integration_id, dead from headgate.failure_counts where dead <> 0
+                 union all
+                 select fingerprint, integration_id, dead from headgate.failure_deltas where dead <> 0
+             ) k
+             where true",
+    );
+    for app_id in [scope.app_id(), filter.app_id].into_iter().flatten() {
+        query.push(" and k.integration_id in (select i.id from headgate.integrations i where i.app_id = ");
+        query.push_bind(app_id).push(")");
+    }
+    if let Some(id) = filter.integration_id {
+        query.push(" and k.integration_id = ").push_bind(id);
+    }
+    query.push(format_args!(
+        " group by k.fingerprint, k.integration_id having sum(k.dead) > 0 order by count desc, k.fingerprint limit {MOST_GROUPS}
+         )
+         select l.fingerprint, newest.error_message as error, l.integration_id, l.count, oldest.failed_at as first_at,
+             newest.failed_at as last_at
+         from largest l
+         cross join lateral (
+             select j.failed_at from headgate.dead_letter_jobs j where j.fingerprint = l.fingerprint order by j.id limit 1
+         ) oldest
+         cross join lateral (
+             select j.failed_at, j.error_message from headgate.dead_letter_jobs j where j.fingerprint = l.fingerprint
+             order by j.id desc limit 1
+         ) newest
+         order by l.count desc, last_at desc, l.fingerprint"
+    ));
+    query
+}
+
+fn counted_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new(
+        "select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
+         min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
+    );
+    filter::push_scope(&mut query, scope);
+    filter::push(&mut query, filter, Part::Dead);
+    query.push(format_args!(
+        " group by j.fingerprint, j.integration_id order by count desc, last_at desc, j.fingerprint limit {MOST_GROUPS}"
+    ));
+    query
 }
