@@ -1,4 +1,4 @@
-//! What of a payload may not be shown: values whose names say that they are secret ([`name`]: `password`, `apiKey`, `card_number`), and the
+//! What of a payload may not be shown: values whose names say that they are secret (`name.rs`: `password`, `apiKey`, `card_number`), and the
 //! fields that the deployment or an integration of the app marks. Decided before anything leaves the server for a browser.
 //!
 //! A mask says that there is a value, never which: neither its length nor its type is left. Null, true, false and what is empty tell

@@ -120,7 +120,7 @@ impl Asked {
         })
     }
 
-    /// Begins it; none when nothing matches. A small one is to be [run](super::run_now) after the commit.
+    /// Begins it; none when nothing matches. A small one is run after the commit, by [`begun`].
     ///
     /// # Errors
     /// When the database is away.
