@@ -5,8 +5,8 @@ import { notice, row, rows } from "../fixtures/parts";
 import { expect, hasJavaScript, hydrated, open, test } from "../fixtures/test";
 
 test("all that match are selected over every page, with the count of list and buttons", async ({ console: page, api, app, receiver }) => {
-  const integration = await retries(api, app, receiver, products(5));
   await collecting(api, app, receiver, products(2, "waits"), { integration: "Paused" });
+  const integration = await retries(api, app, receiver, products(5));
   await open(page, `/jobs?integration_id=${integration.id}&limit=2`);
   await expect(page.getByText("2 of 5 jobs shown")).toBeVisible();
   await page.getByRole("link", { name: "Select all 5 that match" }).click();

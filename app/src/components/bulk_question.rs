@@ -165,7 +165,9 @@ fn Sample(row: SampleRow) -> impl IntoView {
     };
     view! {
         <li>
-            <Link href=format!("/jobs/{}", row.job_id)>{about}</Link>
+            <Link href=format!("/jobs/{}", row.job_id) class="inline-flex items-center min-h-6">
+                {about}
+            </Link>
         </li>
     }
     .into_any()

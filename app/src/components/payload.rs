@@ -16,7 +16,7 @@ pub fn Payload(
     let text = serde_json::to_string_pretty(&value).unwrap_or_default();
     let size = format::bytes(text.len() as u64);
     view! {
-        <pre class="code" tabindex="0" role="region" aria-label=label.clone()>
+        <pre class="code" tabindex="0" role="region" aria-label=format!("{label} as JSON")>
             {text.clone()}
         </pre>
         <p class="flex items-center gap-1 px-4 pb-3 -mt-2 type-label text-faint">

@@ -87,7 +87,7 @@ pub fn Chosen(
             <For each=elsewhere key=|id| *id let:id>
                 <input type="hidden" name="ids[]" value=id.to_string() />
             </For>
-            <span class="type-label text-muted mr-1" role="status">{says}</span>
+            <span class="type-label text-muted mr-1" aria-live="polite">{says}</span>
             <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
             <Button
                 kind=ButtonKind::Danger
@@ -144,7 +144,7 @@ fn All(here: PageUrl, matched: Option<Matched>) -> impl IntoView {
     let (requeue, cancel) = (matched.map(|matched| matched.requeue), matched.map(|matched| matched.cancel));
     view! {
         <div class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line">
-            <span class="type-label mr-1" role="status">
+            <span class="type-label mr-1" aria-live="polite">
                 {says}
             </span>
             {requeue

@@ -185,7 +185,14 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                     </JobVerdict>
                 }
             }}
-            {move || view! { <Card title="Course"><JobCourse job=the_job.get() attempts=attempts.get() now=as_of /></Card> }}
+            {move || {
+                let (job, attempts) = (the_job.get(), attempts.get());
+                view! {
+                    <Card title="Course">
+                        <JobCourse job=job attempts=attempts now=as_of />
+                    </Card>
+                }
+            }}
             {move || progress.get().map(|progress| view! { <JobProgress progress=progress as_of=as_of /> })}
             <div class="detail">
                 <div class="stack">

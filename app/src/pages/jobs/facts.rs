@@ -31,7 +31,7 @@ pub fn JobFacts(
                     <Link href=format!("/integrations?app_id={}", job.app_id)>{app}</Link>
                 </Fact>
                 <Fact name="Integration">
-                    <Link href=format!("/integrations/{}", job.integration_id)>{integration}</Link>
+                    <Link href=format!("/integrations/{}", job.integration_id) class="underline">{integration}</Link>
                     {format!(" · {}", job.integration_type.as_str())}
                 </Fact>
                 {about
@@ -40,7 +40,7 @@ pub fn JobFacts(
                         let query = serde_html_form::to_string([("q", &id), ("record_type", &kind), ("app_id", &app_id)]).unwrap_or_default();
                         view! {
                             <Fact name="Record">
-                                <Link href=format!("/records?{query}")>{format!("{kind} / {id}")}</Link>
+                                <Link href=format!("/records?{query}") class="underline">{format!("{kind} / {id}")}</Link>
                                 {version.map(|version| format!(" · version {version}"))}
                             </Fact>
                         }
