@@ -150,7 +150,7 @@ fn Part(part: DryRunPart, names: Names) -> impl IntoView {
     let word = JobStateLook::of(part.status).word.to_lowercase();
     view! {
         <li>
-            <IntegrationLink id=part.integration_id names=names />
+            <IntegrationLink id=part.integration_id names=names in_text=true />
             {format!(": {} {word}", format::count(part.count))}
         </li>
     }

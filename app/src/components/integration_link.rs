@@ -14,8 +14,15 @@ pub fn IntegrationLink(
     /// The row is about it.
     #[prop(optional)]
     is_subject: bool,
+    /// It stands in a sentence, where colour alone does not tell a link.
+    #[prop(optional)]
+    in_text: bool,
 ) -> impl IntoView {
-    let class = if is_subject { "font-semibold hover:underline" } else { "hover:underline" };
+    let class = match (is_subject, in_text) {
+        (true, _) => "font-semibold hover:underline",
+        (false, true) => "underline",
+        (false, false) => "hover:underline",
+    };
     let name = names.of(id).cloned();
     match name {
         Some(name) => view! {

@@ -61,6 +61,8 @@ pub fn EditAndRetry(
 fn Form(id: JobId, text: String, close: String) -> impl IntoView {
     let edit = ServerAction::<EditJob>::new();
     let fault = RwSignal::new(payload_draft::parse(&text).err());
+    // Without a script nothing would ever open the button again.
+    let is_typed = RwSignal::new(false);
     let fields = HiddenFields::default().with("id", id.to_string()).with("back", close.clone());
     let rows = text.lines().count().clamp(6, 24).to_string();
     view! {
@@ -76,7 +78,10 @@ fn Form(id: JobId, text: String, close: String) -> impl IntoView {
                     autocomplete="off"
                     aria-invalid=move || fault.read().is_some().then_some("true")
                     aria-describedby="payload-error"
-                    on:input=move |event| fault.set(payload_draft::parse(&event_target_value(&event)).err())
+                    on:input=move |event| {
+                        is_typed.set(true);
+                        fault.set(payload_draft::parse(&event_target_value(&event)).err());
+                    }
                 >
                     {text}
                 </textarea>
@@ -84,7 +89,7 @@ fn Form(id: JobId, text: String, close: String) -> impl IntoView {
                     {move || fault.get()}
                 </p>
                 <div class="flex flex-wrap items-center gap-2 mt-2">
-                    <Button kind=ButtonKind::Primary glyph=Glyph::Undo disabled=Signal::derive(move || fault.read().is_some())>
+                    <Button kind=ButtonKind::Primary glyph=Glyph::Undo disabled=Signal::derive(move || is_typed.get() && fault.read().is_some())>
                         "Requeue with this payload"
                     </Button>
                     <Link href=close class="underline type-label">"Keep it as it is"</Link>
