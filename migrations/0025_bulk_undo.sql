@@ -12,7 +12,8 @@ create table headgate.bin (
     -- The bulk action that put it here; none: a button of its own.
     operation_id uuid,
     was text not null,
-    binned_at timestamptz not null default clock_timestamp(),
+    -- The same for all of one portion, so that they lie as they lay: the newest letter first.
+    binned_at timestamptz not null default now(),
     letter jsonb not null,
     constraint bin_was_known check (was in ('purged', 'requeued'))
 );
