@@ -19,7 +19,7 @@ test("the palette jumps to a page, to a job by its id, and to an integration by 
 
   await page.getByRole("link", { name: /Jump to/ }).click();
   await page.keyboard.insertText(job.id);
-  await expect(palette(page).getByRole("option").first()).toContainText("job");
+  await expect(palette(page).getByRole("option").first()).toContainText("record.updated");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(`/jobs/${job.id}`);
 
