@@ -13,10 +13,7 @@ use crate::{
     ui::{Button, ButtonKind, Dialog, Fact, Facts, HiddenFields, Link, LinkButton, PostForm, TextField},
 };
 use leptos::prelude::*;
-use model::operation::{AddedLoad, BulkAction, BulkSubject, DryRun, DryRunPart, SampleRow};
-
-/// Up to so many are done at once: nothing to hold, nothing to pace.
-const AT_ONCE: i64 = 100;
+use model::operation::{AT_ONCE, AddedLoad, BulkAction, BulkSubject, DryRun, DryRunPart, SampleRow};
 
 /// The dialog.
 #[component]

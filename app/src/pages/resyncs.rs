@@ -100,10 +100,8 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
                             .map(|first| {
                                 let id = first.id;
                                 let names = names.clone();
-                                // The row stays, its numbers change.
-                                let row = Memo::new(move |_| {
-                                    newer.with(|list| list.as_ref().and_then(|l| l.page.items.iter().find(|r| r.id == id).cloned()))
-                                        .unwrap_or_else(|| first.clone())
+                                let row = refresh::row(first, move || {
+                                    newer.with(|list| list.as_ref()?.page.items.iter().find(|r| r.id == id).cloned())
                                 });
                                 view! { <Row row=row names=names now=now may_steer=may_steer back=steer_back.get_value() /> }
                             })

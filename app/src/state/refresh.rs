@@ -57,3 +57,11 @@ where
     on_cleanup(move || live.answered());
     newest
 }
+
+/// A row that stays while its numbers change, so that nothing moves under the pointer: the newest that is found, or what it was at first.
+pub fn row<T>(first: T, newest: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<T>
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    Memo::new(move |_| newest().unwrap_or_else(|| first.clone()))
+}

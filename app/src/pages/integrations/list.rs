@@ -145,10 +145,8 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                 .cloned()
                 .map(|first| {
                     let id = first.gauge.integration_id;
-                    // The row stays, its numbers change.
-                    let row = Memo::new(move |_| {
+                    let row = refresh::row(first, move || {
                         list.with(|list| list.rows.iter().find(|row| row.gauge.integration_id == id).cloned())
-                            .unwrap_or_else(|| first.clone())
                     });
                     view! { <Row row=row live=live may_choose=may_steer /> }
                 })

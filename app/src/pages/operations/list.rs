@@ -90,11 +90,8 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
                             .into_iter()
                             .map(|first| {
                                 let id = first.id;
-                                // The row stays, its numbers change.
-                                let row = Memo::new(move |_| {
-                                    newer
-                                        .with(|list| list.as_ref().and_then(|l| l.page.items.iter().find(|o| o.id == id).cloned()))
-                                        .unwrap_or_else(|| first.clone())
+                                let row = refresh::row(first, move || {
+                                    newer.with(|list| list.as_ref()?.page.items.iter().find(|o| o.id == id).cloned())
                                 });
                                 view! {
                                     <Row row=row names=names.clone() now=now may_steer=may_steer back=back.get_value() />

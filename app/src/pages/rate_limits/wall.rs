@@ -139,10 +139,8 @@ fn Content(first: LimitWall, url: PageUrl, may_edit: bool) -> impl IntoView {
                                 .into_iter()
                                 .map(|first| {
                                     let key = first.key.clone();
-                                    // The row stays, its numbers change.
-                                    let row = Memo::new(move |_| {
+                                    let row = refresh::row(first, move || {
                                         wall.with(|wall| wall.rows.iter().find(|row| row.key == key).cloned())
-                                            .unwrap_or_else(|| first.clone())
                                     });
                                     view! { <Row row=row may_edit=may_edit as_of=as_of back=back.get_value() /> }
                                 })

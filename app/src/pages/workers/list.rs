@@ -74,8 +74,7 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
                                 page.workers.iter().find(|w| w.id == id).cloned().map(|worker| (worker, page.as_of))
                             };
                             let first = page.with_untracked(seen)?;
-                            // The row stays, its numbers change.
-                            let row = Memo::new(move |_| page.with(seen).unwrap_or_else(|| first.clone()));
+                            let row = refresh::row(first, move || page.with(seen));
                             Some(view! { <Row row=row may_drain=may_drain /> })
                         }
                     />

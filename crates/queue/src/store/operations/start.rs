@@ -13,15 +13,13 @@ use model::{
     filter::JobFilter,
     id::{AppId, JobId, OperationId},
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk, SampleRow},
+    operation::{AT_ONCE, BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk, SampleRow},
     problem::Faults,
     rules::narrowing,
     text,
 };
 use sqlx::{PgConnection, PgPool, types::Json};
 
-/// Up to so many are done at once.
-const AT_ONCE: i64 = 100;
 /// How long more are held unless the caller says.
 const HOLD_SECONDS: i32 = 30;
 /// How long the leader leaves a small one to whoever asked for it.
