@@ -27,6 +27,8 @@ pub struct JobList {
     pub snapshot: Snapshot,
     /// Filters that need another one beside them: nothing was looked for.
     pub refused: Vec<String>,
+    /// How many there are over all its pages; none when nobody asked, or it would take too long to say.
+    pub matched: Option<Matched>,
     /// Whether the list can begin with the oldest.
     pub may_turn: bool,
     /// The moment of the list.
@@ -35,7 +37,7 @@ pub struct JobList {
 
 /// The jobs an address asks for: `query` is the page's own query string.
 #[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
-pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
+pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallError> {
     use crate::{
         server::{actor, context},
         state::url_filters::ListQuery,
@@ -49,30 +51,17 @@ pub async fn list_jobs(query: String) -> Result<JobList, CallError> {
         Err(faults) => faults.0.into_iter().map(|fault| fault.pointer).collect(),
     };
     let may_turn = narrowing::may_begin_with_oldest(&list.filter);
-    let page = if refused.is_empty() {
-        queue::store::jobs::list_from(&cx.pool, scope, &list.filter, list.page, list.order).await?
+    let ListQuery { filter, page, order } = &list;
+    let (page, matched) = if !refused.is_empty() {
+        (Page { items: Vec::new(), next_cursor: None }, None)
+    } else if is_counted {
+        queue::store::jobs::list_counted(&cx.pool, scope, filter, *page, *order).await?
     } else {
-        Page { items: Vec::new(), next_cursor: None }
+        (queue::store::jobs::list_from(&cx.pool, scope, filter, *page, *order).await?, None)
     };
     let (page, _) = cx.delivery.masked(page).await?;
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
-    Ok(JobList { page, names, snapshot: cx.snapshot().await?, refused, may_turn, as_of: Utc::now() })
-}
-
-/// How many jobs an address asks for, over all its pages; none when that would take too long to say.
-#[server(prefix = "/console", endpoint = "count-jobs", input = GetUrl, output = Json)]
-pub async fn count_jobs(query: String) -> Result<Option<Matched>, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::url_filters::ListQuery,
-    };
-    use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
-    let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
-    if list.filter.is_empty() {
-        return Ok(None);
-    }
-    Ok(queue::store::jobs::count(&context::current()?.pool, scope, &list.filter).await?)
+    Ok(JobList { page, names, snapshot: cx.snapshot().await?, refused, matched, may_turn, as_of: Utc::now() })
 }
 
 /// What a record's job is about.

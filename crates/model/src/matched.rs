@@ -39,6 +39,15 @@ pub struct Matched {
     pub cancel: AtLeast,
 }
 
+impl Matched {
+    /// Counted beside a list that shows so many: never fewer than stand there.
+    #[must_use]
+    pub fn beside(mut self, shown: usize) -> Self {
+        self.all.n = self.all.n.max(i64::try_from(shown).unwrap_or(i64::MAX));
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +60,12 @@ mod tests {
         assert_eq!(at_least(10_001, true), "10,000+");
         assert_eq!(at_least(20_002, true), "10,000+");
         assert_eq!(at_least(37, true), "37+");
+    }
+
+    #[test]
+    fn a_count_never_says_fewer_than_stand_beside_it() {
+        let counted = Matched { all: AtLeast { n: 5, is_more: false }, ..Matched::default() };
+        assert_eq!(counted.beside(6).all.n, 6);
+        assert_eq!(counted.beside(3).all.n, 5);
     }
 }

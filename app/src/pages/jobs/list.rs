@@ -10,7 +10,7 @@ use super::{
 use crate::{
     calls::{
         error::CallError,
-        jobs::{Bulk, BulkPreview, JobList, count_jobs, list_jobs, preview},
+        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
     },
     components::{
         EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
@@ -25,7 +25,6 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     job::JobStatus,
-    matched::Matched,
     operation::{BulkAction, BulkSubject},
     page::Order,
     rules::permission::Permission,
@@ -49,23 +48,18 @@ pub fn JobsPage() -> impl IntoView {
                 Some(action) => Some((action, preview(BulkSubject::Jobs, action, query.clone()).await)),
                 None => None,
             };
-            let list = list_jobs(query.clone()).await?;
-            // The list is there without it.
-            let matched =
-                if list.page.items.is_empty() { None } else { count_jobs(query).await.ok().flatten() };
-            Ok::<_, CallError>((list, matched, question))
+            Ok::<_, CallError>((list_jobs(query, true).await?, question))
         },
     );
     view! {
         <Loaded
             title="Jobs"
             data=page
-            show=move |(list, matched, question), reader| {
+            show=move |(list, question), reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
                 view! {
                     <Content
                         list=list
-                        matched=matched
                         url=url.get_untracked()
                         may_steer=may_steer
                         selection=selection
@@ -82,19 +76,18 @@ pub fn JobsPage() -> impl IntoView {
 #[component]
 fn Content(
     list: JobList,
-    matched: Option<Matched>,
     url: PageUrl,
     may_steer: bool,
     selection: Selection,
     question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, names, snapshot, refused, may_turn, as_of } = list;
+    let JobList { page, names, snapshot, refused, matched, may_turn, as_of } = list;
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
     let is_turned = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
     let (first, next) = if is_turned { ("Oldest", "Newer") } else { ("Newest", "Older") };
     let turned = (is_turned || may_turn).then(|| turned(&url, is_turned));
-    let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone()));
+    let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone(), false));
     let newest_id = page.items.first().map(|job| job.id);
     // Statuses of the rows on screen, and how many jobs came after the first of them.
     let fresh = Memo::new(move |_| {

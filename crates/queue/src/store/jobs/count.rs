@@ -2,15 +2,16 @@
 
 use super::{
     filter::{self, Part},
-    list::may_hold,
+    list::{list_from, may_hold},
 };
 use crate::error::QueueError;
 use chrono::Utc;
 use model::{
     actor::Scope,
     filter::JobFilter,
-    job::JobStatus,
+    job::{Job, JobStatus},
     matched::{AtLeast, MOST, Matched},
+    page::{Order, Page, PageRequest},
     rules::narrowing,
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
@@ -33,6 +34,27 @@ pub async fn count(pool: &PgPool, scope: Scope, filter: &JobFilter) -> Result<Op
         Err(QueueError::Timeout) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// [`list_from`] and [`count`] at once; a list that all jobs stand in is not counted, and one that cannot be counted is there all the same.
+///
+/// # Errors
+/// As [`list_from`].
+pub async fn list_counted(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+    order: Order,
+) -> Result<(Page<Job>, Option<Matched>), QueueError> {
+    if filter.is_empty() {
+        return Ok((list_from(pool, scope, filter, page, order).await?, None));
+    }
+    let (found, matched) =
+        tokio::join!(list_from(pool, scope, filter, page, order), count(pool, scope, filter));
+    let found = found?;
+    let shown = found.items.len();
+    Ok((found, matched.ok().flatten().map(|matched| matched.beside(shown))))
 }
 
 /// By place and status.

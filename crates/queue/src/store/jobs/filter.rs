@@ -214,7 +214,12 @@ fn status_condition(status: JobStatus, part: Part) -> &'static str {
              and j.id in (select w.job_id from headgate.waiting w \
              union all select h.id from headgate.jobs h where h.is_held and h.status = 2)"
         }
-        (Part::Live, JobStatus::Retrying) => "j.status = 2 and j.retry_at <= clock_timestamp()",
+        // Who waits for another attempt has failed before; who does not wait for its time is due.
+        (Part::Live, JobStatus::Retrying) => {
+            "j.status = 2 and j.retry_at <= clock_timestamp() \
+             and j.id in (select f.job_id from headgate.failing_jobs f where not exists (\
+             select from headgate.waiting w where w.job_id = f.job_id and w.due_at > clock_timestamp()))"
+        }
         (Part::Finished, JobStatus::Completed) => "j.status = 3",
         (Part::Finished, JobStatus::Cancelled) => "j.status = 4",
         (Part::Successors, JobStatus::Pending) | (Part::Dead, JobStatus::Failed) => "true",

@@ -49,7 +49,7 @@ pub(crate) use cancel_many::cancel_many;
 pub use claim::{Claims, claim, claim_and_undo};
 pub use claimed::{Claimed, ClaimedJob};
 pub use claimer::{Claimer, Durability, end_stopped_claims, reach_disk};
-pub use count::count;
+pub use count::{count, list_counted};
 pub use edit::change_payload;
 pub use enqueue::{JobSpec, enqueue};
 pub(crate) use expire::{Since, expire, expired};

@@ -84,6 +84,8 @@ impl World {
                 returning id, retry_at
             ), waits as (
                 insert into headgate.waiting (due_at, job_id, integration_id) select retry_at, id, $2 from made
+            ), failed as (
+                insert into headgate.failing_jobs (job_id, integration_id, fingerprint) select id, $2, 'waits' from made
             )
             insert into headgate.job_count_deltas (integration_id, status, attempt, n) values ($2, 2, $4, $3)",
         )

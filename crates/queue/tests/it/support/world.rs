@@ -227,6 +227,14 @@ impl World {
         .await
         .unwrap();
         assert_eq!(stale, [], "failures of jobs that are over");
+        let unknown: Vec<JobId> = sqlx::query_scalar(
+            "select j.id from headgate.jobs j
+             where j.status = 2 and not exists (select 1 from headgate.failing_jobs f where f.job_id = j.id)",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(unknown, [], "jobs that wait for another attempt and are in no group of failures");
         let wrong: Vec<(String, i64, i64)> = sqlx::query_as(
             "select fingerprint, sum(waiting)::bigint, sum(dead)::bigint from (
                 select fingerprint, waiting, dead from headgate.failure_counts
