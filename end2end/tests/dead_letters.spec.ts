@@ -4,6 +4,8 @@ import { expectWellMade } from "../fixtures/looks";
 import { card, notice, row, rows } from "../fixtures/parts";
 import { expect, hydrated, open, openUntil, test } from "../fixtures/test";
 
+const GRID = "Dead letters by integration and cause";
+
 test("none is good news", async ({ console: page, app }) => {
   await open(page, "/dead-letters");
   await expect(page).toHaveTitle("Dead letters · Headgate");
@@ -13,7 +15,7 @@ test("none is good news", async ({ console: page, app }) => {
   expect(app.id).toBeTruthy();
 });
 
-test("they are grouped by cause, and a cause is a filter", async ({ console: page, api, app, receiver }) => {
+test("the grid tells which integration has how many of which cause, and a number leads to just those", async ({ console: page, api, app, receiver }) => {
   const picky = await deadLetters(api, app, receiver, products(2), { integration: "Picky" });
   await api.pause(picky);
   receiver.answer = { status: 404, body: "no such shop" };
@@ -21,20 +23,53 @@ test("they are grouped by cause, and a cause is a filter", async ({ console: pag
   await api.sendEvents(app, products(1, "other"));
   await settled(api, lost, "dead_letters", 1);
 
-  await openUntil(page, "/dead-letters", () =>
-    expect(row(page, "Dead letters by cause", "Lost")).toBeVisible({ timeout: 1_000 }),
-  );
-  await expect(rows(page, "Dead letters by cause")).toHaveCount(2);
-  await expect(rows(page, "Dead letters by cause").first()).toContainText("Picky");
+  await open(page, "/dead-letters?limit=1");
   await expect(page.getByText("3 dead letters of 2 causes")).toBeVisible();
+  const grid = page.getByRole("region", { name: `${GRID}, table` });
+  await expect(rows(page, GRID)).toHaveText([/Picky.*2.*0.*2$/, /Lost.*0.*1.*1$/, /All integrations.*2.*1.*3$/]);
+  await expect(grid.getByRole("rowheader", { name: /Lost/ })).toBeVisible();
+  await expect(grid.getByRole("columnheader", { name: /no such shop/ })).toBeVisible();
   await expectWellMade(page);
 
-  await row(page, "Dead letters by cause", "Lost").getByRole("link").first().click();
-  await expect(page).toHaveURL(/fingerprint=/);
+  await grid.getByRole("link", { name: /^1 dead letter of Lost: 404/ }).click();
+  await expect(page).toHaveURL(/limit=1.*integration_id=.*fingerprint=/);
+  await expect(page.getByText("1 dead letter with these filters, of 1 cause")).toBeVisible();
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product other-1")).toBeVisible();
+  await expect(grid, "one number needs no grid").toHaveCount(0);
   await page.getByRole("link", { name: /^of the cause .*, remove$/ }).click();
-  await expect(rows(page, "Dead letters")).toHaveCount(3);
+  await expect(page).not.toHaveURL(/fingerprint=/);
+  await page.getByRole("link", { name: "for Lost, remove" }).click();
+  await expect(page).not.toHaveURL(/integration_id=/);
+
+  // All of a cause, then what it means.
+  await grid.getByRole("link", { name: /^2 dead letters of 400.*, all integrations$/ }).click();
+  await expect(page.getByText("2 dead letters with these filters, of 1 cause")).toBeVisible();
+  await open(page, "/dead-letters");
+  await grid.getByRole("columnheader", { name: /no such shop/ }).getByRole("link").click();
+  await expect(page).toHaveURL(/\/failures\?group=/);
+});
+
+test("what has no room in the grid is counted, and a link leads there", async ({ console: page, api, app, receiver }) => {
+  const reasons = ["no colour", "no size", "no weight", "no title", "no price", "no image", "no stock", "no brand"];
+  for (const [n, reason] of reasons.entries()) {
+    receiver.answer = { status: 422, body: reason };
+    const integration = await api.createIntegration(app, `Shop ${n}`, receiver.url);
+    await api.sendEvents(app, products(1, `sku-${n}`));
+    await settled(api, integration, "dead_letters", 1);
+    await api.pause(integration);
+  }
+  const grid = page.getByRole("region", { name: `${GRID}, table` });
+  await open(page, "/dead-letters");
+  await expect(grid.getByRole("columnheader")).toHaveCount(1 + 6 + 2);
+  await expect(rows(page, GRID).last()).toHaveText(/^All integrations( 1){6} 2 8$|All integrations1{6}28$/);
+  await expectWellMade(page);
+  await grid.getByRole("link", { name: "2 other causes" }).click();
+  await expect(page).toHaveURL(/causes_after=/);
+  await expect(grid.getByRole("columnheader")).toHaveCount(1 + 2 + 2);
+  await grid.getByRole("link", { name: "6 other causes" }).click();
+  await expect(page).not.toHaveURL(/causes_after=/);
+  await expect(grid.getByRole("columnheader")).toHaveCount(1 + 6 + 2);
 });
 
 test("filters narrow and a letter leads to its job", async ({ console: page, api, app, receiver }) => {

@@ -1,10 +1,11 @@
-//! Dead letters: the list, their causes, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
+//! Dead letters: the list, the grid, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
 use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
-    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
+    dead_letter::{BinnedLetter, DeadLetter},
+    dead_letter_grid::DeadLetterGrid,
     id::DeadLetterId,
     page::Page,
     stats::Snapshot,
@@ -16,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct DeadLetterList {
     /// Newest first.
     pub page: Page<DeadLetter>,
-    /// The same, by cause.
-    pub groups: Vec<DeadLetterGroup>,
+    /// How many match, by integration and cause; none when counting them took too long.
+    pub grid: Option<DeadLetterGrid>,
     /// What their integrations are called.
     pub names: Names,
     /// For the integrations to choose from.
@@ -31,20 +32,24 @@ pub struct DeadLetterList {
 pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallError> {
     use crate::{
         server::{actor, context},
-        state::url_filters::ListQuery,
+        state::{letter_grid, url_filters::ListQuery},
     };
     use model::rules::permission::Permission;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let place = letter_grid::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
     let (page, _) = cx.delivery.masked(page).await?;
-    let groups = queue::store::dead_letters::groups(&cx.pool, scope, &list.filter).await?;
-    let (groups, _) = cx.delivery.masked(groups).await?;
-    let rows = page.items.iter().map(|letter| letter.integration_id);
-    let rows = rows.chain(groups.iter().map(|group| group.integration_id));
+    let grid = queue::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;
+    let grid = match grid {
+        Some(grid) => Some(cx.delivery.masked(grid).await?.0),
+        None => None,
+    };
+    let in_grid: Vec<_> = grid.iter().flat_map(DeadLetterGrid::integrations).collect();
+    let rows = page.items.iter().map(|letter| letter.integration_id).chain(in_grid);
     let names = cx.names(scope, rows, &list.filter).await?;
-    Ok(DeadLetterList { page, groups, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    Ok(DeadLetterList { page, grid, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
 }
 
 /// One page of the bin.

@@ -8,6 +8,7 @@ pub mod failure_query;
 pub mod hold;
 pub mod integration_query;
 pub mod keys;
+pub mod letter_grid;
 pub mod limits_draft;
 pub mod live;
 pub mod page_files;

@@ -3,10 +3,12 @@
 use super::page_url::PageUrl;
 use crate::format;
 use model::{
+    dead_letter_grid::{NoRank, Rank},
     filter::{self, JobFilter},
     page::{Order, PageRequest},
 };
 use serde::de::DeserializeOwned;
+use std::str::FromStr;
 
 /// The parameters that belong to the filter; all others are the page's own.
 const FIELDS: [&str; 23] = [
@@ -114,6 +116,14 @@ pub fn order(url: &PageUrl) -> Result<Order, BadQuery> {
         Some("oldest") => Ok(Order::Oldest),
         Some(_) => Err(BadQuery("sort must be newest or oldest".to_owned())),
     }
+}
+
+/// Where a list goes on that is ordered by numbers.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn rank<T: FromStr>(url: &PageUrl, name: &str) -> Result<Option<Rank<T>>, BadQuery> {
+    url.get(name).map(str::parse).transpose().map_err(|error: NoRank| BadQuery(format!("{name} {error}")))
 }
 
 /// The narrowing parameters of an address.

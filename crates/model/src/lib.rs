@@ -12,6 +12,7 @@ pub mod attempt;
 pub mod audit;
 pub mod breaker;
 pub mod dead_letter;
+pub mod dead_letter_grid;
 pub mod duration;
 pub mod failure;
 pub mod filter;

@@ -2,7 +2,7 @@
 
 use super::{
     bin::{self, Bin},
-    causes::Causes,
+    grid::{self, Grid},
     question::Question,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
     components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
-    state::{base_path, clock, page_url, page_url::PageUrl, revision, url_filters},
+    state::{base_path, clock, letter_grid, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
         Ago, Anew, Button, ButtonKind, Card, CheckField, Glyph, HiddenFields, Link, LinkButton, Pagination,
         PostForm, Table, Tone,
@@ -24,6 +24,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{
     dead_letter::DeadLetter,
+    dead_letter_grid::DeadLetterGrid,
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
@@ -90,30 +91,24 @@ struct Rights {
 
 #[component]
 fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView {
-    let DeadLetterList { page, groups, names, snapshot, as_of } = list;
+    let DeadLetterList { page, grid, names, snapshot, as_of } = list;
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
-    let matched: i64 = groups.iter().map(|group| group.count).sum();
     let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
     let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
-    let shown = format!("{} of {} shown", format::count(page.items.len() as i64), format::count(matched));
+    let matched = grid.as_ref().map(|grid| grid::number(grid.total, grid.is_least));
+    let shown = match matched {
+        Some(matched) => format!("{} of {matched} shown", format::count(page.items.len() as i64)),
+        None => format::counted(page.items.len() as i64, "dead letter shown", "dead letters shown"),
+    };
     let ask = |action: &str| settled.clone().with("confirm", action).to_string();
     let (requeue_all, purge_all) = (ask("requeue"), ask("purge"));
-    let lede = match (is_empty, has_filter) {
-        (true, _) => "Jobs that will not be tried again by themselves.".to_owned(),
-        (false, true) => format!(
-            "**{}** with these filters, of **{}**",
-            format::counted(matched, "dead letter", "dead letters"),
-            format::counted(groups.len() as i64, "cause", "causes"),
-        ),
-        (false, false) => format!(
-            "**{}** of **{}**: mend the cause, then requeue",
-            format::counted(matched, "dead letter", "dead letters"),
-            format::counted(groups.len() as i64, "cause", "causes"),
-        ),
-    };
+    let lede = lede(if is_empty { None } else { grid.as_ref() }, has_filter);
+    let grid = grid.filter(DeadLetterGrid::is_worth_showing);
+    // What changes the filter begins the grid anew.
+    let filtered = letter_grid::from_the_beginning(&url);
     let export = export_of(&url);
     let all = if has_filter { "all that match" } else { "all" };
     view! {
@@ -143,11 +138,10 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                 })}
         </PageHead>
         <div class="stack">
-            {(groups.len() > 1)
-                .then(|| view! { <Causes groups=groups names=names.clone() url=url.clone() now=now may_steer=rights.steer /> })}
-            <Card title="One by one" sub="newest first">
-                <FilterBar url=url.clone() path="/dead-letters" snapshot=snapshot names=names.clone() />
-                <FilterSentence url=url.clone() noun="dead letters" names=names.clone() />
+            {grid.map(|grid| view! { <Grid grid=grid names=names.clone() url=url.clone() /> })}
+            <Card title="One by one" sub="newest first, each kept until it is requeued or purged">
+                <FilterBar url=filtered.clone() path="/dead-letters" snapshot=snapshot names=names.clone() />
+                <FilterSentence url=filtered noun="dead letters" names=names.clone() />
                 {if is_empty {
                     view! {
                         <EmptyList
@@ -180,6 +174,19 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
         </div>
     }
     .into_any()
+}
+
+/// How many there are, and what helps.
+fn lede(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
+    let Some(grid) = grid else { return "Jobs that will not be tried again by themselves.".to_owned() };
+    let n = grid::number(grid.total, grid.is_least);
+    let letters = if grid.total == 1 { "dead letter" } else { "dead letters" };
+    let causes = format::counted(grid.causes_total, "cause", "causes");
+    if has_filter {
+        format!("**{n} {letters}** with these filters, of **{causes}**")
+    } else {
+        format!("**{n} {letters}** of **{causes}**: mend the cause, then requeue")
+    }
 }
 
 /// The same list as a file.

@@ -1,7 +1,7 @@
-//! Dead letters: by cause, one by one, the bin, and what to do with them.
+//! Dead letters: by integration and cause, one by one, the bin, and what to do with them.
 
 mod bin;
-mod causes;
+mod grid;
 mod list;
 mod question;
 

@@ -4,6 +4,7 @@ use super::Masking;
 use crate::{
     attempt::Attempt,
     dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
+    dead_letter_grid::DeadLetterGrid,
     failure::{FailureDetail, FailureGroup},
     id::AppId,
     job::{Job, JobDetail},
@@ -97,6 +98,17 @@ impl Sensitive for DeadLetterGroup {
 
     fn mask(&mut self, masks: &Masks) -> usize {
         words(&masks.everywhere, &mut self.error)
+    }
+}
+
+impl Sensitive for DeadLetterGrid {
+    /// As a group.
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, masks: &Masks) -> usize {
+        self.causes.iter_mut().map(|cause| words(&masks.everywhere, &mut cause.error)).sum()
     }
 }
 

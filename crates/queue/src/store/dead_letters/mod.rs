@@ -1,11 +1,14 @@
-//! Dead letters: listed, grouped by cause, requeued, purged into the bin and restored from it.
+//! Dead letters: listed, grouped by cause and integration, requeued, purged into the bin and restored from it.
 
 mod bin;
+mod found;
+mod grid;
 mod read;
 mod write;
 
 pub(crate) use bin::{Kept, forget, keep, of_operation, put_back, restore_many};
 pub use bin::{binned, delete_expired as empty_bin, delete_of_integration as empty_bin_of, restore};
+pub use grid::grid;
 pub use read::{get, groups, list};
 pub(crate) use write::purge_many;
 pub use write::{purge, requeue};

@@ -1,5 +1,6 @@
 //! Reading dead letters.
 
+use super::found::{is_kept, push_kept};
 use crate::{
     error::QueueError,
     store::jobs::filter::{self, Part},
@@ -90,7 +91,7 @@ pub async fn list(
 }
 
 /// Whatever else is asked for, these are dead letters.
-fn check(filter: &JobFilter) -> Result<(), QueueError> {
+pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
     narrowing::check(&JobFilter { status: Some(JobStatus::Failed), ..filter.clone() }, Utc::now())?;
     Ok(())
 }
@@ -120,8 +121,8 @@ struct Group {
     last_at: DateTime<Utc>,
 }
 
-/// Dead letters by cause, the largest groups first. Of all, of an app's and of an integration's the counts are kept: as many rows are read as
-/// are shown, whatever died. Narrower filters count.
+/// Dead letters by cause, the largest groups first. Of all, of an app's, an integration's and a cause's the counts are kept. Narrower filters
+/// count.
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
@@ -131,8 +132,7 @@ pub async fn groups(
     filter: &JobFilter,
 ) -> Result<Vec<DeadLetterGroup>, QueueError> {
     check(filter)?;
-    let is_kept = JobFilter { app_id: None, integration_id: None, ..filter.clone() } == JobFilter::default();
-    let mut query = if is_kept { kept_groups(scope, filter) } else { counted_groups(scope, filter) };
+    let mut query = if is_kept(filter) { kept_groups(scope, filter) } else { counted_groups(scope, filter) };
     let groups = query.build_query_as::<Group>().fetch_all(pool).await?;
     Ok(groups
         .into_iter()
@@ -147,27 +147,13 @@ pub async fn groups(
         .collect())
 }
 
-/// Counts and what is not added to them yet are the truth at any moment; the first and the last of a group are a probe each.
+/// The first and the last of a group are a probe each.
 fn kept_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new(
-        "with largest as (
-             select k.fingerprint, k.integration_id, sum(k.dead)::bigint as count
-             from (
-                 select fingerprint, integration_id, dead from headgate.failure_counts where dead <> 0
-                 union all
-                 select fingerprint, integration_id, dead from headgate.failure_deltas where dead <> 0
-             ) k
-             where true",
-    );
-    for app_id in [scope.app_id(), filter.app_id].into_iter().flatten() {
-        query.push(" and k.integration_id in (select i.id from headgate.integrations i where i.app_id = ");
-        query.push_bind(app_id).push(")");
-    }
-    if let Some(id) = filter.integration_id {
-        query.push(" and k.integration_id = ").push_bind(id);
-    }
+    let mut query = QueryBuilder::new("with found as (");
+    push_kept(&mut query, scope, filter);
     query.push(format_args!(
-        " group by k.fingerprint, k.integration_id having sum(k.dead) > 0 order by count desc, k.fingerprint limit {MOST_GROUPS}
+        "), largest as (
+             select fingerprint, integration_id, count from found order by count desc, fingerprint limit {MOST_GROUPS}
          )
          select l.fingerprint, newest.error_message as error, l.integration_id, l.count, oldest.failed_at as first_at,
              newest.failed_at as last_at

@@ -23,7 +23,7 @@ use std::{collections::BTreeSet, time::Duration};
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// The same end for another reason.
-fn because(message: &str, ending: Ending) -> Ending {
+pub(super) fn because(message: &str, ending: Ending) -> Ending {
     let said = |failure: Failure| Failure { message: message.to_owned(), ..failure };
     match ending {
         Ending::Retried { failure, attempt_outcome, wait, wait_reason } => {
@@ -36,13 +36,13 @@ fn because(message: &str, ending: Ending) -> Ending {
     }
 }
 
-struct Failing {
-    world: World,
-    term: Term,
+pub(super) struct Failing {
+    pub(super) world: World,
+    pub(super) term: Term,
 }
 
 impl Failing {
-    async fn new(pool: &PgPool) -> Self {
+    pub(super) async fn new(pool: &PgPool) -> Self {
         let mut connection = pool.acquire().await.unwrap();
         let leader = WorkerId::generate();
         let term = leader::take(&mut connection, leader, Duration::from_secs(600)).await.unwrap().unwrap();
@@ -50,7 +50,7 @@ impl Failing {
     }
 
     /// As many jobs of a lane, each ended so.
-    async fn fail(&self, lane: IntegrationId, count: usize, ending: &Ending) -> Vec<JobId> {
+    pub(super) async fn fail(&self, lane: IntegrationId, count: usize, ending: &Ending) -> Vec<JobId> {
         let ids = self.world.accept_plain(lane, count).await;
         self.end_next(count, ending).await;
         ids

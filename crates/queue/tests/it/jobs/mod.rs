@@ -7,6 +7,7 @@ mod claiming;
 mod counting;
 mod failing;
 mod finishing;
+mod grid;
 mod holding;
 mod keys;
 mod listing;

@@ -1,0 +1,52 @@
+//! How many dead letters a filter finds, by fingerprint and integration.
+
+use crate::store::jobs::filter::{self, Part};
+use model::{actor::Scope, filter::JobFilter, matched::MOST};
+use sqlx::{Postgres, QueryBuilder};
+
+/// Whether the counts that are kept answer: of all, of an app, an integration and a cause.
+pub(super) fn is_kept(filter: &JobFilter) -> bool {
+    let rest = JobFilter { app_id: None, integration_id: None, fingerprint: None, ..filter.clone() };
+    rest == JobFilter::default()
+}
+
+/// Appends `select fingerprint, integration_id, count …`: as many rows are read as there are integrations and causes, whatever died. Counts
+/// and what is not added to them yet are the truth at any moment.
+pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
+    sql.push(
+        "select k.fingerprint, k.integration_id, sum(k.dead)::bigint as count
+         from (
+             select fingerprint, integration_id, dead from headgate.failure_counts where dead <> 0
+             union all
+             select fingerprint, integration_id, dead from headgate.failure_deltas where dead <> 0
+         ) k
+         where true",
+    );
+    for app_id in [scope.app_id(), filter.app_id].into_iter().flatten() {
+        sql.push(" and k.integration_id in (select i.id from headgate.integrations i where i.app_id = ");
+        sql.push_bind(app_id).push(")");
+    }
+    if let Some(id) = filter.integration_id {
+        sql.push(" and k.integration_id = ").push_bind(id);
+    }
+    // As `filter::push` reads it.
+    if let Some(fingerprint) = &filter.fingerprint {
+        let part = if fingerprint.len() == 16 { "left(k.fingerprint, 16)" } else { "k.fingerprint" };
+        sql.push(format_args!(" and {part} = ")).push_bind(fingerprint.clone());
+    }
+    sql.push(" group by k.fingerprint, k.integration_id having sum(k.dead) > 0");
+}
+
+/// The same of any filter, by looking at dead letters: at the newest that match, one more than are told apart.
+pub(super) fn push_counted(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
+    sql.push(
+        "select j.fingerprint, j.integration_id, count(*) as count from (select j.fingerprint, j.integration_id \
+         from headgate.dead_letter_jobs j where true",
+    );
+    filter::push_scope(sql, scope);
+    filter::push(sql, filter, Part::Dead);
+    sql.push(format_args!(
+        " order by j.id desc limit {}) j group by j.fingerprint, j.integration_id",
+        MOST + 1
+    ));
+}

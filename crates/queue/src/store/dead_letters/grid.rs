@@ -1,0 +1,164 @@
+//! Dead letters by integration and cause.
+
+use super::{
+    found::{is_kept, push_counted, push_kept},
+    read::check,
+};
+use crate::error::QueueError;
+use model::{
+    actor::Scope,
+    dead_letter_grid::{DeadLetterGrid, GridCause, GridPlace, GridRow, Rank},
+    failure::CauseId,
+    filter::JobFilter,
+    id::IntegrationId,
+    matched::MOST,
+};
+use sqlx::{PgPool, Postgres, QueryBuilder};
+use std::collections::HashMap;
+
+/// Columns and rows of one answer.
+const COLUMNS: usize = 6;
+const ROWS: usize = 20;
+/// How long counting may take where no counts are kept.
+const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
+
+/// What stands in the grid, or beside it.
+#[derive(sqlx::FromRow)]
+struct Number {
+    /// With a cause: a cell, else a row's total.
+    integration_id: Option<IntegrationId>,
+    /// Without an integration: a column's total.
+    cause: Option<String>,
+    count: i64,
+    /// Of a column.
+    error: Option<String>,
+    /// Of the row without either: everything.
+    integrations: Option<i64>,
+    causes: Option<i64>,
+}
+
+/// The integrations that have most, and the causes that most have; none when counting would take too long.
+///
+/// # Errors
+/// `Invalid` when the filter needs another one beside it, and when the database is away.
+pub async fn grid(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    place: GridPlace,
+) -> Result<Option<DeadLetterGrid>, QueueError> {
+    check(filter)?;
+    let mut query = statement(scope, filter, place);
+    let query = query.build_query_as::<Number>();
+    let numbers = if is_kept(filter) {
+        query.fetch_all(pool).await?
+    } else {
+        let mut transaction = pool.begin_with(PATIENCE).await?;
+        let numbers = query.fetch_all(&mut *transaction).await;
+        transaction.rollback().await?;
+        match numbers.map_err(QueueError::from) {
+            Err(QueueError::Timeout) => return Ok(None),
+            numbers => numbers?,
+        }
+    };
+    let grid = assemble(numbers);
+    Ok(Some(DeadLetterGrid { is_least: !is_kept(filter) && grid.total > MOST, ..grid }))
+}
+
+/// Everything in one statement: of one snapshot, so that the totals are those of the cells.
+fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new("with found as materialized (");
+    if is_kept(filter) {
+        push_kept(&mut sql, scope, filter);
+    } else {
+        push_counted(&mut sql, scope, filter);
+    }
+    sql.push(
+        "), causes as materialized (
+             select left(fingerprint, 16) as cause, sum(count)::bigint as count,
+                 (array_agg(fingerprint order by count desc, fingerprint))[1] as most
+             from found group by 1
+         ), integrations as materialized (
+             select integration_id, sum(count)::bigint as count from found group by 1
+         ), columns as materialized (
+             select cause, count, most from causes where true",
+    );
+    if let Some(Rank { count, id }) = place.causes_after {
+        sql.push(" and (count, cause) < (").push_bind(count).push(", ").push_bind(id.to_string()).push(")");
+    }
+    sql.push(format_args!(
+        " order by count desc, cause desc limit {}
+         ), lines as materialized (
+             select integration_id, count from integrations where true",
+        COLUMNS + 1
+    ));
+    if let Some(Rank { count, id }) = place.integrations_after {
+        sql.push(" and (count, integration_id) < (").push_bind(count).push(", ").push_bind(id).push(")");
+    }
+    sql.push(format_args!(
+        " order by count desc, integration_id desc limit {}
+         )
+         select null::uuid as integration_id, null::text as cause, coalesce(sum(count), 0)::bigint as count, null::text as error,
+             count(*) as integrations, (select count(*) from causes) as causes
+         from integrations
+         union all
+         select null, c.cause, c.count, newest.error_message, null, null
+         from columns c
+         -- The words of one whose letters these are.
+         left join lateral (
+             select j.error_message from headgate.dead_letter_jobs j where j.fingerprint = c.most order by j.id desc limit 1
+         ) newest on true
+         union all
+         select integration_id, null, count, null, null, null from lines
+         union all
+         select f.integration_id, left(f.fingerprint, 16), sum(f.count)::bigint, null, null, null
+         from found f
+         where f.integration_id in (select integration_id from lines) and left(f.fingerprint, 16) in (select cause from columns)
+         group by 1, 2",
+        ROWS + 1
+    ));
+    sql
+}
+
+fn assemble(numbers: Vec<Number>) -> DeadLetterGrid {
+    let mut grid = DeadLetterGrid::default();
+    let mut cells = HashMap::new();
+    let cause = |text: &str| text.parse().unwrap_or(CauseId(0));
+    for number in numbers {
+        match (number.integration_id, number.cause.as_deref()) {
+            (None, None) => {
+                grid.total = number.count;
+                grid.integrations_total = number.integrations.unwrap_or_default();
+                grid.causes_total = number.causes.unwrap_or_default();
+            }
+            (None, Some(id)) => grid.causes.push(GridCause {
+                cause: cause(id),
+                error: number.error.unwrap_or_default(),
+                total: number.count,
+            }),
+            (Some(integration_id), None) => {
+                grid.rows.push(GridRow { integration_id, total: number.count, counts: Vec::new() });
+            }
+            (Some(integration_id), Some(id)) => {
+                cells.insert((integration_id, cause(id)), number.count);
+            }
+        }
+    }
+    grid.causes.sort_by_key(|column| std::cmp::Reverse((column.total, column.cause)));
+    grid.rows.sort_by_key(|row| std::cmp::Reverse((row.total, row.integration_id)));
+    grid.next_causes = cut(&mut grid.causes, COLUMNS, |last| Rank { count: last.total, id: last.cause });
+    grid.next_integrations =
+        cut(&mut grid.rows, ROWS, |last| Rank { count: last.total, id: last.integration_id });
+    for row in &mut grid.rows {
+        let of = |column: &GridCause| cells.get(&(row.integration_id, column.cause)).copied();
+        row.counts = grid.causes.iter().map(|column| of(column).unwrap_or_default()).collect();
+    }
+    grid
+}
+
+/// One was read more than is shown: it says that the list goes on, after the last that is.
+fn cut<T, R>(items: &mut Vec<T>, most: usize, rank: impl Fn(&T) -> R) -> Option<R> {
+    let goes_on = items.len() > most;
+    items.truncate(most);
+    items.last().filter(|_| goes_on).map(rank)
+}

@@ -1,0 +1,136 @@
+//! Dead letters by integration and cause: each number is that of the list it leads to.
+
+use super::failing::{Failing, because};
+use crate::support::given_up;
+use model::{
+    actor::Scope,
+    dead_letter_grid::{DeadLetterGrid, GridPlace},
+    failure::CauseId,
+    filter::JobFilter,
+    id::{AppId, IntegrationId},
+    page::PageRequest,
+};
+use queue::store::{dead_letters, failures};
+use sqlx::PgPool;
+use std::collections::BTreeMap;
+
+const REASONS: [&str; 8] = [
+    "the shelf is full",
+    "the door is locked",
+    "no such shop",
+    "price missing",
+    "title missing",
+    "too heavy",
+    "too light",
+    "wrong colour",
+];
+
+async fn grid(pool: &PgPool, filter: &JobFilter, place: GridPlace) -> DeadLetterGrid {
+    dead_letters::grid(pool, Scope::AllApps, filter, place).await.unwrap().unwrap()
+}
+
+/// As many as the list holds.
+async fn listed(pool: &PgPool, filter: &JobFilter) -> i64 {
+    let page = PageRequest { limit: 500, after: None };
+    i64::try_from(dead_letters::list(pool, Scope::AllApps, filter, page).await.unwrap().items.len()).unwrap()
+}
+
+fn just(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option<CauseId>) -> JobFilter {
+    JobFilter {
+        integration_id: integration_id.or(filter.integration_id),
+        fingerprint: cause.map(|cause| cause.to_string()).or(filter.fingerprint.clone()),
+        ..filter.clone()
+    }
+}
+
+/// Every number of the grid is that of the list it leads to.
+async fn is_that_of_the_lists(pool: &PgPool, filter: &JobFilter) -> DeadLetterGrid {
+    let grid = grid(pool, filter, GridPlace::default()).await;
+    assert_eq!(grid.total, listed(pool, filter).await, "{filter:?}");
+    for cause in &grid.causes {
+        assert_eq!(cause.total, listed(pool, &just(filter, None, Some(cause.cause))).await);
+    }
+    for row in &grid.rows {
+        assert_eq!(row.total, listed(pool, &just(filter, Some(row.integration_id), None)).await);
+        for (count, cause) in row.counts.iter().zip(&grid.causes) {
+            let own = just(filter, Some(row.integration_id), Some(cause.cause));
+            assert_eq!(*count, listed(pool, &own).await, "{own:?}");
+        }
+    }
+    grid
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let (one, other) = (failing.world.lane().await, failing.world.lane().await);
+    for (lane, reason, n) in [(one, 0, 3), (one, 1, 1), (other, 1, 4)] {
+        failing.fail(lane, n, &because(REASONS[reason], given_up())).await;
+    }
+    let everything = JobFilter::default();
+    // What is not added up yet counts as what is.
+    let before = is_that_of_the_lists(&pool, &everything).await;
+    while failures::fold(&pool, failing.term).await.unwrap() > 0 {}
+    let grid = is_that_of_the_lists(&pool, &everything).await;
+    assert_eq!(grid, before);
+    let totals: Vec<_> =
+        grid.causes.iter().map(|cause| (cause.error.contains(REASONS[1]), cause.total)).collect();
+    assert_eq!((grid.total, totals), (8, vec![(true, 5), (false, 3)]));
+    let rows: BTreeMap<_, _> =
+        grid.rows.iter().map(|row| (row.integration_id, (row.total, row.counts.clone()))).collect();
+    assert_eq!(rows, BTreeMap::from([(one, (4, vec![1, 3])), (other, (4, vec![4, 0]))]));
+
+    let fingerprint = Some(grid.causes[0].cause.to_string());
+    for filter in [
+        JobFilter { integration_id: Some(one), ..everything.clone() },
+        JobFilter { app_id: Some(failing.world.app_id), ..everything.clone() },
+        JobFilter { app_id: Some(AppId::generate()), ..everything.clone() },
+        JobFilter { fingerprint, ..everything.clone() },
+        // Counted, not kept.
+        JobFilter { error: Some("DOOR".to_owned()), ..everything.clone() },
+        JobFilter { job_type: Some("no such".to_owned()), ..everything.clone() },
+    ] {
+        is_that_of_the_lists(&pool, &filter).await;
+    }
+    let foreign = Scope::App(AppId::generate());
+    let none = dead_letters::grid(&pool, foreign, &everything, GridPlace::default()).await.unwrap().unwrap();
+    assert_eq!(none, DeadLetterGrid::default());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    for reason in REASONS {
+        let lane = failing.world.lane().await;
+        failing.fail(lane, 1, &because(reason, given_up())).await;
+    }
+    // One cause everywhere: as many have as much, so that the id decides.
+    for _ in 0..16 {
+        let lane = failing.world.lane().await;
+        failing.fail(lane, 1, &because(REASONS[0], given_up())).await;
+    }
+    let first = grid(&pool, &JobFilter::default(), GridPlace::default()).await;
+    assert_eq!((first.rows.len(), first.integrations_total), (20, 24));
+    assert_eq!((first.causes.len(), first.causes_total), (6, 8));
+    assert_eq!((first.total, first.causes[0].total, first.other_causes()), (24, 17, 2));
+    assert_eq!(first.other_integrations().iter().sum::<i64>(), 4);
+
+    // Both ways to the end: every cell once.
+    let mut cells = BTreeMap::new();
+    let mut place = GridPlace::default();
+    loop {
+        let page = grid(&pool, &JobFilter::default(), place).await;
+        for row in &page.rows {
+            for (count, cause) in row.counts.iter().zip(&page.causes) {
+                let seen = cells.insert((row.integration_id, cause.cause), *count);
+                assert_eq!(seen, None, "met twice");
+            }
+        }
+        place = match (page.next_integrations, page.next_causes) {
+            (Some(next), _) => GridPlace { integrations_after: Some(next), ..place },
+            (None, Some(next)) => GridPlace { causes_after: Some(next), integrations_after: None },
+            (None, None) => break,
+        };
+    }
+    assert_eq!((cells.len(), cells.values().sum::<i64>()), (24 * 8, 24));
+}
