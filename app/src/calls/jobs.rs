@@ -1,6 +1,7 @@
 //! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
 
 use super::{error::CallError, json::Json, names::Names};
+use crate::state::job_columns::{JobColumn, JobColumns};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -23,6 +24,8 @@ pub struct JobList {
     pub page: Page<Job>,
     /// What its integrations are called.
     pub names: Names,
+    /// What is shown of each: as the address says, or as the reader chose before.
+    pub columns: JobColumns,
     /// For the integrations to choose from.
     pub snapshot: Snapshot,
     /// Filters that need another one beside them: nothing was looked for.
@@ -39,12 +42,15 @@ pub struct JobList {
 #[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
 pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallError> {
     use crate::{
-        server::{actor, context},
-        state::url_filters::ListQuery,
+        server::{actor, context, cookies},
+        state::{page_url::PageUrl, url_filters::ListQuery},
     };
     use model::rules::{narrowing, permission::Permission};
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let columns = JobColumns::of(&PageUrl::parse(&format!("/jobs?{query}")))
+        .map_err(|error| CallError::Invalid(error.to_string()))?
+        .unwrap_or_else(cookies::job_columns);
     let cx = context::current()?;
     let refused: Vec<String> = match narrowing::check(&list.filter, Utc::now()) {
         Ok(()) => Vec::new(),
@@ -61,7 +67,27 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
     };
     let (page, _) = cx.delivery.masked(page).await?;
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
-    Ok(JobList { page, names, snapshot: cx.snapshot().await?, refused, matched, may_turn, as_of: Utc::now() })
+    let snapshot = cx.snapshot().await?;
+    Ok(JobList { page, names, columns, snapshot, refused, matched, may_turn, as_of: Utc::now() })
+}
+
+/// Shows these columns, in the address and on the next visit; those that are shown at first are the choice of nothing.
+#[server(prefix = "/console", endpoint = "job-columns", output = Json)]
+pub async fn choose_columns(
+    #[server(default)] columns: Vec<JobColumn>,
+    back: String,
+) -> Result<(), CallError> {
+    use crate::{
+        server::{actor, cookies, redirect},
+        state::page_url::PageUrl,
+    };
+    use model::rules::permission::Permission;
+    actor::allowed(Permission::OpenConsole)?;
+    let columns: JobColumns = columns.into_iter().collect();
+    let back = PageUrl::parse_back(&back).without("columns");
+    cookies::set_job_columns(&columns)?;
+    redirect::to(&if columns == JobColumns::default() { back } else { back.with("columns", columns) });
+    Ok(())
 }
 
 /// What a record's job is about.

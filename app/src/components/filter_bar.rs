@@ -36,7 +36,8 @@ const MORE: [&str; 16] = [
     "finished_before",
 ];
 
-/// Search, integration, error, and more on demand; filters of the address that have no field are kept as hidden ones.
+/// Search, integration, error, and more on demand; filters of the address that have no field are kept as hidden ones,
+/// and so are its columns.
 #[component]
 pub fn FilterBar(
     /// The page with its filters.
@@ -53,6 +54,7 @@ pub fn FilterBar(
     let kept: Vec<_> = url_filters::active(&url)
         .into_iter()
         .filter(|(name, _)| !FIRST.contains(&name.as_str()) && !MORE.contains(&name.as_str()))
+        .chain(url.get("columns").map(|columns| ("columns".to_owned(), columns.to_owned())))
         .collect();
     let has_filter = !url_filters::active(&url).is_empty();
     view! {

@@ -3,7 +3,10 @@
 use super::context;
 use crate::{
     calls::error::CallError,
-    state::theme::{COOKIE, Theme},
+    state::{
+        job_columns::{self, JobColumns},
+        theme::{COOKIE, Theme},
+    },
 };
 use axum::http::{HeaderValue, header};
 use leptos::prelude::*;
@@ -27,20 +30,27 @@ pub fn set_new_key(key: &str) -> Result<(), CallError> {
     let cx = context::current()?;
     let secure = if (cx.is_https)(&context::headers()) { "; Secure" } else { "" };
     let cookie = format!("{NEW_KEY}={key}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict{secure}");
-    let value = HeaderValue::from_str(&cookie).map_err(|_| CallError::Broken)?;
-    use_context::<ResponseOptions>().ok_or(CallError::Broken)?.append_header(header::SET_COOKIE, value);
-    Ok(())
+    append(&cookie)
 }
 
 /// The key made within the last minute.
 pub fn new_key() -> Option<String> {
-    let headers = context::headers();
-    let mut cookies = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());
-    cookies.find_map(|header| {
-        header
-            .split(';')
-            .find_map(|cookie| cookie.trim().strip_prefix(NEW_KEY)?.strip_prefix('=').map(str::to_owned))
-    })
+    find(NEW_KEY)
+}
+
+/// The columns chosen for the list of jobs; before that, those it has at first.
+pub fn job_columns() -> JobColumns {
+    find(job_columns::COOKIE).map(|value| JobColumns::from_cookie(&value)).unwrap_or_default()
+}
+
+/// Remembers the columns for a year; forgets them when they are those of everybody.
+///
+/// # Errors
+/// Never inside a request.
+pub fn set_job_columns(columns: &JobColumns) -> Result<(), CallError> {
+    let age = if *columns == JobColumns::default() { 0 } else { 31_536_000 };
+    let (name, value) = (job_columns::COOKIE, columns.to_cookie());
+    append(&format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax"))
 }
 
 /// Remembers the theme for a year. Scripts may read it: it says nothing about the reader.
@@ -49,7 +59,21 @@ pub fn new_key() -> Option<String> {
 /// Never inside a request.
 pub fn set_theme(theme: Theme) -> Result<(), CallError> {
     let cookie = format!("{COOKIE}={}; Path=/; Max-Age=31536000; SameSite=Lax", theme.as_str());
-    let value = HeaderValue::from_str(&cookie).map_err(|_| CallError::Broken)?;
+    append(&cookie)
+}
+
+/// A cookie of the request.
+fn find(wanted: &str) -> Option<String> {
+    let headers = context::headers();
+    let mut cookies = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());
+    cookies.find_map(|header| {
+        let mut pairs = header.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned())
+    })
+}
+
+fn append(cookie: &str) -> Result<(), CallError> {
+    let value = HeaderValue::from_str(cookie).map_err(|_| CallError::Broken)?;
     use_context::<ResponseOptions>().ok_or(CallError::Broken)?.append_header(header::SET_COOKIE, value);
     Ok(())
 }

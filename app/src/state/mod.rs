@@ -7,6 +7,7 @@ pub mod clock;
 pub mod failure_query;
 pub mod hold;
 pub mod integration_query;
+pub mod job_columns;
 pub mod keys;
 pub mod letter_grid;
 pub mod limits_draft;

@@ -2,6 +2,7 @@
 
 use super::{
     chosen::{Chosen, Ticked},
+    columns::ChooseColumns,
     question::{Question, origin},
     row::Row,
     subject::subject,
@@ -16,7 +17,14 @@ use crate::{
         EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
     },
     format,
-    state::{clock, hold, page_url, page_url::PageUrl, refresh, revision, selection::Selection, url_filters},
+    state::{
+        clock, hold,
+        job_columns::{JobColumn, JobColumns},
+        page_url::{self, PageUrl},
+        refresh, revision,
+        selection::Selection,
+        url_filters,
+    },
     ui::{
         Anew, ButtonKind, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Segment, Segmented, Table,
         Tone,
@@ -81,7 +89,7 @@ fn Content(
     selection: Selection,
     question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, names, snapshot, refused, matched, may_turn, as_of } = list;
+    let JobList { page, names, columns, snapshot, refused, matched, may_turn, as_of } = list;
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
     let is_turned = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
@@ -124,8 +132,9 @@ fn Content(
     let on_page: Vec<Uuid> = page.items.iter().map(|job| job.id.0).collect();
     let asked = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok());
     let from_address = on_page.iter().copied().filter(|_| ticked == Ticked::Page);
-    selection
-        .turn_to(here.clone().without("cursor").without("ticked").to_string(), asked.chain(from_address));
+    // The same rows, whichever page of them and whatever is shown of each.
+    let same = ["cursor", "ticked", "columns"].iter().fold(here.clone(), |url, name| url.without(name));
+    selection.turn_to(same.to_string(), asked.chain(from_address));
     // Somebody decides on what they see: while rows are ticked nothing of it changes.
     hold::while_true(Signal::derive(move || !selection.is_empty()));
     let done = bulk.version();
@@ -159,6 +168,7 @@ fn Content(
         <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
             <FilterBar url=url.clone() path="/jobs" snapshot=snapshot names=names.clone() />
             <FilterSentence url=url.clone() noun="jobs" names=names.clone() />
+            <ChooseColumns columns=columns.clone() here=settled.clone() />
             {(!refused.is_empty()).then(|| view! { <Refused names=refused.clone() /> })}
             <NewerRows count=Signal::derive(move || fresh.with(|(_, new)| *new)) href=reload />
             {if !refused.is_empty() {
@@ -174,6 +184,7 @@ fn Content(
                 }
                     .into_any()
             } else {
+                let shown = StoredValue::new(columns.clone());
                 let rows = move || {
                     page.items
                         .iter()
@@ -193,12 +204,12 @@ fn Content(
                                     />
                                 }
                             }));
-                            view! { <Row names=names.clone() job=job fresh=fresh now=now tick=tick /> }
+                            view! { <Row names=names.clone() columns=shown job=job fresh=fresh now=now tick=tick /> }
                         })
                         .collect_view()
                 };
                 view! {
-                    <Table label="Jobs" stacks=true head=move || head(may_steer.then_some((selection, on_page, is_of_all)), is_turned, turned.clone())>
+                    <Table label="Jobs" stacks=true head=move || head(may_steer.then_some((selection, on_page, is_of_all)), &columns, is_turned, turned.as_deref())>
                         <Anew key=as_of>{rows.clone()}</Anew>
                     </Table>
                 }
@@ -291,10 +302,10 @@ fn segments(url: &PageUrl) -> Vec<Segment> {
 /// The columns; before them the tick of the page, where rows can be ticked.
 fn head(
     ticks: Option<(Selection, StoredValue<Vec<Uuid>>, bool)>,
+    columns: &JobColumns,
     is_turned: bool,
-    turned: Option<String>,
-) -> impl IntoView {
-    let says = if is_turned { "Accepted ↑" } else { "Accepted ↓" };
+    turned: Option<&str>,
+) -> AnyView {
     view! {
         {ticks
             .map(|(selection, page, is_of_all)| {
@@ -305,20 +316,39 @@ fn head(
                 }
             })}
         <th scope="col">"Job"</th>
-        <th scope="col">"State"</th>
-        <th scope="col">"Integration"</th>
-        <th scope="col" class="n">"Attempts"</th>
+        {columns
+            .iter()
+            .map(|column| {
+                let (_, label) = column.words();
+                match column {
+                    JobColumn::CreatedAt => accepted(is_turned, turned),
+                    JobColumn::Error => view! {
+                        <th scope="col" class="grow">
+                            <span class="block min-w-[150px]">{label}</span>
+                        </th>
+                    }
+                        .into_any(),
+                    _ => view! { <th scope="col" class=if column.is_number() { "n" } else { "" }>{label}</th> }.into_any(),
+                }
+            })
+            .collect_view()}
+    }
+    .into_any()
+}
+
+/// What the list is ordered by, and the way to turn it.
+fn accepted(is_turned: bool, turned: Option<&str>) -> AnyView {
+    let says = if is_turned { "Accepted ↑" } else { "Accepted ↓" };
+    let then = if is_turned { "the newest first" } else { "the oldest first" };
+    view! {
         <th scope="col" aria-sort=if is_turned { "ascending" } else { "descending" }>
             {match turned {
                 Some(href) => {
-                    let then = if is_turned { "the newest first" } else { "the oldest first" };
-                    view! { <Link href=href stay=true class="hover:text-ink" says=format!("Accepted, {then}")>{says}</Link> }.into_any()
+                    view! { <Link href=href.to_owned() stay=true class="hover:text-ink" says=format!("Accepted, {then}")>{says}</Link> }.into_any()
                 }
                 None => "Accepted".into_any(),
             }}
         </th>
-        <th scope="col" class="grow">
-            <span class="block min-w-[150px]">"Last error"</span>
-        </th>
     }
+    .into_any()
 }

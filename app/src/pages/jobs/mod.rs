@@ -1,6 +1,8 @@
 //! Jobs: the list, and one of them.
 
+mod cell;
 mod chosen;
+mod columns;
 mod detail;
 mod edit;
 mod facts;

@@ -1,11 +1,10 @@
 //! One job in a list; its state moves, the row stays.
 
-use super::subject::subject;
+use super::{cell::Cell, subject::subject};
 use crate::{
     calls::names::Names,
-    components::{IntegrationLink, JobStateBadge},
-    format,
-    ui::{Ago, Link},
+    state::job_columns::{JobColumn, JobColumns},
+    ui::Link,
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -25,6 +24,8 @@ pub fn Row(
     job: Job,
     /// What its integration is called.
     names: Names,
+    /// What is shown of it.
+    columns: StoredValue<JobColumns>,
     /// What moved since.
     fresh: Fresh,
     /// Against what ages are told.
@@ -33,11 +34,12 @@ pub fn Row(
     tick: Option<ViewFn>,
 ) -> impl IntoView {
     let id = job.id;
-    let (status, attempt, most) = (job.status, job.attempt, job.max_attempts);
-    let state =
-        Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or((status, attempt)));
+    let before = (job.status, job.attempt);
+    let state = Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or(before));
     let about = subject(&job);
-    let error = job.error_message.as_deref().map_or("–", format::error_line).to_owned();
+    let columns = columns.get_value();
+    // Said once.
+    let kind = (!columns.has(JobColumn::JobType)).then(|| job.job_type.clone());
     view! {
         <tr>
             {tick.map(|tick| view! { <td class="tick">{tick.run()}</td> })}
@@ -46,19 +48,12 @@ pub fn Row(
                     {about.clone()}
                 </Link>
                 " "
-                <span class="type-label text-faint">{job.job_type.clone()}</span>
+                {kind.map(|kind| view! { <span class="type-label text-faint">{kind}</span> })}
             </td>
-            <td class="state">
-                <JobStateBadge status=Signal::derive(move || state.get().0) />
-            </td>
-            <td class="where">
-                <IntegrationLink id=job.integration_id names=names />
-            </td>
-            <td class=move || if state.get().1 == 0 { "n zero" } else { "n" } data-label="attempts">{move || format!("{} / {most}", state.get().1)}</td>
-            <td class="when text-muted">
-                <Ago at=job.created_at now=now />
-            </td>
-            <td class=if job.error_message.is_some() { "grow rest text-muted" } else { "grow rest zero" } title=job.error_message>{error}</td>
+            {columns
+                .iter()
+                .map(|column| view! { <Cell column=column job=job.clone() names=names.clone() state=state now=now /> })
+                .collect_view()}
         </tr>
     }
     .into_any()

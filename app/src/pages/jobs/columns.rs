@@ -1,0 +1,69 @@
+//! Which columns the list has: ticks in a fold, remembered for the next visit.
+
+use crate::{
+    calls::jobs::ChooseColumns as Choose,
+    state::{
+        job_columns::{JobColumn, JobColumns},
+        page_url::PageUrl,
+    },
+    ui::{Button, ButtonKind, HiddenFields, PostForm},
+};
+use leptos::prelude::*;
+
+/// The fold above the list.
+#[component]
+pub fn ChooseColumns(
+    /// Those that are shown.
+    columns: JobColumns,
+    /// The list, without a question.
+    here: PageUrl,
+) -> impl IntoView {
+    let choose = ServerAction::<Choose>::new();
+    let back = HiddenFields::default().with("back", here.to_string());
+    let first = JobColumns::default();
+    let is_first = columns == first;
+    let summary = if is_first { "Columns".to_owned() } else { format!("Columns: {}", sentence(&columns)) };
+    let reset = first.iter().fold(back.clone(), |fields, column| fields.with("columns[]", column.words().0));
+    let ticks = JobColumn::ALL
+        .into_iter()
+        .map(|column| {
+            let (word, label) = column.words();
+            view! {
+                <label class="inline-flex items-center gap-2 min-h-6">
+                    <input type="checkbox" class="check" name="columns[]" value=word checked=columns.has(column) />
+                    <span>
+                        <span class="sr-only">"Column "</span>
+                        {label}
+                    </span>
+                </label>
+            }
+        })
+        .collect_view();
+    view! {
+        <details class="more px-4 pb-3">
+            <summary>{summary}</summary>
+            <PostForm action=choose class="pt-1" hidden=back>
+                <fieldset class="columns">
+                    <legend class="type-label text-muted pb-1">"Beside the job itself. The choice is kept for your next visit."</legend>
+                    {ticks}
+                </fieldset>
+                <Button kind=ButtonKind::Primary>"Show these columns"</Button>
+            </PostForm>
+            {(!is_first)
+                .then(|| {
+                    view! {
+                        <PostForm action=choose class="pt-2" hidden=reset>
+                            <Button>"As at first"</Button>
+                        </PostForm>
+                    }
+                })}
+        </details>
+    }
+    .into_any()
+}
+
+/// The chosen ones, read aloud.
+fn sentence(columns: &JobColumns) -> String {
+    let labels: Vec<_> = columns.iter().map(|column| column.words().1.to_lowercase()).collect();
+    if labels.is_empty() { "the job alone".to_owned() } else { labels.join(", ") }
+}
