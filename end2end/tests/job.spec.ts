@@ -1,7 +1,7 @@
 // One job: why it waits and what helps, what of it is secret, what its way was.
 import type { Page } from "@playwright/test";
 import type { Api, App } from "../fixtures/api";
-import { deadLetters, jobOf, retries, settled } from "../fixtures/data";
+import { deadLetters, inSync, jobOf, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/looks";
 import { card, notice } from "../fixtures/parts";
 import type { Receiver } from "../fixtures/receiver";
@@ -71,6 +71,37 @@ test("what holds a job says what helps, and leads there", async ({ console: page
   await expectWellMade(page);
   await verdict.getByRole("link", { name: "To the integration" }).first().click();
   await expect(page).toHaveURL(`/integrations/${integration.id}`);
+});
+
+test("each attempt tells its request, its answer, where the time went and why the next one waits", async ({ console: page, api, app, receiver }) => {
+  receiver.answer = { status: 503, body: "x".repeat(5_000), headers: { "retry-after": "3600", "x-request-id": "r-7", "content-type": "text/plain" } };
+  const integration = await api.createIntegration(app, "Shop front", receiver.url, { credentials: { authorization: `Bearer ${SECRET}` } });
+  await api.sendEvents(app, CHANGES);
+  await settled(api, integration, "to_be_retried", 1);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}`);
+  const attempts = card(page, "Attempts");
+  await expect(attempts).toContainText("their Retry-After asked for 3,600 s");
+  await expect(attempts).toContainText(/prepared|until the answer|to connect/);
+  await attempts.getByText("Request and answer").click();
+  const request = attempts.getByRole("group", { name: "Request of attempt 1" });
+  await expect(request).toContainText(`POST ${receiver.url}`);
+  await expect(request).toContainText(`webhook-id: ${job.id}`);
+  await expect(request).toContainText("authorization: [masked]");
+  await expect(request).toContainText('"apiKey":"[masked]"');
+  const answer = attempts.getByRole("group", { name: "Answer of attempt 1" });
+  await expect(answer).toContainText("503 Service Unavailable");
+  await expect(answer).toContainText("x-request-id: r-7");
+  await expect(attempts).toContainText("Answer: body cut at 2,000 characters of 5 kB");
+  await expectNoSecret(page);
+  await expectWellMade(page);
+});
+
+test("an attempt whose request is not kept says so, and why", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, [{ id: "sku-1" }]);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}`);
+  await expect(card(page, "Attempts")).toContainText("Its request is not kept: of an attempt that succeeds, status, answer and time are.");
 });
 
 /** A job of its own payload, refused for good. */

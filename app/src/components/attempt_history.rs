@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use model::{
     attempt::{Attempt, AttemptOutcome},
+    integration::IntegrationType,
     job::{Job, JobStatus},
 };
 
@@ -15,6 +16,8 @@ pub struct History {
     pub counted: i64,
     /// All attempts, of every round, lost ones too.
     pub made: i64,
+    /// Whether Headgate sends something for the job, or a worker of the app's does it.
+    pub sends: bool,
 }
 
 /// A line of it.
@@ -29,7 +32,11 @@ pub enum Entry {
 impl History {
     /// Reads a job and its attempts, oldest first.
     pub fn of(job: &Job, attempts: Vec<Attempt>) -> Self {
-        let mut history = Self { counted: job.attempt.into(), ..Self::default() };
+        let mut history = Self {
+            counted: job.attempt.into(),
+            sends: job.integration_type != IntegrationType::External,
+            ..Self::default()
+        };
         for attempt in attempts {
             if history.last().is_some_and(|last| !follows(last, attempt.attempt)) {
                 history.entries.push(Entry::Requeued);
@@ -99,6 +106,7 @@ mod tests {
             duration_ms: None,
             next_wait_ms: None,
             next_wait_reason: None,
+            exchange: None,
         }
     }
 

@@ -143,6 +143,7 @@ mod tests {
             duration_ms: None,
             next_wait_ms: Some(10_000),
             next_wait_reason: None,
+            exchange: None,
         }
     }
 

@@ -2,8 +2,10 @@
 
 mod activity_feed;
 mod answers_card;
+mod attempt_exchange;
 mod attempt_history;
 mod attempt_timeline;
+mod attempt_words;
 mod attention;
 pub mod audit_words;
 mod breaker_look;

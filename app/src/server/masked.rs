@@ -8,9 +8,10 @@ use crate::calls::{
 use chrono::{DateTime, Utc};
 use model::{
     actor::Actor,
+    attempt::Attempt,
     id::JobId,
     rules::{
-        masking::Sensitive,
+        masking::{MASK, Sensitive},
         permission::{Permission, is_allowed},
     },
 };
@@ -36,8 +37,18 @@ pub async fn job(cx: &ConsoleContext, page: &mut JobPage) -> Result<(), CallErro
         request.mask(&masks);
         page.beside.request = Some(request.1);
     }
-    page.masked = u32::try_from(page.detail.mask(&masks) + of_record).unwrap_or(u32::MAX);
+    let masked = match page.detail.mask(&masks) + of_record {
+        // Since then the secret may have gone from the record; what was sent has it still.
+        0 => page.detail.attempts.iter().filter(|attempt| has_masked_request(attempt)).count(),
+        masked => masked,
+    };
+    page.masked = u32::try_from(masked).unwrap_or(u32::MAX);
     Ok(())
+}
+
+fn has_masked_request(attempt: &Attempt) -> bool {
+    let request = attempt.exchange.as_ref().and_then(|exchange| exchange.request.as_ref());
+    request.is_some_and(|request| request.excerpt.contains(MASK))
 }
 
 /// Until when the reader may see a job's secrets.

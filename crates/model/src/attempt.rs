@@ -1,6 +1,6 @@
 //! Attempts: one try at a job.
 
-use crate::{id::WorkerId, rules::verdict::ErrorKind};
+use crate::{exchange::Exchange, id::WorkerId, rules::verdict::ErrorKind};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct Attempt {
     pub error_message: Option<String>,
     /// HTTP status of the answer, if one came.
     pub response_status: Option<i16>,
-    /// The beginning of the answer, made safe. At most 64 kB of an answer are read, and only within the attempt's time: one that goes on
+    /// The beginning of the answer, up to 2,000 characters, made safe. At most 64 kB of an answer are read, and only within the attempt's time: one that goes on
     /// is cut, and its status decides (a 2xx is completed).
     pub response_excerpt: Option<String>,
     /// From begin to verdict.
@@ -79,4 +79,9 @@ pub struct Attempt {
     /// Why it was that long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_wait_reason: Option<String>,
+    /// Request, head of the answer and where the time went, of an attempt of Headgate's own that failed. Absent where it was not kept: of
+    /// attempts that succeeded or were lost, of external workers', and of those before it was. Of a dead letter's attempts the last one's
+    /// is kept with it, that of the others as long as attempts are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<Exchange>>,
 }

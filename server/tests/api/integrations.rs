@@ -93,7 +93,7 @@ async fn a_failed_attempt_is_repeated_when_its_integration_says(pool: PgPool) {
     let attempt = &job["attempts"][0];
     assert_eq!(
         (&attempt["next_wait_ms"], &attempt["next_wait_reason"], &attempt["error_kind"]),
-        (&json!(10_800_000), &json!("the integration's retry schedule"), &json!("retryable"))
+        (&json!(10_800_000), &json!("step 1 of the integration's retry schedule"), &json!("retryable"))
     );
 }
 

@@ -63,6 +63,10 @@ async fn nobody_but_operators_and_producers_reads_secrets(pool: PgPool) {
         })
     );
     assert_eq!(seen["attempts"][0]["response_excerpt"], r#"{"error":"bad","token":"[masked]"}"#);
+    let excerpt =
+        |seen: &Value| seen["attempts"][0]["exchange"]["request"]["excerpt"].as_str().unwrap().to_owned();
+    assert!(excerpt(&seen).contains(r#""apiKey":"[masked]""#), "{}", excerpt(&seen));
+    assert!(excerpt(&client.get(&job).await.ok(200)).contains(SECRET), "for operators as the payload itself");
     let requeued = support.act(&format!("{job}/requeue")).await;
     requeued.ok(200);
     assert!(!requeued.text.contains(SECRET), "{}", requeued.text);

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     Delivery,
-    http::target_guard,
+    http::{exchange::millis, target_guard},
     integrations::{open_credentials, open_signing_secrets},
     store::material::{self, Material},
 };
@@ -115,14 +115,20 @@ impl DeliveryHandler {
             return Ok(self.others.run(job).await);
         }
         let Some(prepared) = prepare(&Asked::by(job), &material)? else { return Ok(unchanged(&material)) };
+        let preparing = begun.elapsed();
         let judged = if prepared.is_item {
             // What the others take does not count against this job's time; the request itself has a time-out of its own.
             let item = item(job, material, &prepared);
             job.retry_with_peers();
-            job.off_the_clock(place.hand_in(&self.delivery, item)).await?
+            let handed_in_at = Instant::now();
+            let mut judged = job.off_the_clock(place.hand_in(&self.delivery, item)).await?;
+            if let Some(exchange) = &mut judged.exchange {
+                exchange.timing.waited(millis(preparing), millis(handed_in_at.elapsed()));
+            }
+            judged
         } else {
             drop(place);
-            self.send(job, &material, &prepared, begun.elapsed()).await?
+            self.send(job, &material, &prepared, preparing).await?
         };
         if judged.is_echo {
             job.echo();
@@ -141,9 +147,11 @@ impl DeliveryHandler {
         prepared: &Prepared,
         preparing: Duration,
     ) -> Result<Judged, Stop> {
+        let asked_at = Instant::now();
         if let Slot::Later(until) = job.slot().await {
             return Err(Stop::Later(until));
         }
+        let limited = asked_at.elapsed();
         let key = &self.delivery.key;
         let secrets = open_signing_secrets(key, job.integration_id, &material.secrets).map_err(unusable)?;
         let credentials = open_credentials(key, job.integration_id, &material.secrets).map_err(unusable)?;
@@ -163,9 +171,11 @@ impl DeliveryHandler {
             job.doubt(Box::new(MayHaveArrived(told)));
         }
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
-        let result = self.delivery.client.send(request, within).await;
-        let result = result.map_err(|failure| failure.with_timeout(job.timeout));
-        Ok(judge_result(result, prepared.telling.as_ref(), material.now))
+        let outgoing = request.outgoing(1);
+        let mut sent = self.delivery.client.send_measured(request, within).await;
+        sent.result = sent.result.map_err(|failure| failure.with_timeout(job.timeout));
+        (sent.timing.prepare_ms, sent.timing.limit_ms) = (millis(preparing), millis(limited));
+        Ok(judge_result(outgoing, sent, prepared.telling.as_ref(), material.now))
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {

@@ -1,13 +1,18 @@
 //! What an answer, or the lack of one, means for the job.
 
 use model::{
+    exchange::Exchange,
     rules::verdict::{self, Verdict, judge},
     text::{EXCERPT_CHARS, sanitise},
 };
 use queue::worker::{Failure, Response};
 
 use super::telling::Telling;
-use crate::http::{client::Answer, failure::SendFailure};
+use crate::http::{
+    client::Sent,
+    exchange::{self, Outgoing},
+    failure::SendFailure,
+};
 
 /// Characters of an answer's body that stand in the error message.
 const MESSAGE_EXCERPT_CHARS: usize = 200;
@@ -15,6 +20,8 @@ const MESSAGE_EXCERPT_CHARS: usize = 200;
 /// An attempt, judged.
 #[derive(Clone)]
 pub(super) struct Judged {
+    /// What went over the wire; none: all went well, and nobody asks.
+    pub(super) exchange: Option<Box<Exchange>>,
     pub(super) verdict: Verdict,
     pub(super) message: String,
     pub(super) response: Option<Response>,
@@ -26,14 +33,21 @@ pub(super) struct Judged {
 
 /// Judges what came of sending. `now` is the database's time.
 pub(super) fn judge_result(
-    result: Result<Answer, SendFailure>,
+    outgoing: Outgoing,
+    Sent { result, timing }: Sent,
     telling: Option<&Telling>,
     now: chrono::DateTime<chrono::Utc>,
 ) -> Judged {
     let answer = match result {
         Ok(answer) => answer,
         Err(failure) => {
+            // What may not be reached was not asked.
+            let exchange = match failure {
+                SendFailure::Refused => Exchange { timing, ..Exchange::default() },
+                _ => outgoing.exchange(None, timing),
+            };
             return Judged {
+                exchange: Some(Box::new(exchange)),
                 verdict: judge(&failure.answer(), now),
                 message: failure.to_string(),
                 response: None,
@@ -42,13 +56,16 @@ pub(super) fn judge_result(
             };
         }
     };
-    let asked = verdict::Answer::Response { status: answer.status, retry_after: answer.retry_after };
+    let retry_after = answer.retry_after.clone();
+    let asked = verdict::Answer::Response { status: answer.status, retry_after };
     let mut verdict = judge(&asked, now);
     // An earlier attempt of this deletion may have arrived: that there is no such resource says that it did.
     if answer.status == 404 && matches!(telling, Some(Telling::Deletion { is_unsure: true })) {
         verdict = Verdict::Completed;
     }
+    let has_failed = verdict != Verdict::Completed;
     Judged {
+        exchange: has_failed.then(|| Box::new(outgoing.exchange(Some(&answer), timing))),
         verdict,
         message: message(answer.status, &answer.excerpt),
         response: Some(Response {
@@ -62,9 +79,13 @@ pub(super) fn judge_result(
 }
 
 impl Judged {
-    /// As the queue takes a failed attempt.
-    pub(super) fn into_failure(self, body: &[u8]) -> Failure {
+    /// As the queue takes a failed attempt. `body`: what of the request's was this job's.
+    pub(super) fn into_failure(mut self, body: &[u8]) -> Failure {
+        if let Some(request) = self.exchange.as_mut().and_then(|exchange| exchange.request.as_mut()) {
+            (request.excerpt, request.body.is_cut) = exchange::of_body(body);
+        }
         Failure {
+            exchange: self.exchange,
             verdict: self.verdict,
             message: sanitise(&self.message, EXCERPT_CHARS),
             response: self.response,

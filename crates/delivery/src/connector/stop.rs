@@ -29,7 +29,9 @@ impl Stop {
             Self::Retry(message) => (retry, message),
             Self::GiveUp(message) => (Verdict::GiveUp { pauses_integration: false }, message),
         };
-        Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
+        // Nothing was sent, which is to be told from what is not known.
+        let exchange = Some(Box::default());
+        Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None, exchange } }
     }
 }
 

@@ -10,7 +10,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use model::text::{EXCERPT_CHARS, sanitise, sanitise_bytes};
+use model::{
+    exchange::{BodySize, Timing},
+    text::{EXCERPT_CHARS, sanitise, sanitise_bytes},
+};
 use reqwest::{
     Method,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -20,6 +23,8 @@ use reqwest::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
+    dial::{Dial, Dialling},
+    exchange::{Outgoing, millis},
     failure::SendFailure,
     mask::Mask,
     target_guard::{self, TargetGuard, Transport},
@@ -50,6 +55,26 @@ pub struct Request {
     pub mask: Mask,
 }
 
+impl Request {
+    /// What is needed of it should it fail. `jobs`: so many it carries.
+    pub(crate) fn outgoing(&self, jobs: usize) -> Outgoing {
+        Outgoing {
+            method: self.method.clone(),
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            body_bytes: self.body.len(),
+            mask: self.mask.clone(),
+            jobs,
+        }
+    }
+}
+
+/// What came of sending, and where the time went: of [`Timing`] the parts that are the client's.
+pub(crate) struct Sent {
+    pub(crate) result: Result<Answer, SendFailure>,
+    pub(crate) timing: Timing,
+}
+
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -59,6 +84,10 @@ pub struct Answer {
     pub retry_after: Option<String>,
     /// The beginning of its body, made safe.
     pub excerpt: String,
+    /// How much of it that is.
+    pub body: BodySize,
+    /// All of them, as they came.
+    pub headers: HeaderMap,
     /// From the beginning of the attempt to the end of what was read.
     pub duration: Duration,
 }
@@ -87,6 +116,7 @@ impl Client {
                 .pool_idle_timeout(IDLE_TIMEOUT)
                 .pool_max_idle_per_host(IDLE_PER_HOST)
                 .http2_max_header_list_size(MAX_HEADER_BYTES)
+                .connector_layer(Dialling)
                 .build()
         };
         Ok(Self { tls: build(Transport::Tls)?, plain: build(Transport::Plain)?, guard })
@@ -103,6 +133,22 @@ impl Client {
     /// # Errors
     /// Why there is no answer.
     pub async fn send(&self, request: Request, within: Duration) -> Result<Answer, SendFailure> {
+        self.send_measured(request, within).await.result
+    }
+
+    /// The same, with where the time went.
+    pub(crate) async fn send_measured(&self, request: Request, within: Duration) -> Sent {
+        let mut timing = Timing::default();
+        let result = self.try_to_send(request, within, &mut timing).await;
+        Sent { result, timing }
+    }
+
+    async fn try_to_send(
+        &self,
+        request: Request,
+        within: Duration,
+        timing: &mut Timing,
+    ) -> Result<Answer, SendFailure> {
         let begun = Instant::now();
         let deadline = begun + within;
         let url = target_guard::parse(&request.url).map_err(|_| SendFailure::Refused)?;
@@ -111,33 +157,50 @@ impl Client {
             Ok(Transport::Plain) => &self.plain,
             Err(target_guard::Refused) => return Err(SendFailure::Refused),
         };
+        let dial = Arc::new(Dial::default());
         let sent = client.request(request.method, url).headers(request.headers).body(request.body).send();
-        let response = match timeout_at(deadline, sent).await {
+        let answered = dial.watch(timeout_at(deadline, sent)).await;
+        let at = Instant::now();
+        let has_answer = matches!(answered, Ok(Ok(_)));
+        let connecting = if has_answer { dial.took() } else { dial.took_by(at) };
+        timing.connect_ms = connecting.map(millis);
+        timing.answer_ms = (has_answer || dial.was_through())
+            .then(|| millis((at - begun).saturating_sub(connecting.unwrap_or_default())));
+        let mut response = match answered {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(SendFailure::of(&error)),
             Err(_) => return Err(SendFailure::NoAnswer { within }),
         };
         let status = response.status().as_u16();
-        let retry_after =
-            response.headers().get(RETRY_AFTER).map(|value| sanitise_bytes(value.as_bytes(), 100));
-        let excerpt = read_excerpt(response, deadline, &request.mask).await;
-        Ok(Answer { status, retry_after, excerpt, duration: begun.elapsed() })
+        let headers = std::mem::take(response.headers_mut());
+        let retry_after = headers.get(RETRY_AFTER).map(|value| sanitise_bytes(value.as_bytes(), 100));
+        let (excerpt, body) = read_excerpt(response, deadline, &request.mask).await;
+        timing.body_ms = Some(millis(at.elapsed()));
+        Ok(Answer { status, retry_after, excerpt, body, headers, duration: begun.elapsed() })
     }
 }
 
 /// The beginning of the body. The status line has already said what became of the request, so a body that breaks off or does not end
 /// changes nothing: what came is kept, and the connection is dropped.
-async fn read_excerpt(mut response: reqwest::Response, deadline: Instant, mask: &Mask) -> String {
+async fn read_excerpt(mut response: reqwest::Response, deadline: Instant, mask: &Mask) -> (String, BodySize) {
     let mut body = Vec::new();
-    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
-        let room = MAX_BODY_BYTES - body.len();
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if body.len() == MAX_BODY_BYTES {
-            break;
+    let goes_on = loop {
+        match timeout_at(deadline, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => {
+                let room = MAX_BODY_BYTES - body.len();
+                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if body.len() == MAX_BODY_BYTES {
+                    break true;
+                }
+            }
+            Ok(Ok(None)) => break false,
+            Ok(Err(_)) | Err(_) => break true,
         }
-    }
+    };
     // Masked before it is cut: half a secret would not be found.
-    sanitise(&mask.apply(&String::from_utf8_lossy(&body)), EXCERPT_CHARS)
+    let excerpt = sanitise(&mask.apply(&String::from_utf8_lossy(&body)), EXCERPT_CHARS);
+    let is_cut = excerpt.chars().count() > EXCERPT_CHARS;
+    (excerpt, BodySize { bytes: body.len() as u64, goes_on, is_cut })
 }
 
 /// Resolves a name once and hands over its addresses only when the guard admits them; the connection goes to exactly those.

@@ -1,6 +1,8 @@
 //! Speaking HTTP to systems nobody vouches for: where a request may go, what is signed, what is read of the answer.
 
 pub mod client;
+mod dial;
+pub(crate) mod exchange;
 pub mod failure;
 pub mod mask;
 pub mod signature;

@@ -8,6 +8,7 @@ mod bundle_windows;
 mod bundles;
 mod cancelling;
 mod endless_answers;
+mod exchanges;
 mod integrations;
 mod jobs;
 mod own_lanes;

@@ -57,6 +57,22 @@ impl Backoff {
     }
 }
 
+impl Backoff {
+    /// Why the wait after attempt `attempt` is that long, where nobody asked for another one: `step 2 of the retry schedule, with jitter`.
+    #[must_use]
+    pub fn in_words(&self, attempt: i16, whose: &str) -> String {
+        let jitter = if self.jitter > 0.0 { ", with jitter" } else { "" };
+        let n = usize::try_from(attempt.max(1)).unwrap_or(1);
+        match &self.schedule {
+            RetrySchedule::Exponential => format!("{whose}, exponential{jitter}"),
+            RetrySchedule::Steps(steps) if n > steps.len() => {
+                format!("the last step of {whose}, which repeats{jitter}")
+            }
+            RetrySchedule::Steps(_) => format!("step {n} of {whose}{jitter}"),
+        }
+    }
+}
+
 impl RetrySchedule {
     fn step(&self, attempt: i16) -> Duration {
         let n = usize::try_from(attempt.max(1)).unwrap_or(1);
@@ -107,6 +123,19 @@ impl fmt::Display for RetrySchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_told_by_its_step() {
+        let steps = RetrySchedule::Steps(vec![Duration::ZERO, Duration::from_secs(10)]);
+        for (schedule, jitter, attempt, says) in [
+            (steps.clone(), 0.0, 1, "step 1 of the retry schedule"),
+            (steps.clone(), 0.5, 2, "step 2 of the retry schedule, with jitter"),
+            (steps, 0.5, 3, "the last step of the retry schedule, which repeats, with jitter"),
+            (RetrySchedule::Exponential, 0.0, 3, "the retry schedule, exponential"),
+        ] {
+            assert_eq!(Backoff { schedule, jitter }.in_words(attempt, "the retry schedule"), says);
+        }
+    }
 
     const S: fn(u64) -> Duration = Duration::from_secs;
 

@@ -76,7 +76,15 @@ impl JobError {
                 Verdict::Retry { kind: ErrorKind::Retryable, at_least: after, holds_integration: false }
             }
         };
-        Outcome::Failed { error: Failure { verdict, message: self.message, response: None, sent_body: None } }
+        Outcome::Failed {
+            error: Failure {
+                verdict,
+                message: self.message,
+                response: None,
+                sent_body: None,
+                exchange: None,
+            },
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use model::{
     attempt::AttemptOutcome,
     id::IntegrationId,
     rules::verdict::{ErrorKind, Verdict},
+    text::grouped,
 };
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
@@ -141,7 +142,7 @@ async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
 /// A failure the engine itself states.
 pub(super) fn failure(kind: ErrorKind, message: String) -> Failure {
     let verdict = Verdict::Retry { kind, at_least: None, holds_integration: false };
-    Failure { verdict, message, response: None, sent_body: None }
+    Failure { verdict, message, response: None, sent_body: None, exchange: None }
 }
 
 fn failed(kind: ErrorKind, message: String) -> Outcome {
@@ -178,23 +179,25 @@ pub(super) fn ending_of(shared: &Shared, held: &HeldJob, error: Failure) -> Endi
 /// When it is tried again: as its integration says by now.
 async fn schedule(shared: &Shared, held: &HeldJob, ending: &mut Ending) {
     let Ending::Retried { failure, wait, wait_reason, .. } = ending else { return };
-    let Verdict::Retry { at_least, .. } = failure.verdict else { return };
     let waits = waits(shared, held.integration_id).await;
-    (*wait, *wait_reason) = wait_after(&waits, held.attempt, at_least, held.jitter());
+    (*wait, *wait_reason) = wait_after(&waits, held.attempt, failure, held.jitter());
 }
 
-fn wait_after(
-    Waits { backoff, reason }: &Waits,
-    attempt: i16,
-    at_least: Option<Duration>,
-    random: f64,
-) -> (Duration, &'static str) {
+fn wait_after(waits: &Waits, attempt: i16, failure: &Failure, random: f64) -> (Duration, String) {
+    let Waits { backoff, whose } = waits;
+    let at_least = match failure.verdict {
+        Verdict::Retry { at_least, .. } => at_least.filter(|asked| !asked.is_zero()),
+        Verdict::GiveUp { .. } | Verdict::Completed => None,
+    };
     let wait = backoff.wait(attempt, at_least, random);
-    let is_asked_for = at_least.is_some_and(|asked| !asked.is_zero() && wait >= asked);
-    if is_asked_for && wait > backoff.wait(attempt, None, random) {
-        return (wait, "the external system asked for it");
+    match at_least {
+        Some(asked) if wait >= asked && wait > backoff.wait(attempt, None, random) => {
+            let who = if failure.response.is_some() { "their Retry-After" } else { "the handler" };
+            let seconds = grouped(i64::try_from(asked.as_secs()).unwrap_or(i64::MAX));
+            (wait, format!("{who} asked for {seconds} s"))
+        }
+        _ => (wait, backoff.in_words(attempt, whose)),
     }
-    (wait, reason)
 }
 
 fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync>>) -> CompletedJob {
@@ -217,7 +220,7 @@ pub(super) fn ending_of_failure(
     failure: Failure,
     random: f64,
 ) -> Ending {
-    let Verdict::Retry { kind, at_least, .. } = failure.verdict else {
+    let Verdict::Retry { kind, .. } = failure.verdict else {
         return Ending::Dead {
             failure,
             attempt_outcome: AttemptOutcome::Failed,
@@ -229,7 +232,7 @@ pub(super) fn ending_of_failure(
     if attempt >= max_attempts {
         return Ending::Dead { failure, attempt_outcome, kind: ErrorKind::RetriesExceeded };
     }
-    let (wait, wait_reason) = wait_after(waits, attempt, at_least, random);
+    let (wait, wait_reason) = wait_after(waits, attempt, &failure, random);
     Ending::Retried { failure, attempt_outcome, wait, wait_reason }
 }
 
@@ -314,7 +317,7 @@ mod tests {
     }
 
     fn failed_as(verdict: Verdict) -> Failure {
-        Failure { verdict, message: "x".into(), response: None, sent_body: None }
+        Failure { verdict, message: "x".into(), response: None, sent_body: None, exchange: None }
     }
 
     #[test]
@@ -325,12 +328,12 @@ mod tests {
             holds_integration: false,
         };
         let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
-        let waits = Waits { backoff, reason: "the retry schedule" };
+        let waits = Waits { backoff, whose: "the retry schedule" };
         for (verdict, attempt, ends_as) in [
-            (retry(ErrorKind::Retryable, None), 2, "retried 10s failed the retry schedule"),
-            (retry(ErrorKind::Timeout, None), 2, "retried 10s timed_out the retry schedule"),
-            (retry(ErrorKind::Retryable, Some(99)), 2, "retried 99s failed the external system asked for it"),
-            (retry(ErrorKind::Retryable, Some(1)), 2, "retried 10s failed the retry schedule"),
+            (retry(ErrorKind::Retryable, None), 2, "retried 10s failed step 2 of the retry schedule"),
+            (retry(ErrorKind::Timeout, None), 2, "retried 10s timed_out step 2 of the retry schedule"),
+            (retry(ErrorKind::Retryable, Some(99)), 2, "retried 99s failed the handler asked for 99 s"),
+            (retry(ErrorKind::Retryable, Some(1)), 2, "retried 10s failed step 2 of the retry schedule"),
             (retry(ErrorKind::Retryable, None), 10, "dead retries_exceeded failed"),
             (retry(ErrorKind::Timeout, None), 10, "dead retries_exceeded timed_out"),
             (Verdict::GiveUp { pauses_integration: false }, 1, "dead not_retryable failed"),

@@ -38,7 +38,7 @@ struct Known {
 pub(super) struct Waits {
     pub backoff: Backoff,
     /// For people.
-    pub reason: &'static str,
+    pub whose: &'static str,
 }
 
 impl Schedules {
@@ -68,9 +68,9 @@ pub(super) fn known_waits(shared: &Shared, id: IntegrationId) -> Waits {
     let jitter = shared.config.backoff.jitter;
     match shared.schedules.own(id) {
         Some(schedule) => {
-            Waits { backoff: Backoff { schedule, jitter }, reason: "the integration's retry schedule" }
+            Waits { backoff: Backoff { schedule, jitter }, whose: "the integration's retry schedule" }
         }
-        None => Waits { backoff: shared.config.backoff.clone(), reason: "the retry schedule" },
+        None => Waits { backoff: shared.config.backoff.clone(), whose: "the retry schedule" },
     }
 }
 

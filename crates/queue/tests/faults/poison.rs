@@ -28,7 +28,13 @@ fn foul() -> String {
 fn failed(verdict: Verdict) -> Outcome {
     let response = Some(Response { status: 599, excerpt: foul(), duration: Duration::MAX });
     Outcome::Failed {
-        error: Failure { verdict, message: foul(), response, sent_body: Some(json!({ "a": foul() })) },
+        error: Failure {
+            verdict,
+            message: foul(),
+            response,
+            sent_body: Some(json!({ "a": foul() })),
+            exchange: None,
+        },
     }
 }
 

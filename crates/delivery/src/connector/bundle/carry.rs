@@ -119,15 +119,16 @@ async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> 
         return Sent::Told;
     }
     let request = request(&address, &opened, &part);
+    let outgoing = request.outgoing(part.len());
     turn.request_goes_out(Instant::now(), waited);
     tracing::debug!(integration.id = %address.integration_id, items = part.len(), "a bundle goes out");
-    let result = tokio::select! {
+    let sent = tokio::select! {
         biased;
-        result = delivery.client.send(request, within.max(Duration::from_millis(50))) => result,
+        sent = delivery.client.send_measured(request, within.max(Duration::from_millis(50))) => sent,
         // Nobody may send for them here any more: the connection is dropped, and the doubt stays.
         () = all_are_gone(&mut part) => return Sent::Told,
     };
-    let mut judged = judge_result(result, None, address.now);
+    let mut judged = judge_result(outgoing, sent, None, address.now);
     let status = judged.response.as_ref().map(|response| response.status);
     if part.len() > 1 && status.is_some_and(may_be_about_one_item) {
         return Sent::Refused(part);

@@ -85,11 +85,11 @@ impl Masking {
         name::is_secret(name) || (!self.anywhere.is_empty() && self.anywhere.contains(&name::plain(name)))
     }
 
-    /// A text has no levels: there the last name of a path is enough.
+    /// A text has no levels: there the last name of a path is enough, and of one that ends in any name, what that would stand in.
     fn ends_path(&self, name: &str) -> bool {
         !self.paths.is_empty() && {
             let plain = name::plain(name);
-            self.paths.iter().any(|path| path.last() == Some(&plain))
+            self.paths.iter().any(|path| path.iter().rev().find(|name| *name != ANY) == Some(&plain))
         }
     }
 
@@ -133,7 +133,7 @@ impl Masking {
 fn hide(value: &mut Value) -> usize {
     let tells_nothing = match value {
         Value::Null | Value::Bool(_) => true,
-        Value::String(text) => text.is_empty(),
+        Value::String(text) => matches!(text.as_str(), "" | MASK | MASK_OF_ANOTHER),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::Number(_) => false,

@@ -5,6 +5,7 @@ use crate::{
     attempt::Attempt,
     dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
     dead_letter_grid::DeadLetterGrid,
+    exchange::Exchange,
     failure::{FailureDetail, FailureGroup},
     id::AppId,
     job::{Job, JobDetail},
@@ -184,17 +185,7 @@ impl Sensitive for (AppId, RequestPreview) {
 
     fn mask(&mut self, masks: &Masks) -> usize {
         let masking = masks.of(self.0);
-        let in_body = match self.1.body.as_ref().map(|body| serde_json::from_str::<Value>(body)) {
-            Some(Ok(mut body)) => {
-                let masked = masking.value(&mut body);
-                if masked > 0 {
-                    self.1.body = Some(body.to_string());
-                }
-                masked
-            }
-            _ => text(masking, &mut self.1.body),
-        };
-        in_body + words(masking, &mut self.1.url)
+        body(masking, &mut self.1.body) + words(masking, &mut self.1.url)
     }
 }
 
@@ -241,9 +232,40 @@ fn attempts(masking: &Masking, attempts: &mut [Attempt]) -> usize {
     attempts
         .iter_mut()
         .map(|attempt| {
-            text(masking, &mut attempt.error_message) + text(masking, &mut attempt.response_excerpt)
+            // What was sent tells once more what is counted where it comes from.
+            if let Some(exchange) = &mut attempt.exchange {
+                mask_exchange(masking, exchange);
+            }
+            text(masking, &mut attempt.error_message) + body(masking, &mut attempt.response_excerpt)
         })
         .sum()
+}
+
+fn mask_exchange(masking: &Masking, exchange: &mut Exchange) {
+    let Exchange { request, answer, timing: _ } = exchange;
+    if let Some(request) = request {
+        let mut excerpt = Some(std::mem::take(&mut request.excerpt));
+        body(masking, &mut excerpt);
+        request.excerpt = excerpt.unwrap_or_default();
+        words(masking, &mut request.url);
+    }
+    for header in answer.iter_mut().flat_map(|answer| &mut answer.headers) {
+        words(masking, &mut header.value);
+    }
+}
+
+/// What may be a whole document, or the beginning of one.
+fn body(masking: &Masking, body: &mut Option<String>) -> usize {
+    match body.as_ref().map(|body| serde_json::from_str::<Value>(body)) {
+        Some(Ok(mut document)) => {
+            let masked = masking.value(&mut document);
+            if masked > 0 {
+                *body = Some(document.to_string());
+            }
+            masked
+        }
+        _ => text(masking, body),
+    }
 }
 
 fn optional(masking: &Masking, value: &mut Option<Value>) -> usize {

@@ -11,6 +11,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use model::{
     attempt::AttemptOutcome,
+    exchange::Exchange,
     id::{AssignmentId, DeadLetterId, IntegrationId, JobId},
     rules::{
         fingerprint::{cause_of, fingerprint},
@@ -67,6 +68,8 @@ pub struct Failure {
     pub response: Option<Response>,
     /// What was sent, for people to look at when the job becomes a dead letter.
     pub sent_body: Option<Value>,
+    /// What went over the wire, if something could have.
+    pub exchange: Option<Box<Exchange>>,
 }
 
 /// How a held job's attempt ends.
@@ -95,7 +98,7 @@ pub enum Ending {
         /// The wait until the next attempt.
         wait: Duration,
         /// Why it is that long.
-        wait_reason: &'static str,
+        wait_reason: String,
     },
     /// Not tried again: a dead letter.
     Dead {
@@ -287,6 +290,11 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
         &column(&lines, |line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
         &column(&lines, |line| line.sent_body.cloned()) as &[Option<Value>],
         &column(ends, |end| end.is_doubtful),
+        // Of failed attempts alone: the everyday statement knows nothing of it.
+        &column(&lines, |line| line
+            .exchange
+            .and_then(|exchange| serde_json::to_value(exchange).ok())
+            .filter(|exchange| model::json::check(exchange).is_ok())) as &[Option<Value>],
     )
     .fetch_all(connection)
     .await?;
@@ -338,7 +346,7 @@ struct Line<'a> {
     outcome: Option<&'static str>,
     attempt_outcome: Option<&'static str>,
     wait_us: Option<i64>,
-    wait_reason: Option<&'static str>,
+    wait_reason: Option<&'a str>,
     until: Option<DateTime<Utc>>,
     response: Option<&'a Response>,
     duration_ms: Option<i32>,
@@ -349,6 +357,7 @@ struct Line<'a> {
     fingerprint: Option<String>,
     dead_letter_id: Option<DeadLetterId>,
     sent_body: Option<&'a Value>,
+    exchange: Option<&'a Exchange>,
 }
 
 impl<'a> Line<'a> {
@@ -398,6 +407,7 @@ impl<'a> Line<'a> {
             attempt_kind: Some(retry_kind(failure).as_str()),
             message: Some(sanitise(&failure.message, EXCERPT_CHARS)),
             response: failure.response.as_ref(),
+            exchange: failure.exchange.as_deref(),
             duration_ms,
             ..Self::default()
         }

@@ -11,20 +11,21 @@
 with given as materialized (
     select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_us, g.wait_reason, g.until, g.response_status,
         g.response_excerpt, g.duration_ms, g.result, g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id,
-        g.sent_body, g.is_doubtful
+        g.sent_body, g.is_doubtful, g.exchange
     from unnest(
         $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::timestamptz[], $9::smallint[],
-        $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[], $19::boolean[]
+        $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[], $19::boolean[],
+        $20::jsonb[]
     ) with ordinality as g (
         id, assignment_id, action, outcome, attempt_outcome, wait_us, wait_reason, until, response_status, response_excerpt, duration_ms,
-        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, is_doubtful, n
+        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, is_doubtful, exchange, n
     )
 ), locked as materialized (
     -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
     select g.n, g.action as given_action, case when j.is_called_off and g.action <> 3 then 4::smallint else g.action end as action,
         case when j.is_called_off and g.action <> 3 then 'cancelled' else g.outcome end as outcome,
         g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.wait_us,
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.exchange, g.wait_us,
         clock_timestamp() as now,
         case g.action
             when 2 then clock_timestamp() + g.wait_us * interval '1 microsecond'
@@ -37,7 +38,7 @@ with given as materialized (
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
     from (
         select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.wait_us, g.until
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.exchange, g.wait_us, g.until
         from given g order by g.n
     ) g
     cross join lateral (
@@ -50,7 +51,7 @@ with given as materialized (
     ) j
 ), applied as materialized (
     select l.n, l.given_action, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
-        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.wait_us, l.now, l.due_at, l.is_due,
+        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.exchange, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
         l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor,
@@ -128,11 +129,11 @@ with given as materialized (
 ), attempts as (
     insert into headgate.job_attempts (
         job_id, integration_id, worker_id, started_at, finished_at, duration_ms, attempt, response_status, outcome, error_kind,
-        error_message, response_excerpt, next_wait_ms, next_wait_reason
+        error_message, response_excerpt, next_wait_ms, next_wait_reason, exchange
     )
     select a.id, a.integration_id, a.worker_id, a.started_at, a.now, a.duration_ms, a.attempt, a.response_status, a.attempt_outcome,
         a.attempt_error_kind, a.error_message, a.response_excerpt, case when a.action = 2 then a.wait_us / 1000 end,
-        case when a.action = 2 then a.wait_reason end
+        case when a.action = 2 then a.wait_reason end, a.exchange
     -- Also of a job that was called off meanwhile.
     from applied a where a.given_action in (2, 5)
 ), dead as (
@@ -149,7 +150,7 @@ with given as materialized (
         headgate.attempts_of(a.id) || jsonb_build_array(jsonb_build_object(
             'attempt', a.attempt, 'worker_id', a.worker_id, 'started_at', a.started_at, 'finished_at', a.now, 'outcome', a.attempt_outcome,
             'error_kind', a.attempt_error_kind, 'error_message', a.error_message, 'response_status', a.response_status,
-            'response_excerpt', a.response_excerpt, 'duration_ms', a.duration_ms
+            'response_excerpt', a.response_excerpt, 'duration_ms', a.duration_ms, 'exchange', a.exchange
         ))
     from applied a where a.action = 5
 ), failing as (

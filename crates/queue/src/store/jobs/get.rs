@@ -97,6 +97,7 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
         tracing::error!(job.id = %job.id, %error, "the attempts of job {} cannot be read", job.id);
         Vec::new()
     });
+    add_exchanges(connection, job.id, &mut attempts).await?;
     let last = sqlx::query!(
         r#"
         select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt, null::jsonb as progress, result
@@ -132,9 +133,38 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
             duration_ms: last.duration_ms,
             next_wait_ms: None,
             next_wait_reason: None,
+            exchange: None,
         });
         let progress = last.progress.and_then(|progress| serde_json::from_value(progress).ok());
         return Ok((attempts, Last { progress, result: last.result }));
     }
     Ok((attempts, Last::default()))
+}
+
+/// What went over the wire stands with the attempts, also with those whose rest a dead letter keeps.
+async fn add_exchanges(
+    connection: &mut PgConnection,
+    id: JobId,
+    attempts: &mut [Attempt],
+) -> Result<(), QueueError> {
+    let kept = sqlx::query!(
+        r#"
+        select attempt, started_at, exchange as "exchange!"
+        from headgate.job_attempts where job_id = $1 and exchange is not null
+        "#,
+        id.0
+    )
+    .fetch_all(connection)
+    .await?;
+    for row in kept {
+        // Numbers repeat when a job is requeued, times do not.
+        let its = attempts
+            .iter_mut()
+            .find(|attempt| attempt.attempt == row.attempt && attempt.started_at == row.started_at);
+        // One that a later version wrote, and this one cannot read, is none.
+        if let (Some(attempt), Ok(exchange)) = (its, serde_json::from_value(row.exchange)) {
+            attempt.exchange = Some(exchange);
+        }
+    }
+    Ok(())
 }

@@ -142,5 +142,5 @@ impl AttemptHandler for Recorder {
 fn failed(verdict: Verdict) -> Outcome {
     // What a system answers may be anything.
     let message = "no\0 \u{fffd}\u{202e} way".to_owned();
-    Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None } }
+    Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None, exchange: None } }
 }

@@ -43,6 +43,7 @@ pub(super) fn as_asked(job: &HeldJob) -> Outcome {
             message: format!("answered {status}"),
             response: Some(Response { status, excerpt: String::new(), duration: Duration::ZERO }),
             sent_body: None,
+            exchange: None,
         },
     };
     match job.job_type.as_str() {

@@ -47,6 +47,7 @@ fn failure(message: &str) -> Failure {
             duration: Duration::from_millis(5),
         }),
         sent_body: None,
+        exchange: None,
     }
 }
 
@@ -55,7 +56,7 @@ pub(crate) fn retried(wait: Duration) -> Ending {
         failure: failure("shelf 12 is full"),
         attempt_outcome: model::attempt::AttemptOutcome::Failed,
         wait,
-        wait_reason: "the retry schedule",
+        wait_reason: "step 1 of the retry schedule".to_owned(),
     }
 }
 

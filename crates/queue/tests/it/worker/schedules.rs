@@ -53,12 +53,11 @@ async fn an_integration_with_a_schedule_of_its_own_waits_by_it_and_the_others_by
     let engine = start(&pool, config(), stumbling());
     until_recorded(&engine, 5).await;
     engine.shutdown().await;
-    let own = "the integration's retry schedule";
     for (id, (wait, reason)) in ids.iter().zip([
-        (0, "the retry schedule"),
-        (3_600_000, own),
-        (2_000, own),
-        (7_200_000, "the external system asked for it"),
+        (0, "step 1 of the retry schedule"),
+        (3_600_000, "step 1 of the integration's retry schedule"),
+        (2_000, "the integration's retry schedule, exponential"),
+        (7_200_000, "their Retry-After asked for 7,200 s"),
     ]) {
         assert_eq!(wait_of(&world, *id).await, (Some(wait), Some(reason.to_owned())));
     }

@@ -1,0 +1,193 @@
+//! What is kept of a request that failed and of what came back: enough to tell what happened, nothing that proves who sends.
+
+use std::time::Duration;
+
+use model::{
+    exchange::{
+        AnswerHead, BodySize, Exchange, HEADER_CHARS, Header, MOST_HEADERS, SENT_CHARS, SentRequest, Timing,
+        URL_CHARS,
+    },
+    rules::masking::MASK,
+    text::{sanitise, sanitise_bytes},
+};
+use reqwest::{Method, header::HeaderMap};
+use url::Url;
+
+use super::{client::Answer, mask::Mask};
+
+/// Headers of ours that prove nothing. All others can be keys.
+const SHOWN_OF_REQUEST: [&str; 5] =
+    ["content-type", "webhook-id", "webhook-timestamp", "x-correlation-id", "traceparent"];
+/// Headers that say something of an answer, or help whoever gave it to find it.
+const SHOWN_OF_ANSWER: [&str; 24] = [
+    "retry-after",
+    "content-type",
+    "content-length",
+    "location",
+    "www-authenticate",
+    "allow",
+    "x-request-id",
+    "request-id",
+    "x-correlation-id",
+    "x-trace-id",
+    "traceparent",
+    "x-amzn-requestid",
+    "x-amz-request-id",
+    "cf-ray",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "ratelimit",
+    "ratelimit-policy",
+    "ratelimit-limit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+    "server",
+    "via",
+];
+
+/// A request before it goes out: what is needed of it should it fail. Costs next to nothing, since most do not.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(super) method: Method,
+    pub(super) url: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body_bytes: usize,
+    pub(super) mask: Mask,
+    pub(super) jobs: usize,
+}
+
+impl Outgoing {
+    /// What is kept once it is known to have failed. The excerpt of the body is for whoever knows whose part of it is asked for
+    /// ([`of_body`]).
+    pub(crate) fn exchange(self, answer: Option<&Answer>, timing: Timing) -> Exchange {
+        Exchange {
+            request: Some(SentRequest {
+                method: self.method.to_string(),
+                url: without_values(&self.url),
+                headers: of_request(&self.headers),
+                jobs: u32::try_from(self.jobs).unwrap_or(u32::MAX),
+                excerpt: String::new(),
+                body: BodySize { bytes: self.body_bytes as u64, goes_on: false, is_cut: false },
+            }),
+            answer: answer.map(|answer| AnswerHead {
+                headers: of_answer(&answer.headers, &self.mask),
+                body: answer.body,
+            }),
+            timing,
+        }
+    }
+}
+
+/// The beginning of a request's body, and whether there is more of it.
+pub(crate) fn of_body(body: &[u8]) -> (String, bool) {
+    // No character is longer than four bytes: what may be half a one is beyond what is kept.
+    let most = body.len().min(4 * (SENT_CHARS + 1));
+    let excerpt = sanitise_bytes(&body[..most], SENT_CHARS);
+    let is_cut = excerpt.chars().count() > SENT_CHARS;
+    (excerpt, is_cut)
+}
+
+/// Whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
+
+/// Of a query the names: values can be keys.
+fn without_values(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return String::new() };
+    if url.query().is_some() {
+        let names: Vec<String> = url.query_pairs().map(|(name, _)| format!("{name}={MASK}")).collect();
+        url.set_query(None);
+        return sanitise(&format!("{url}?{}", names.join("&")), URL_CHARS);
+    }
+    sanitise(url.as_str(), URL_CHARS)
+}
+
+fn of_request(headers: &HeaderMap) -> Vec<Header> {
+    // Ours first: they say which request it was.
+    let ours = SHOWN_OF_REQUEST.into_iter().filter_map(|name| Some((name, headers.get(name)?)));
+    let ours = ours.map(|(name, value)| header(name, sanitise_bytes(value.as_bytes(), HEADER_CHARS)));
+    let others = headers.keys().map(|name| name.as_str()).filter(|name| !SHOWN_OF_REQUEST.contains(name));
+    ours.chain(others.map(|name| header(name, MASK.to_owned()))).take(MOST_HEADERS).collect()
+}
+
+fn of_answer(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
+    let shown = SHOWN_OF_ANSWER.into_iter().filter_map(|name| Some((name, headers.get(name)?)));
+    shown
+        .map(|(name, value)| {
+            // Masked before it is cut, as the body is.
+            let value = mask.apply(&String::from_utf8_lossy(value.as_bytes()));
+            header(name, sanitise(&value, HEADER_CHARS))
+        })
+        .take(MOST_HEADERS)
+        .collect()
+}
+
+fn header(name: &str, value: String) -> Header {
+    Header { name: sanitise(name, HEADER_CHARS), value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn read(headers: &[Header]) -> Vec<(&str, &str)> {
+        headers.iter().map(|header| (header.name.as_str(), header.value.as_str())).collect()
+    }
+
+    #[test]
+    fn headers_that_can_be_keys_are_named_without_their_values() {
+        let sent = headers(&[
+            ("x-shop", "key-1"),
+            ("authorization", "Bearer key-2"),
+            ("webhook-id", "job-1"),
+            ("webhook-signature", "v1,abc="),
+            ("content-type", "application/json"),
+        ]);
+        assert_eq!(
+            read(&of_request(&sent)),
+            [
+                ("content-type", "application/json"),
+                ("webhook-id", "job-1"),
+                ("x-shop", MASK),
+                ("authorization", MASK),
+                ("webhook-signature", MASK),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_keeps_what_explains_it_and_gives_no_key_back() {
+        let came = headers(&[
+            ("set-cookie", "session=1"),
+            ("x-request-id", "r-1 for s3cr3tvalue"),
+            ("retry-after", "60"),
+            ("x-anything", "else"),
+        ]);
+        let kept = of_answer(&came, &Mask::of(["Bearer s3cr3tvalue"]));
+        assert_eq!(read(&kept), [("retry-after", "60"), ("x-request-id", "r-1 for [masked]")]);
+    }
+
+    #[test]
+    fn an_address_keeps_the_names_of_its_query() {
+        for (url, kept) in [
+            ("https://x.test/api?key=s3cret&v=2", "https://x.test/api?key=[masked]&v=[masked]"),
+            ("https://x.test/a/product/1", "https://x.test/a/product/1"),
+        ] {
+            assert_eq!(without_values(url), kept);
+        }
+    }
+
+    #[test]
+    fn a_body_is_cut_between_characters_and_says_so() {
+        let long = "ü€".repeat(SENT_CHARS);
+        let (excerpt, is_cut) = of_body(long.as_bytes());
+        assert!(is_cut && excerpt.ends_with('…') && !excerpt.contains('\u{fffd}'));
+        assert_eq!(of_body(br#"{"a":1}"#), (r#"{"a":1}"#.to_owned(), false));
+    }
+}
