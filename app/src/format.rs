@@ -7,6 +7,11 @@ pub fn count(n: i64) -> String {
     model::text::grouped(n).replace('-', "−")
 }
 
+/// `999`, and `1,000+` of what is counted no further than that.
+pub fn up_to(n: i64, most: i64) -> String {
+    if n >= most { format!("{}+", count(most)) } else { count(n) }
+}
+
 /// `940`, `1.9 k`, `12 k`, `3.4 M`: where room is scarce.
 pub fn compact(n: f64) -> String {
     let (size, unit) = match n.abs() {

@@ -90,6 +90,29 @@ test("a group leads to its jobs, is put aside, mended, and the customer is told"
   await expect(page.getByRole("main").getByText("3 jobs shown")).toBeVisible();
 });
 
+test("what fails more than before is told on the overview, and the navigation counts what is open", async ({ console: page, api, app, receiver }) => {
+  const integration = await refused(api, app, receiver, "the shop wants no stars", 24, "Galaxy");
+  await openUntil(page, `/failures?integration_id=${integration.id}`, () =>
+    expect(rows(page, TABLE)).toHaveCount(1, { timeout: 1_000 }),
+  );
+  const attention = card(page, "Needs attention");
+  const entry = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Failures/ });
+  await openUntil(page, "/", async () => {
+    await expect(attention).toContainText("Growing", { timeout: 1_000 });
+    await expect(entry).toHaveText(/Failures\s*1$/, { timeout: 1_000 });
+  });
+  await expect(attention).toContainText("Their system refuses what we send (answer 422)");
+  await expect(attention).toContainText("Galaxy: about 24 failed attempts in the last hour, about 0 in the hour before");
+  await expectWellMade(page);
+  await attention.getByRole("link", { name: /^See the group/ }).first().click();
+  await expect(page).toHaveURL(/\/failures\?group=/);
+  await expect(page.getByText("1 cause is open")).toBeVisible();
+  await expect(card(page, "Their system refuses what we send")).toContainText("the shop wants no stars");
+  // What is fixed counts no more.
+  await card(page, "Their system refuses what we send").getByRole("button", { name: "Mark fixed" }).click();
+  await openUntil(page, "/", () => expect(entry).toHaveText(/^\s*Failures\s*$/, { timeout: 1_000 }));
+});
+
 test("an auditor reads and steers nothing", async ({ page, sessions, api, app, receiver }) => {
   const integration = await refused(api, app, receiver, "the shop wants no lengths", 1);
   await enter(page, "auditor", sessions);

@@ -1,6 +1,6 @@
 //! The overview's list of what is not as it should be: verdict in words, the limit's use, the remedy beside it.
 
-use super::{Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
+use super::{GrowingFailures, Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
 use crate::{
     calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
     ui::{
@@ -41,9 +41,11 @@ pub fn Attention(
             rows
         })
     });
-    let has_warnings = Memo::new(move |_| snapshot.with(|s| !s.warnings.is_empty()));
+    let has_others =
+        Memo::new(move |_| snapshot.with(|s| !s.warnings.is_empty() || !s.failures.growing.is_empty()));
     view! {
         <Warnings snapshot=snapshot />
+        <GrowingFailures snapshot=snapshot only_words=only_words />
         <For
             each=move || rows.get()
             key=|(_, gauge)| gauge.integration_id
@@ -59,7 +61,7 @@ pub fn Attention(
             }
         />
         {move || {
-            (rows.with(Vec::is_empty) && !has_warnings.get())
+            (rows.with(Vec::is_empty) && !has_others.get())
                 .then(|| {
                     let any = snapshot.with(|s| !s.integrations.is_empty());
                     if any {

@@ -144,7 +144,14 @@ fn Navigation(
         <ul>
             <Entry href="/jobs" glyph=Glyph::List label="Jobs" count=none />
             <Entry href="/records" glyph=Glyph::Search label="Records" count=none />
-            <Entry href="/failures" glyph=Glyph::Alert label="Failures" count=none />
+            <Entry
+                href="/failures"
+                glyph=Glyph::Alert
+                label="Failures"
+                count=number(|s| s.failures.open)
+                is_hot=true
+                most=model::failure::MOST_OPEN
+            />
             <Entry
                 href="/dead-letters"
                 glyph=Glyph::Skull
@@ -178,6 +185,9 @@ fn Entry(
     /// A count that should be zero.
     #[prop(optional)]
     is_hot: bool,
+    /// What is counted no further.
+    #[prop(default = i64::MAX)]
+    most: i64,
 ) -> impl IntoView {
     let url = page_url::current();
     let is_current = Memo::new(move |_| {
@@ -194,7 +204,7 @@ fn Entry(
                     (n > 0)
                         .then(|| {
                             view! {
-                                <span class=if is_hot { "count hot" } else { "count" }>{format::count(n)}</span>
+                                <span class=if is_hot { "count hot" } else { "count" }>{format::up_to(n, most)}</span>
                             }
                         })
                 }}

@@ -146,6 +146,40 @@ pub struct FailureTrend {
     pub failed: Vec<i64>,
 }
 
+/// Open groups are counted up to this.
+pub const MOST_OPEN: i64 = 1_000;
+
+/// Failures by cause at a glance.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FailurePulse {
+    /// Open groups, as `GET /failures?state=open` lists them; at most 1,000 are counted.
+    pub open: i64,
+    /// Open groups that fail at least twice as often as the hour before, those that fail most first; three at most.
+    pub growing: Vec<GrowingFailure>,
+}
+
+/// A group that fails more and more often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GrowingFailure {
+    /// The group.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "9f86d081884c7d65"))]
+    pub fingerprint: CauseId,
+    /// What it means, in plain words.
+    pub cause: String,
+    /// What the external system answered with; null when no answer came.
+    pub response_status: Option<i16>,
+    /// Integrations that failed by it in the last hour; at most 1,000 are counted.
+    pub integrations: i64,
+    /// The integration's name, where it is only one.
+    pub integration: Option<String>,
+    /// Failed attempts of the last 60 minutes: estimated, because they are kept in steps of 15.
+    pub last_hour: i64,
+    /// Of the 60 minutes before, estimated too.
+    pub hour_before: i64,
+}
+
 /// Failures of one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -2,6 +2,7 @@
 
 use crate::{
     breaker::Breaker,
+    failure::FailurePulse,
     histogram::Percentiles,
     id::{AppId, IntegrationId},
     integration::{IntegrationState, IntegrationType},
@@ -26,6 +27,9 @@ pub struct Snapshot {
     pub integrations: Vec<IntegrationGauge>,
     /// Processes that claim jobs.
     pub workers: i64,
+    /// Failures by cause, of all apps together: left out where less is told. Minutes that an older version kept know of none.
+    #[serde(default)]
+    pub failures: FailurePulse,
     /// What is wrong with the deployment itself, worst first; of no concern to a single app, and left out there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

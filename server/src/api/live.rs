@@ -20,6 +20,7 @@ use axum::{
 use futures::{Stream, stream};
 use model::{
     actor::{Actor, Scope},
+    failure::FailurePulse,
     id::IntegrationId,
     stats::{Snapshot, Totals},
 };
@@ -189,9 +190,10 @@ pub(super) fn narrowed(
             *sum += n;
         }
     }
+    let failures = FailurePulse::default();
     // The deployment is nobody's but its operators'.
     let warnings = if scope == Scope::AllApps { snapshot.warnings } else { Vec::new() };
-    Snapshot { totals, retry_pyramid: pyramid, warnings, ..snapshot }
+    Snapshot { totals, retry_pyramid: pyramid, failures, warnings, ..snapshot }
 }
 
 #[cfg(test)]
@@ -249,10 +251,12 @@ mod tests {
             retry_pyramid: vec![52, 2],
             integrations,
             workers: 1,
+            failures: FailurePulse { open: 3, ..FailurePulse::default() },
             warnings: Vec::new(),
         };
         let app = narrowed(snapshot.clone(), Scope::App(own), None);
         assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
+        assert_eq!(app.failures, FailurePulse::default());
         assert_eq!((app.totals.oldest_pending_age_seconds, app.retry_pyramid), (Some(9), vec![2, 2]));
         let one = narrowed(snapshot.clone(), Scope::AllApps, Some(first));
         assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));

@@ -2,9 +2,9 @@
 
 use super::{look, tell::Tell};
 use crate::{
-    calls::failures::MarkFailure,
+    calls::failures::{FailureList, MarkFailure},
     format,
-    state::page_url::PageUrl,
+    state::{page_url::PageUrl, refresh},
     ui::{
         Ago, Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, Pill, PostForm, SelectField,
         SelectOption, Table,
@@ -12,13 +12,15 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::failure::{AffectedIntegration, FailureDetail, FailureState};
+use model::failure::{AffectedIntegration, FailureDetail, FailureGroup, FailureState};
 
 /// The card above the list.
 #[component]
 pub fn Group(
     /// It.
     detail: FailureDetail,
+    /// What the page was loaded with anew.
+    newer: RwSignal<Option<FailureList>>,
     /// The page with the group in its address.
     here: PageUrl,
     /// Against what ages are told.
@@ -27,22 +29,18 @@ pub fn Group(
     /// Whether the reader may steer it.
     may_steer: bool,
 ) -> impl IntoView {
+    let newest = refresh::row(detail.clone(), move || newer.with(|list| list.as_ref()?.group.clone()));
     let FailureDetail { group, cause, remedy, affected } = detail;
-    let (tone, glyph, word) = look::state(&group);
+    let state = Memo::new(move |_| newest.with(|detail| look::state(&detail.group)));
+    let error = Memo::new(move |_| newest.with(|detail| detail.group.error.clone()));
+    let waits = Memo::new(move |_| newest.with(|detail| detail.group.jobs()));
+    let dead = Memo::new(move |_| newest.with(|detail| detail.group.dead_letters));
+    let trend = Signal::derive(move || newest.with(|detail| look::trend(&detail.group)));
     let fingerprint = group.fingerprint.to_string();
     let close = here.clone().without("group").to_string();
     let jobs = narrowed("/jobs", &here).with("fingerprint", &fingerprint).to_string();
     let letters = narrowed("/dead-letters", &here).with("fingerprint", &fingerprint).to_string();
-    let since = match (group.state, group.snoozed_until, group.fixed_at) {
-        (FailureState::Snoozed, Some(until), _) => {
-            format!("Snoozed until {} UTC.", format::clock(until, now.get_untracked()))
-        }
-        (FailureState::Fixed, _, Some(at)) => {
-            format!("Marked fixed at {} UTC; it did not fail since.", format::clock(at, now.get_untracked()))
-        }
-        _ if group.came_back() => "It was marked fixed and failed again since.".to_owned(),
-        _ => String::new(),
-    };
+    let since = Signal::derive(move || newest.with(|detail| since(&detail.group, now.get_untracked())));
     let hidden = HiddenFields::default().with("fingerprint", &fingerprint).with("back", here.to_string());
     let told = affected.iter().find_map(|one| one.note.as_ref().map(|note| note.text.clone()));
     let to_tell =
@@ -53,25 +51,29 @@ pub fn Group(
     let retry = here.with("confirm", "requeue").to_string();
     let integrations = group.integrations;
     view! {
-        <Card title=cause sub=look::trend(&group) more=(close, "Close".to_owned())>
+        <Card title=cause sub=trend more=(close, "Close".to_owned())>
             <div class="flex flex-col gap-3 px-4 pt-1 pb-4">
                 <p class="flex flex-wrap items-center gap-2">
-                    <Pill tone=Signal::stored(tone) glyph=Signal::stored(glyph) label=Signal::stored(word.to_owned()) />
+                    <Pill
+                        tone=Signal::derive(move || state.get().0)
+                        glyph=Signal::derive(move || state.get().1)
+                        label=Signal::derive(move || state.get().2.to_owned())
+                    />
                     <span>{remedy}</span>
-                    <span class="text-muted">{since}</span>
+                    <span class="text-muted">{move || since.get()}</span>
                 </p>
                 <p class="type-label text-muted break-words">
-                    "Newest error: " <code>{group.error.clone()}</code>
+                    "Newest error: " <code>{move || error.get()}</code>
                 </p>
                 <p class="flex flex-wrap items-center gap-2">
                     <LinkButton href=jobs>
-                        {format!("All jobs of it: {}", format::count(group.jobs()))}
+                        {move || format!("All jobs of it: {}", format::count(waits.get()))}
                     </LinkButton>
-                    <LinkButton href=letters>{format!("Dead letters: {}", format::count(group.dead_letters))}</LinkButton>
-                    {(may_steer && group.jobs() > 0)
+                    <LinkButton href=letters>{move || format!("Dead letters: {}", format::count(dead.get()))}</LinkButton>
+                    {move || (may_steer && waits.get() > 0)
                         .then(|| {
                             view! {
-                                <LinkButton href=retry kind=ButtonKind::Primary glyph=Glyph::Undo>
+                                <LinkButton href=retry.clone() kind=ButtonKind::Primary glyph=Glyph::Undo>
                                     "Retry the group"
                                 </LinkButton>
                             }
@@ -81,10 +83,24 @@ pub fn Group(
                 {(may_steer && !affected.is_empty())
                     .then(|| view! { <Tell hidden=to_tell integrations=integrations told=told /> })}
             </div>
-            <Affected rows=affected of=integrations now=now />
+            <Affected first=affected newest=newest of=integrations now=now />
         </Card>
     }
     .into_any()
+}
+
+/// What was said of it, and whether that still holds.
+fn since(group: &FailureGroup, now: DateTime<Utc>) -> String {
+    match (group.state, group.snoozed_until, group.fixed_at) {
+        (FailureState::Snoozed, Some(until), _) => {
+            format!("Snoozed until {} UTC.", format::clock(until, now))
+        }
+        (FailureState::Fixed, _, Some(at)) => {
+            format!("Marked fixed at {} UTC; it did not fail since.", format::clock(at, now))
+        }
+        _ if group.came_back() => "It was marked fixed and failed again since.".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// A list of the same share.
@@ -126,7 +142,12 @@ fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
 
 /// Who has jobs of it.
 #[component]
-fn Affected(rows: Vec<AffectedIntegration>, of: i64, now: Signal<DateTime<Utc>>) -> impl IntoView {
+fn Affected(
+    first: Vec<AffectedIntegration>,
+    newest: Memo<FailureDetail>,
+    of: i64,
+    now: Signal<DateTime<Utc>>,
+) -> impl IntoView {
     let head = || {
         view! {
             <th scope="col" class="grow">"Integration"</th>
@@ -137,48 +158,60 @@ fn Affected(rows: Vec<AffectedIntegration>, of: i64, now: Signal<DateTime<Utc>>)
             <th scope="col">"Customer was told"</th>
         }
     };
-    let shown = rows.len();
+    let shown = first.len();
     let more = (of > shown as i64)
         .then(|| format!("{shown} of {} integrations, those with most jobs.", look::bounded(of)));
-    (!rows.is_empty()).then(|| {
+    (!first.is_empty()).then(|| {
         view! {
             <Table label="Affected integrations" stacks=true head=head>
-                {rows
+                {first
                     .into_iter()
-                    .map(|row| {
-                        let id = row.integration_id;
-                        let jobs = format!("/jobs?integration_id={id}&fingerprint={}", row.fingerprint);
-                        let letters = format!("/dead-letters?integration_id={id}&fingerprint={}", row.fingerprint);
-                        view! {
-                            <tr>
-                                <td class="grow what">
-                                    <Link href=format!("/integrations/{id}") class="font-medium hover:underline">
-                                        {row.name}
-                                    </Link>
-                                    " "
-                                    <span class="type-label text-faint">{row.app_name}</span>
-                                </td>
-                                <td class="n" data-label="to be retried">
-                                    <Link href=jobs class="hover:underline">{format::count(row.to_be_retried)}</Link>
-                                </td>
-                                <td class="n" data-label="dead letters">
-                                    <Link href=letters class="hover:underline">{format::count(row.dead_letters)}</Link>
-                                </td>
-                                <td class="first text-muted" data-label="first">
-                                    <Ago at=row.first_at now=now />
-                                </td>
-                                <td class="when text-muted" data-label="last">
-                                    <Ago at=row.last_at now=now />
-                                </td>
-                                <td class="rest text-muted break-words">
-                                    {row.note.map_or_else(|| "–".to_owned(), |note| note.text)}
-                                </td>
-                            </tr>
-                        }
+                    .map(|first| {
+                        let id = first.integration_id;
+                        let row = refresh::row(first, move || {
+                            newest.with(|detail| detail.affected.iter().find(|one| one.integration_id == id).cloned())
+                        });
+                        view! { <AffectedRow row=row now=now /> }
                     })
                     .collect_view()}
             </Table>
             {more.map(|more| view! { <p class="px-4 py-2 type-label text-faint">{more}</p> })}
         }
     })
+}
+
+#[component]
+fn AffectedRow(row: Memo<AffectedIntegration>, now: Signal<DateTime<Utc>>) -> impl IntoView {
+    let AffectedIntegration { integration_id: id, name, app_name, fingerprint, first_at, note, .. } =
+        row.get_untracked();
+    let jobs = format!("/jobs?integration_id={id}&fingerprint={fingerprint}");
+    let letters = format!("/dead-letters?integration_id={id}&fingerprint={fingerprint}");
+    let last_at = Memo::new(move |_| row.with(|row| row.last_at));
+    view! {
+        <tr>
+            <td class="grow what">
+                <Link href=format!("/integrations/{id}") class="font-medium hover:underline">
+                    {name}
+                </Link>
+                " "
+                <span class="type-label text-faint">{app_name}</span>
+            </td>
+            <td class="n" data-label="to be retried">
+                <Link href=jobs class="hover:underline">{move || format::count(row.with(|row| row.to_be_retried))}</Link>
+            </td>
+            <td class="n" data-label="dead letters">
+                <Link href=letters class="hover:underline">{move || format::count(row.with(|row| row.dead_letters))}</Link>
+            </td>
+            <td class="first text-muted" data-label="first">
+                <Ago at=first_at now=now />
+            </td>
+            <td class="when text-muted" data-label="last">
+                {move || view! { <Ago at=last_at.get() now=now /> }}
+            </td>
+            <td class="rest text-muted break-words">
+                {note.map_or_else(|| "–".to_owned(), |note| note.text)}
+            </td>
+        </tr>
+    }
+    .into_any()
 }

@@ -7,9 +7,9 @@ use crate::{
         failures::{FailureList, list_failures},
         jobs::{Bulk, BulkPreview, preview},
     },
-    components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, PageHead},
+    components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, NewerRows, PageHead},
     format,
-    state::{clock, failure_query, page_url, page_url::PageUrl, revision},
+    state::{clock, failure_query, page_url, page_url::PageUrl, refresh, revision},
     ui::{Card, Glyph, HiddenFields, Pagination, Segmented, Table, Tone},
 };
 use leptos::prelude::*;
@@ -18,6 +18,7 @@ use model::{
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
+use std::{collections::BTreeSet, time::Duration};
 
 /// The page.
 #[component]
@@ -68,6 +69,8 @@ fn retried(url: &PageUrl) -> Option<String> {
 fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let FailureList { page, open, group, snapshot, as_of } = list;
     let now = clock::now_or(as_of);
+    let query = url.query();
+    let newer = refresh::every(Duration::from_secs(3), move || list_failures(query.clone()));
     let settled = url.settled().without("confirm");
     let here = settled.clone().without("group");
     let is_first_page = settled.get("cursor").is_none();
@@ -75,13 +78,20 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let next = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());
     let first = (!is_first_page).then(|| here.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "group shown", "groups shown");
-    let counted = look::bounded(open);
-    let lede = match open {
-        0 => "Nothing fails that nobody looks after.".to_owned(),
-        1 => "**1 cause** is open: mend it, then retry the group.".to_owned(),
-        _ => format!("**{counted} causes** are open: mend one, then retry its group."),
-    };
-    let states = filters::states(&here, counted);
+    let on_page: BTreeSet<_> = page.items.iter().map(|group| group.fingerprint).collect();
+    // Groups that came up since: where they belong, others would move.
+    let came = Memo::new(move |_| {
+        newer.with(|list| {
+            let groups = list.iter().filter(|_| is_first_page).flat_map(|list| &list.page.items);
+            groups.filter(|group| !on_page.contains(&group.fingerprint)).count()
+        })
+    });
+    let open = Memo::new(move |_| newer.with(|list| list.as_ref().map_or(open, |list| list.open)));
+    let lede = Signal::derive(move || lede(open.get()));
+    let states = Signal::derive({
+        let here = here.clone();
+        move || filters::states(&here, look::bounded(open.get()))
+    });
     let is_narrowed = failure_query::is_narrowed(&here);
     let clear = is_narrowed.then(|| here.clone().without("app_id").without("integration_id").to_string());
     let nothing = match here.get("state") {
@@ -109,12 +119,13 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="mb-3 flex">
-            <Segmented label="State" segments=Signal::stored(states) />
+            <Segmented label="State" segments=states />
         </div>
         <div class="stack">
-            {group.map(|detail| view! { <Group detail=detail here=settled now=now may_steer=may_steer /> })}
+            {group.map(|detail| view! { <Group detail=detail newer=newer here=settled now=now may_steer=may_steer /> })}
             <Card title="By cause" sub="most jobs first">
                 <Filters url=here.clone() snapshot=snapshot />
+                <NewerRows count=Signal::derive(move || came.get()) href=here.to_string() />
                 {if is_empty {
                     view! {
                         <EmptyList
@@ -130,7 +141,13 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
                     let rows = page
                         .items
                         .into_iter()
-                        .map(|group| view! { <Row group=group here=here.clone() now=now may_steer=may_steer /> })
+                        .map(|first| {
+                            let id = first.fingerprint;
+                            let group = refresh::row(first, move || {
+                                newer.with(|list| list.as_ref()?.page.items.iter().find(|group| group.fingerprint == id).cloned())
+                            });
+                            view! { <Row group=group here=here.clone() now=now may_steer=may_steer /> }
+                        })
                         .collect_view();
                     view! { <Table label="Failures by cause" stacks=true head=head>{rows}</Table> }.into_any()
                 }}
@@ -140,6 +157,15 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         </div>
     }
     .into_any()
+}
+
+/// How many causes want somebody.
+fn lede(open: i64) -> String {
+    match open {
+        0 => "Nothing fails that nobody looks after.".to_owned(),
+        1 => "**1 cause** is open: mend it, then retry the group.".to_owned(),
+        _ => format!("**{} causes** are open: mend one, then retry its group.", look::bounded(open)),
+    }
 }
 
 /// The question before a group is tried again: it names the count, counted at this moment.

@@ -4,7 +4,7 @@ use crate::{
     format,
     ui::{Glyph, Tone},
 };
-use model::failure::{FailureGroup, FailureState};
+use model::failure::{FailureGroup, FailureState, MOST_OPEN};
 
 /// Colour, icon and word.
 pub fn state(group: &FailureGroup) -> (Tone, Glyph, &'static str) {
@@ -19,8 +19,7 @@ pub fn state(group: &FailureGroup) -> (Tone, Glyph, &'static str) {
 
 /// A number that is counted up to a bound only.
 pub fn bounded(n: i64) -> String {
-    const MOST: i64 = 1_000;
-    if n >= MOST { format!("{}+", format::count(MOST)) } else { format::count(n) }
+    format::up_to(n, MOST_OPEN)
 }
 
 /// Who is affected.

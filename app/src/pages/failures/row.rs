@@ -10,11 +10,11 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::FailureGroup;
 
-/// Its row: the cause leads to all of it.
+/// Its row: the cause leads to all of it. It stays where it is while its numbers change.
 #[component]
 pub fn Row(
     /// The group.
-    group: FailureGroup,
+    group: Memo<FailureGroup>,
     /// The list.
     here: PageUrl,
     /// Against what ages are told.
@@ -23,39 +23,59 @@ pub fn Row(
     /// Whether the reader may try it again.
     may_steer: bool,
 ) -> impl IntoView {
-    let words = group.words();
-    let (tone, glyph, word) = look::state(&group);
-    let whole = here.clone().with("group", group.fingerprint).to_string();
-    let retry = here.with("group", group.fingerprint).with("confirm", "requeue").to_string();
-    let error = format::error_line(&group.error).to_owned();
-    let trend: Vec<_> = group.trend.failed.iter().map(|n| Some(*n as f64)).collect();
-    let trend_says = look::trend(&group);
-    let trend_label = Signal::stored(trend_says.clone());
-    let zero = |n: i64| if n == 0 { "n zero" } else { "n font-semibold" };
+    let (fingerprint, words, first_at) =
+        group.with_untracked(|group| (group.fingerprint, group.words(), group.first_at));
+    let whole = here.clone().with("group", fingerprint).to_string();
+    let retry = here.with("group", fingerprint).with("confirm", "requeue").to_string();
+    let error = Memo::new(move |_| group.with(|group| group.error.clone()));
+    let trend = Signal::derive(move || {
+        group.with(|group| group.trend.failed.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>())
+    });
+    let trend_says = Memo::new(move |_| group.with(look::trend));
+    let state = Memo::new(move |_| group.with(look::state));
+    let last_at = Memo::new(move |_| group.with(|group| group.last_at));
+    let has_jobs = Memo::new(move |_| group.with(|group| group.jobs() > 0));
+    let waiting = Memo::new(move |_| group.with(|group| group.to_be_retried));
+    let dead = Memo::new(move |_| group.with(|group| group.dead_letters));
+    let zero = |n: Memo<i64>| move || if n.get() == 0 { "n zero" } else { "n font-semibold" };
     view! {
         <tr>
             <td class="grow what">
                 <Link href=whole class="font-semibold hover:underline">{words.cause}</Link>
-                <p class="type-label text-faint break-words" title=group.error.clone()>{error}</p>
+                <p class="type-label text-faint break-words" title=move || error.get()>
+                    {move || error.with(|error| format::error_line(error).to_owned())}
+                </p>
             </td>
             <td class="state">
-                <Pill tone=Signal::stored(tone) glyph=Signal::stored(glyph) label=Signal::stored(word.to_owned()) />
+                <Pill
+                    tone=Signal::derive(move || state.get().0)
+                    glyph=Signal::derive(move || state.get().1)
+                    label=Signal::derive(move || state.get().2.to_owned())
+                />
             </td>
-            <td class="w-28 tone-failed" title=trend_says>
-                <Sparkline values=Signal::stored(trend) label=trend_label />
+            <td class="w-28 tone-failed" title=move || trend_says.get()>
+                <Sparkline values=trend label=trend_says />
             </td>
-            <td class=zero(group.to_be_retried) data-label="to be retried">{format::count(group.to_be_retried)}</td>
-            <td class=zero(group.dead_letters) data-label="dead letters">{format::count(group.dead_letters)}</td>
-            <td class="where">{look::reach(&group)}</td>
+            <td class=zero(waiting) data-label="to be retried">{move || format::count(waiting.get())}</td>
+            <td class=zero(dead) data-label="dead letters">{move || format::count(dead.get())}</td>
+            <td class="where">{move || group.with(look::reach)}</td>
             <td class="first text-muted" data-label="first">
-                <Ago at=group.first_at now=now />
+                <Ago at=first_at now=now />
             </td>
             <td class="when text-muted" data-label="last">
-                <Ago at=group.last_at now=now />
+                {move || view! { <Ago at=last_at.get() now=now /> }}
             </td>
             <td class="deed">
-                {(may_steer && group.jobs() > 0)
-                    .then(|| view! { <LinkButton href=retry says=format!("Retry: {}", words.cause)>"Retry"</LinkButton> })}
+                {move || {
+                    (may_steer && has_jobs.get())
+                        .then(|| {
+                            view! {
+                                <LinkButton href=retry.clone() says=format!("Retry: {}", words.cause)>
+                                    "Retry"
+                                </LinkButton>
+                            }
+                        })
+                }}
             </td>
         </tr>
     }

@@ -4,12 +4,14 @@
 //! leader adds it up ([`fold`]). So a list of groups reads as many rows as it shows, whatever failed.
 
 mod fold;
+mod growing;
 mod notes;
 mod read;
 mod steer;
 mod sweep;
 
 pub use fold::fold;
+pub use growing::growing;
 pub use notes::{notes, tell};
 pub use read::{affected, count_open, detail, get, list};
 pub use steer::{Mark, mark};

@@ -6,7 +6,7 @@ use model::{
     actor::Scope,
     failure::{
         AffectedIntegration, CauseId, FailureDetail, FailureFilter, FailureGroup, FailureMarks, FailureNote,
-        FailureState, FailureTrend,
+        FailureState, FailureTrend, MOST_OPEN,
     },
     id::{AppId, IntegrationId},
     page::{Page, PageRequest},
@@ -23,8 +23,6 @@ const STEP_SECONDS: i32 = 15 * 60;
 const STEPS: usize = 48;
 /// Integrations of a group that are listed.
 const MOST_AFFECTED: i64 = 100;
-/// Open groups that are counted.
-const MOST_OPEN: i64 = 1_000;
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -280,7 +278,7 @@ fn push_groups(
 }
 
 /// As `FailureMarks::state` decides.
-fn in_state(state: Option<FailureState>) -> &'static str {
+pub(super) fn in_state(state: Option<FailureState>) -> &'static str {
     match state {
         None => "true",
         Some(FailureState::Fixed) => "g.fixed_at >= g.failed_last_at",

@@ -6,11 +6,12 @@ use super::{
     latency::{self, Spans},
     live_snapshots,
 };
-use crate::error::QueueError;
+use crate::{error::QueueError, store::failures};
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     breaker::Breaker,
+    failure::{FailureFilter, FailurePulse, GrowingFailure},
     id::{AppId, IntegrationId},
     integration::IntegrationState,
     rate_limit::RateLimitUse,
@@ -24,7 +25,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Percentiles are of five minutes: by the second they hardly change, and thousands of integrations' histograms are much to read.
+/// Percentiles are of five minutes and failures of an hour: by the second they hardly change, and thousands of integrations' histograms are
+/// much to read.
 const LATENCIES_EVERY: Duration = Duration::from_secs(10);
 
 /// What the sampler remembers from one snapshot to the next.
@@ -36,6 +38,7 @@ pub struct Memory {
     answers: HashMap<IntegrationId, (i64, i64)>,
     latencies_at: Option<Instant>,
     latencies_took: Duration,
+    growing: Vec<GrowingFailure>,
 }
 
 impl Memory {
@@ -46,6 +49,7 @@ impl Memory {
             let began_at = Instant::now();
             self.latencies = latency::recent(pool, None).await?;
             self.answers = answers::recent(pool, None).await?;
+            self.growing = failures::growing(pool).await?;
             self.latencies_took = began_at.elapsed();
             self.latencies_at = Some(Instant::now());
         }
@@ -106,6 +110,7 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         });
     }
     memory.levels.remember(at, outstanding);
+    let open = failures::count_open(pool, Scope::AllApps, &FailureFilter::default()).await?;
     totals.backlog = sum.backlog;
     totals.processing = sum.processing;
     totals.to_be_retried = sum.to_be_retried;
@@ -116,6 +121,7 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         retry_pyramid: sum.retry_pyramid,
         integrations,
         workers: workers.live,
+        failures: FailurePulse { open, growing: memory.growing.clone() },
         warnings: Vec::new(),
     })
 }

@@ -15,6 +15,7 @@ use queue::{
         failures::{self, Mark},
         jobs::{self, Ending, Failure},
         leader::{self, Term},
+        stats,
     },
 };
 use sqlx::PgPool;
@@ -268,4 +269,47 @@ async fn what_a_path_forgot_is_swept_and_nothing_else(pool: PgPool) {
         }
     }
     assert_eq!(failing.groups(FailureFilter::default()).await[0].to_be_retried, 3);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_cause_that_fails_twice_as_often_as_before_grows_until_somebody_looks_after_it(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let (one, other) = (failing.world.lane().await, failing.world.lane().await);
+    failing.fail(one, 24, &because("the shelf is full", retried(HOUR))).await;
+    failing.fail(other, 19, &because("too few", given_up())).await;
+    let open =
+        failing.groups(FailureFilter { state: Some(FailureState::Open), ..FailureFilter::default() }).await;
+    let pulse = stats::snapshot(&pool).await.unwrap().failures;
+    assert_eq!(pulse.open, i64::try_from(open.len()).unwrap(), "as many as the list holds");
+    let [grows] = pulse.growing.as_slice() else { panic!("{:?}", pulse.growing) };
+    assert_eq!((grows.last_hour, grows.hour_before, grows.integrations), (24, 0, 1));
+    assert_eq!((grows.integration.as_deref(), grows.fingerprint), (Some("Search"), open[0].fingerprint));
+
+    // Half as many the hour before, of which a quarter of an hour lies on the border.
+    let before = |minutes: i32, failed: i64| {
+        sqlx::query(
+            "insert into headgate.failure_trend (key, bucket_at, failed)
+             values ($1, statement_timestamp() - make_interval(mins => $2), $3)",
+        )
+        .bind(grows.fingerprint.to_string())
+        .bind(minutes)
+        .bind(failed)
+    };
+    before(67, 10).execute(&pool).await.unwrap();
+    before(110, 9).execute(&pool).await.unwrap();
+    let grown = failures::growing(&pool).await.unwrap();
+    let numbers: Vec<_> = grown.iter().map(|one| one.last_hour + one.hour_before).collect();
+    assert_eq!(numbers, [24 + 10 + 9]);
+    assert!((28..=30).contains(&grown[0].last_hour), "{}", grown[0].last_hour);
+    before(90, 9).execute(&pool).await.unwrap();
+    assert_eq!(failures::growing(&pool).await.unwrap(), [], "not twice as many");
+
+    sqlx::query("delete from headgate.failure_trend where bucket_at < now() - interval '1 hour'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    assert_eq!(failures::growing(&pool).await.unwrap().len(), 1);
+    failing.mark(grows.fingerprint, Mark::Fix).await;
+    assert_eq!(failures::growing(&pool).await.unwrap(), []);
+    assert_eq!(stats::snapshot(&pool).await.unwrap().failures.open, 1);
 }

@@ -60,6 +60,7 @@ pub(super) fn write(moment: &Moment, whole: Option<&Snapshot>) -> Result<Vec<u8>
             retry_pyramid: snapshot.retry_pyramid.clone(),
             integrations: Vec::new(),
             workers: snapshot.workers,
+            failures: snapshot.failures.clone(),
             warnings: snapshot.warnings.clone(),
         },
         workers: moment.workers.clone(),

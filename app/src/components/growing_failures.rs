@@ -1,0 +1,126 @@
+//! Causes that fail more and more often, among what needs attention.
+
+use super::RichText;
+use crate::{
+    format,
+    state::refresh,
+    ui::{Glyph, Link, LinkButton, Pill, Tone},
+};
+use leptos::prelude::*;
+use model::{
+    failure::{GrowingFailure, MOST_OPEN},
+    stats::Snapshot,
+};
+
+/// A line each; nothing while none grows.
+#[component]
+pub fn GrowingFailures(
+    /// The snapshot that tells of them.
+    #[prop(into)]
+    snapshot: Signal<Snapshot>,
+    /// Without anything to press: of a moment that is over, or on a wall.
+    only_words: bool,
+) -> impl IntoView {
+    let growing = Memo::new(move |_| snapshot.with(|s| s.failures.growing.clone()));
+    view! {
+        <For
+            each=move || growing.get()
+            key=|failure| failure.fingerprint
+            children=move |first| {
+                let id = first.fingerprint;
+                let row = refresh::row(first, move || growing.with(|all| all.iter().find(|one| one.fingerprint == id).cloned()));
+                view! { <Line row=row only_words=only_words /> }
+            }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Line(row: Memo<GrowingFailure>, only_words: bool) -> impl IntoView {
+    let (id, title) = row.with_untracked(|row| (row.fingerprint, title(row)));
+    let href = format!("/failures?group={id}");
+    let says = format!("See the group: {title}");
+    let who = if only_words {
+        view! { <span>{title}</span> }.into_any()
+    } else {
+        view! {
+            <Link href=href.clone() class="hover:underline">
+                {title}
+            </Link>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="att">
+            <div class="who">
+                {who}
+                <Pill
+                    tone=Signal::stored(Tone::Failed)
+                    glyph=Signal::stored(Glyph::Alert)
+                    label=Signal::stored("Growing".to_owned())
+                />
+            </div>
+            <p class="why">
+                <RichText text=Signal::derive(move || row.with(sentence)) />
+            </p>
+            {(!only_words)
+                .then(|| {
+                    view! {
+                        <div class="act">
+                            <LinkButton href=href says=says>"See the group"</LinkButton>
+                        </div>
+                    }
+                })}
+        </div>
+    }
+    .into_any()
+}
+
+/// The cause, with the answer it came as.
+fn title(failure: &GrowingFailure) -> String {
+    match failure.response_status {
+        Some(status) => format!("{} (answer {status})", failure.cause),
+        None => failure.cause.clone(),
+    }
+}
+
+/// Where, and how much more than before.
+fn sentence(failure: &GrowingFailure) -> String {
+    let at = match &failure.integration {
+        Some(name) => super::rich_text::foreign(name),
+        None => format!("{} integrations", format::up_to(failure.integrations, MOST_OPEN)),
+    };
+    format!(
+        "**{at}**: about **{}** failed attempts in the last hour, about **{}** in the hour before",
+        format::count(failure.last_hour),
+        format::count(failure.hour_before)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::failure::CauseId;
+
+    #[test]
+    fn it_is_told_in_words_where_and_how_much_more() {
+        let one = GrowingFailure {
+            fingerprint: CauseId(1),
+            cause: "Their system is down or overloaded".to_owned(),
+            response_status: Some(503),
+            integrations: 1,
+            integration: Some("Shop ** X".to_owned()),
+            last_hour: 1_420,
+            hour_before: 12,
+        };
+        assert_eq!(title(&one), "Their system is down or overloaded (answer 503)");
+        let says = sentence(&one);
+        assert_eq!(
+            says,
+            "**Shop * * X**: about **1,420** failed attempts in the last hour, about **12** in the hour before"
+        );
+        let many = GrowingFailure { integration: None, integrations: 1_000, ..one };
+        assert!(sentence(&many).starts_with("**1,000+ integrations**"));
+    }
+}
