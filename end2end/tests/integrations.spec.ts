@@ -56,6 +56,24 @@ test("one integration shows its numbers, its verdict and its settings", async ({
   await expect(row(page, "Failures by cause", "unknown attribute: price")).toContainText("2");
 });
 
+test("what comes in is drawn against what goes out, and all that failed is requeued from the head", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(2), { integration: "Picky marketplace" });
+  receiver.answer = { status: 200, body: "ok" };
+  await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("2", { timeout: 1_000 }));
+  const flow = card(page, "In and out");
+  await flow.getByText("The same as a table").click();
+  await expect(flow.getByRole("columnheader")).toHaveText(["Time (UTC)", "accepted", "delivered", "failed attempts"]);
+  await expect(flow.locator("tbody tr"), "an hour, a minute each").toHaveCount(60);
+  await expectWellMade(page);
+  await page.getByRole("link", { name: "Requeue all failed" }).click();
+  const question = page.getByRole("dialog", { name: "Requeue 2 dead letters?" });
+  await question.getByRole("button", { name: "Requeue 2 dead letters" }).click();
+  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await settled(api, integration, "records_in_sync", 2);
+  await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("0", { timeout: 1_000 }));
+  await expect(page.getByRole("link", { name: "Requeue all failed" }), "nothing is left to requeue").toHaveCount(0);
+});
+
 test("an unknown integration is not found", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   for (const id of ["0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "nonsense"]) {

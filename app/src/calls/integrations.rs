@@ -11,7 +11,7 @@ use model::{
     integration::Integration,
     job::Job,
     resync::{Resync, ResyncMode},
-    stats::{Answers, IntegrationGauge, Throughput, Window},
+    stats::{Answers, FlowMinute, IntegrationGauge, Throughput, Window},
     sync_status::SyncStatus,
 };
 use serde::{Deserialize, Serialize};
@@ -27,8 +27,6 @@ pub struct IntegrationPage {
     pub gauge: IntegrationGauge,
     /// Its charts.
     pub charts: IntegrationCharts,
-    /// Each of its limits over the last hour, and over the last day.
-    pub limits: (Vec<LimitRow>, Vec<LimitRow>),
     /// Its backlog of the last hour, a point a minute, oldest first.
     pub backlogs: Vec<i64>,
     /// What people did to it, newest first; none for who may not read the audit log.
@@ -52,6 +50,10 @@ pub struct IntegrationCharts {
     pub throughput: Throughput,
     /// What was answered.
     pub answers: Answers,
+    /// What came in and what went out in the last hour, a minute each, oldest first.
+    pub flow: Vec<FlowMinute>,
+    /// Each of its limits over the last hour, and over the last day in the same order.
+    pub limits: (Vec<LimitRow>, Vec<LimitRow>),
 }
 
 /// The charts alone, to keep them moving.
@@ -60,26 +62,31 @@ pub async fn load_integration_charts(
     id: IntegrationId,
     window: Window,
 ) -> Result<IntegrationCharts, CallError> {
-    use crate::server::{actor, context};
-    use model::rules::permission::Permission;
+    use crate::server::{actor, context, limit_wall};
+    use model::{limit_use::LimitWindow, rules::permission::Permission};
     use queue::store::stats;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
     Ok(IntegrationCharts {
         throughput: stats::throughput(&cx.pool, scope, Some(id), window).await?,
         answers: stats::answers::answers(&cx.pool, scope, id, window).await?,
+        // It is in scope: the statements before would have refused.
+        flow: cx.live.flow(id),
+        limits: (
+            limit_wall::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
+            limit_wall::of_integration(&cx, scope, id, LimitWindow::Day).await?,
+        ),
     })
 }
 
 /// One integration.
 #[server(prefix = "/console", endpoint = "integration", input = GetUrl, output = Json)]
 pub async fn load_integration(id: IntegrationId, window: Window) -> Result<IntegrationPage, CallError> {
-    use crate::server::{actor, context, limit_wall};
+    use crate::server::{actor, context};
     use model::{
         audit::AuditFilter,
         failure::FailureFilter,
         filter::JobFilter,
-        limit_use::LimitWindow,
         page::PageRequest,
         rules::permission::{Permission, is_allowed},
     };
@@ -109,10 +116,6 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         status: cx.delivery.status(scope, id).await?,
         gauge: queue::store::stats::gauge(&cx.pool, scope, id).await?,
         charts: load_integration_charts(id, window).await?,
-        limits: (
-            limit_wall::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
-            limit_wall::of_integration(&cx, scope, id, LimitWindow::Day).await?,
-        ),
         backlogs: cx.live.backlogs(id).into_iter().map(|(_, n)| n).collect(),
         activity,
         jobs: cx

@@ -288,6 +288,19 @@ pub struct ThroughputBucket {
     pub wait: Option<Percentiles>,
 }
 
+/// What came in for an integration and what went out, in one minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowMinute {
+    /// Its beginning.
+    pub at: DateTime<Utc>,
+    /// Jobs that came in; none where nobody knows: nothing was sampled a minute before.
+    pub accepted: Option<i64>,
+    /// Jobs that were delivered.
+    pub delivered: i64,
+    /// Attempts that failed.
+    pub failed: i64,
+}
+
 /// What an external system answered over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

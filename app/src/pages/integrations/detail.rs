@@ -8,11 +8,12 @@ use crate::{
     calls::{
         error::CallError,
         integrations::{
-            IntegrationPage, PauseIntegration, ResumeIntegration, load_integration, load_integration_charts,
+            IntegrationPage, PauseIntegration, ResumeIntegration, SteerBreaker, load_integration,
+            load_integration_charts,
         },
     },
     components::{
-        AnswersCard, BreakerPanel, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
+        AnswersCard, BreakerPanel, FlowChart, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
         RetryPyramid, RichText, ThroughputChart, window_segments,
     },
     format,
@@ -66,7 +67,11 @@ pub fn IntegrationDetailPage() -> impl IntoView {
             data=page
             show=move |page, reader| {
                 let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));
-                let rights = (may(Permission::Configure), may(Permission::Resync));
+                let rights = Rights {
+                    configure: may(Permission::Configure),
+                    resync: may(Permission::Resync),
+                    steer_jobs: may(Permission::SteerJobs),
+                };
                 view! { <Content page=page window=asked.get_untracked().1 rights=rights /> }.into_any()
             }
         />
@@ -74,14 +79,21 @@ pub fn IntegrationDetailPage() -> impl IntoView {
     .into_any()
 }
 
+/// What the reader may do here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rights {
+    configure: bool,
+    resync: bool,
+    steer_jobs: bool,
+}
+
 #[component]
-fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl IntoView {
+fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoView {
     let IntegrationPage {
         integration,
         status,
         gauge,
         charts: first_charts,
-        limits,
         backlogs,
         activity,
         jobs,
@@ -113,6 +125,8 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
     let charts = Memo::new(move |_| newer.get().unwrap_or_else(|| first_charts.clone()));
     let chart = Signal::derive(move || charts.with(|charts| charts.throughput.clone()));
     let answers = Signal::derive(move || charts.with(|charts| charts.answers.clone()));
+    let flow = Memo::new(move |_| charts.with(|charts| charts.flow.clone()));
+    let limits = Memo::new(move |_| charts.with(|charts| charts.limits.clone()));
     let load = Signal::derive(move || {
         gauge.with(|g| Load {
             outstanding: g.backlog + g.to_be_retried,
@@ -154,7 +168,7 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
         >
             <LiveBadge as_of=as_of />
             <Segmented label="Time window" segments=segments />
-            <Actions integration=to_steer may_configure=rights.0 />
+            <Actions integration=to_steer breaker=breaker dead=dead rights=rights />
         </PageHead>
         <div class="stack">
             <section class=move || format!("card {}", health.with(|h| h.tone).class()) aria-label="Verdict">
@@ -192,24 +206,25 @@ fn Content(page: IntegrationPage, window: Window, rights: (bool, bool)) -> impl 
             </section>
             <div class="detail">
                 <div class="stack">
+                    <FlowChart flow=flow />
                     <ThroughputChart throughput=chart />
                     <LatencyCard throughput=chart />
                     {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
                     <RecentJobs id=id jobs=jobs as_of=as_of />
-                    {rights.0.then(|| view! {
+                    {rights.configure.then(|| view! {
                         <Card title="Edit limits" sub="hold from the next request on">
                             <LimitsForm integration=integration.clone() back=here.clone() />
                         </Card>
                     })}
                 </div>
                 <div class="stack">
-                    <LimitsUse id=id hour=limits.0 day=limits.1 load=load url=asked_url />
+                    <LimitsUse id=id limits=limits load=load url=asked_url />
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
                         <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
                     </Card>
                     <Failures id=id groups=failures notes=status.notes.clone() of=status.to_be_retried + status.dead_letters now=clock::now_or(as_of) />
-                    <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.0 back=back_to_breaker as_of=as_of />
-                    <Resyncs id=id resyncs=resyncs may_resync=rights.1 && !is_built_in back=back as_of=as_of />
+                    <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.configure back=back_to_breaker as_of=as_of />
+                    <Resyncs id=id resyncs=resyncs may_resync=rights.resync && !is_built_in back=back as_of=as_of />
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
                     {activity.map(|entries| view! { <Activity entries=entries as_of=as_of all=format!("/audit-log?object_kind=integration&object_id={id}") /> })}
                 </div>
@@ -262,14 +277,47 @@ fn Figure(
     .into_any()
 }
 
+/// What mends it, as long as there is something to mend; then what steers it.
 #[component]
-fn Actions(integration: Integration, may_configure: bool) -> impl IntoView {
+fn Actions(
+    integration: Integration,
+    breaker: Memo<Breaker>,
+    dead: Signal<i64>,
+    rights: Rights,
+) -> impl IntoView {
     let id = integration.id;
+    let may_configure = rights.configure;
+    let probe = ServerAction::<SteerBreaker>::new();
+    let is_open = Memo::new(move |_| breaker.with(|breaker| breaker.state == BreakerState::Open));
+    let has_dead = Memo::new(move |_| dead.get() > 0);
     let back = format!("/integrations/{id}");
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back.clone());
+    let probed = hidden.clone().with("action", "probe");
     view! {
+        {move || {
+            (may_configure && is_open.get())
+                .then(|| {
+                    view! {
+                        <PostForm action=probe hidden=probed.clone()>
+                            <Button kind=ButtonKind::Primary glyph=Glyph::Search>
+                                "Probe now"
+                            </Button>
+                        </PostForm>
+                    }
+                })
+        }}
+        {move || {
+            (rights.steer_jobs && has_dead.get())
+                .then(|| {
+                    view! {
+                        <LinkButton href=format!("/dead-letters?integration_id={id}&confirm=requeue") glyph=Glyph::Undo>
+                            "Requeue all failed"
+                        </LinkButton>
+                    }
+                })
+        }}
         <LinkButton href=format!("/failures?integration_id={id}")>"See failures"</LinkButton>
         {may_configure.then(|| view! { <LinkButton href=format!("{back}#card-edit-limits")>"Edit limits"</LinkButton> })}
         {match integration.state {

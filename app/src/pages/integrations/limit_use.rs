@@ -15,17 +15,15 @@ use model::{id::IntegrationId, limit_use::LimitUse};
 pub fn LimitsUse(
     /// Whose.
     id: IntegrationId,
-    /// Each limit over the last hour.
-    hour: Vec<LimitRow>,
-    /// And over the last day, in the same order.
-    day: Vec<LimitRow>,
+    /// Each limit over the last hour, and over the last day in the same order.
+    limits: Memo<(Vec<LimitRow>, Vec<LimitRow>)>,
     /// The work that waits, live.
     #[prop(into)]
     load: Signal<Load>,
     /// The page with its question.
     url: PageUrl,
 ) -> impl IntoView {
-    if hour.is_empty() {
+    if limits.with_untracked(|(hour, _)| hour.is_empty()) {
         return view! {
             <Card title="Rate limit" sub="none">
                 <WhatIf url=url load=load />
@@ -33,38 +31,58 @@ pub fn LimitsUse(
         }
         .into_any();
     }
-    let strips = hour
-        .into_iter()
-        .zip(day)
-        .map(|(hour, day)| {
-            let others =
-                hour.members.iter().filter(|(member, _)| *member != id).map(|(_, name)| name.clone());
-            let others: Vec<_> = others.take(5).collect();
-            let shared = (!others.is_empty()).then(|| format!("shared with {}", others.join(", ")));
-            let limit = format::limit(hour.requests.into(), hour.per_seconds.into());
-            let (hour, day) = (LimitUse::from(&hour.cells), LimitUse::from(&day.cells));
-            view! {
-                <div class="grid gap-2 px-4 py-2">
-                    <p>
-                        <b class="font-semibold">{limit}</b>
-                        " "
-                        <span class="text-muted">{shared}</span>
-                    </p>
-                    <LimitStrip used=Signal::stored(hour) captioned=true />
-                    <LimitStrip used=Signal::stored(day) captioned=true />
-                </div>
-            }
-        })
-        .collect_view();
+    // A limit that is edited is another one; its use moves.
+    let kinds = Memo::new(move |_| {
+        limits.with(|(hour, _)| hour.iter().map(|row| (row.requests, row.per_seconds)).collect::<Vec<_>>())
+    });
     view! {
         <Card
             title="Rate limit"
             sub="darker: more of it used; hatched: they answered 429 below it; black: edited"
             more=("/rate-limits".to_owned(), "All limits".to_owned())
         >
-            {strips}
+            <For
+                each=move || kinds.get().into_iter().enumerate()
+                key=|kind| *kind
+                children=move |(at, _)| view! { <Strips id=id limits=limits at=at /> }
+            />
             <WhatIf url=url load=load />
         </Card>
+    }
+    .into_any()
+}
+
+/// One limit.
+#[component]
+fn Strips(id: IntegrationId, limits: Memo<(Vec<LimitRow>, Vec<LimitRow>)>, at: usize) -> impl IntoView {
+    let (limit, others) = limits.with_untracked(|(hour, _)| {
+        let row = hour.get(at);
+        let limit = row.map(|row| format::limit(row.requests.into(), row.per_seconds.into()));
+        let members = row.iter().flat_map(|row| &row.members);
+        let others: Vec<_> =
+            members.filter(|(member, _)| *member != id).map(|(_, name)| name.clone()).collect();
+        (limit, others)
+    });
+    let shared = (!others.is_empty()).then(|| {
+        let first = others.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        let more = others.len().saturating_sub(5);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("shared with {first}{more}")
+    });
+    let used =
+        move |rows: &[LimitRow]| rows.get(at).map(|row| LimitUse::from(&row.cells)).unwrap_or_default();
+    let hour = Signal::derive(move || limits.with(|(hour, _)| used(hour)));
+    let day = Signal::derive(move || limits.with(|(_, day)| used(day)));
+    view! {
+        <div class="grid gap-2 px-4 py-2">
+            <p>
+                <b class="font-semibold">{limit}</b>
+                " "
+                <span class="text-muted">{shared}</span>
+            </p>
+            <LimitStrip used=hour captioned=true />
+            <LimitStrip used=day captioned=true />
+        </div>
     }
     .into_any()
 }

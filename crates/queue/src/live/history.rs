@@ -4,7 +4,7 @@ use crate::store::stats::minutes::minute;
 use chrono::{DateTime, Duration, Utc};
 use model::{
     id::IntegrationId,
-    stats::{MinuteTotals, Snapshot},
+    stats::{FlowMinute, IntegrationGauge, MinuteTotals, Snapshot},
 };
 use std::collections::VecDeque;
 
@@ -22,8 +22,31 @@ pub(super) struct History {
 struct Point {
     at: DateTime<Utc>,
     totals: MinuteTotals,
-    /// Of those that had one, by id. None: this minute was known by its totals alone.
-    backlogs: Option<Box<[(IntegrationId, i64)]>>,
+    /// Of those of which there was something to tell, by id. None: this minute was known by its totals alone.
+    gauges: Option<Box<[(IntegrationId, Kept)]>>,
+}
+
+/// What is kept of an integration's gauges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kept {
+    backlog: i64,
+    accepted: Option<i64>,
+    delivered: i64,
+    failed: i64,
+}
+
+impl Kept {
+    /// One that stood still.
+    const STILL: Self = Self { backlog: 0, accepted: Some(0), delivered: 0, failed: 0 };
+
+    fn of(gauge: &IntegrationGauge) -> Self {
+        Self {
+            backlog: gauge.backlog,
+            accepted: gauge.accepted_per_minute,
+            delivered: gauge.delivered_per_minute,
+            failed: gauge.failed_per_minute,
+        }
+    }
 }
 
 /// The hour that ended a day ago.
@@ -41,23 +64,23 @@ impl History {
     /// Adds a moment, unless its minute has one.
     pub(super) fn add(&mut self, snapshot: &Snapshot) {
         let totals = MinuteTotals { at: snapshot.at, totals: snapshot.totals };
-        self.push(totals, Some(backlogs(snapshot)));
+        self.push(totals, Some(gauges(snapshot)));
     }
 
     /// Begins with what was recorded: totals of minutes, and the gauges of those of which they are there.
     pub(super) fn begin(&mut self, totals: Vec<MinuteTotals>, snapshots: &[Snapshot]) {
         for totals in totals {
             let snapshot = snapshots.iter().find(|snapshot| minute(snapshot.at) == minute(totals.at));
-            self.push(totals, snapshot.map(backlogs));
+            self.push(totals, snapshot.map(gauges));
         }
     }
 
-    fn push(&mut self, totals: MinuteTotals, backlogs: Option<Box<[(IntegrationId, i64)]>>) {
+    fn push(&mut self, totals: MinuteTotals, gauges: Option<Box<[(IntegrationId, Kept)]>>) {
         let at = minute(totals.at);
         if self.points.back().is_some_and(|last| last.at >= at) {
             return;
         }
-        self.points.push_back(Point { at, totals, backlogs });
+        self.points.push_back(Point { at, totals, gauges });
         while self.points.front().is_some_and(|first| first.at <= at - Duration::minutes(MINUTES)) {
             self.points.pop_front();
         }
@@ -70,10 +93,27 @@ impl History {
 
     /// One integration's backlog, oldest first; minutes of which only totals are known are left out.
     pub(super) fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
-        let of = |backlogs: &[(IntegrationId, i64)]| {
-            backlogs.binary_search_by_key(&id, |(own, _)| *own).map_or(0, |at| backlogs[at].1)
+        self.of(id).map(|(at, kept)| (at, kept.backlog)).collect()
+    }
+
+    /// What came in for it and what went out, a minute each, oldest first; minutes that nobody knows of are left out.
+    pub(super) fn flow(&self, id: IntegrationId) -> Vec<FlowMinute> {
+        let of = |(at, Kept { accepted, delivered, failed, .. }): (DateTime<Utc>, Kept)| FlowMinute {
+            // The first snapshot of a minute tells of the sixty seconds before.
+            at: at - Duration::minutes(1),
+            accepted,
+            delivered,
+            failed,
         };
-        self.points.iter().filter_map(|point| Some((point.at, of(point.backlogs.as_deref()?)))).collect()
+        self.of(id).map(of).collect()
+    }
+
+    fn of(&self, id: IntegrationId) -> impl Iterator<Item = (DateTime<Utc>, Kept)> {
+        self.points.iter().filter_map(move |point| {
+            let gauges = point.gauges.as_deref()?;
+            let own = gauges.binary_search_by_key(&id, |(own, _)| *own);
+            Some((point.at, own.map_or(Kept::STILL, |at| gauges[at].1)))
+        })
     }
 
     pub(super) fn yesterday(&self) -> Yesterday {
@@ -94,16 +134,12 @@ impl History {
     }
 }
 
-/// Most have none: 5,000 integrations for an hour are little.
-fn backlogs(snapshot: &Snapshot) -> Box<[(IntegrationId, i64)]> {
-    let mut backlogs: Vec<_> = snapshot
-        .integrations
-        .iter()
-        .filter(|gauge| gauge.backlog != 0)
-        .map(|gauge| (gauge.integration_id, gauge.backlog))
-        .collect();
-    backlogs.sort_unstable();
-    backlogs.into_boxed_slice()
+/// Most stand still: 5,000 integrations for an hour are little.
+fn gauges(snapshot: &Snapshot) -> Box<[(IntegrationId, Kept)]> {
+    let gauges = snapshot.integrations.iter().map(|gauge| (gauge.integration_id, Kept::of(gauge)));
+    let mut gauges: Vec<_> = gauges.filter(|(_, kept)| *kept != Kept::STILL).collect();
+    gauges.sort_unstable_by_key(|(id, _)| *id);
+    gauges.into_boxed_slice()
 }
 
 #[cfg(test)]
@@ -136,8 +172,12 @@ mod tests {
             |minutes| MinuteTotals { at: begin + Duration::minutes(minutes), totals: Totals::default() };
         history.push(totals(0), None);
         history.push(totals(1), Some(Box::default()));
-        history.push(totals(2), Some(Box::new([(id, 7)])));
+        let kept = Kept { backlog: 7, accepted: None, delivered: 3, failed: 1 };
+        history.push(totals(2), Some(Box::new([(id, kept)])));
         let minutes = |n| begin + Duration::minutes(n);
         assert_eq!(history.backlogs(id), [(minutes(1), 0), (minutes(2), 7)]);
+        let flow = |at, accepted, delivered, failed| FlowMinute { at, accepted, delivered, failed };
+        let told = [flow(minutes(0), Some(0), 0, 0), flow(minutes(1), None, 3, 1)];
+        assert_eq!(history.flow(id), told, "of the minute before");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     id::IntegrationId,
-    stats::{MinuteTotals, Snapshot},
+    stats::{FlowMinute, MinuteTotals, Snapshot},
 };
 use serde::de::DeserializeOwned;
 use sqlx::PgPool;
@@ -81,6 +81,13 @@ impl LiveHub {
     #[must_use]
     pub fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
         locked(&self.history).backlogs(id)
+    }
+
+    /// What came in for one integration and what went out in the last hour, a minute each, oldest first; minutes that nobody knows of are left
+    /// out.
+    #[must_use]
+    pub fn flow(&self, id: IntegrationId) -> Vec<FlowMinute> {
+        locked(&self.history).flow(id)
     }
 
     /// The hour that ended a day ago, read once a minute.
