@@ -84,6 +84,7 @@ test("filters narrow and a letter leads to its job", async ({ console: page, api
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Failed");
   await expect(card(page, "Verdict")).toContainText("Given up");
   await expect(card(page, "Verdict")).toContainText("requeue it once the cause is mended");
+  await expect(card(page, "Facts")).toContainText("until it is requeued or purged");
   await expect(card(page, "Attempts")).toContainText("unknown attribute: price");
   await expectWellMade(page);
   expect((await api.status(integration)).dead_letters).toBe(3);

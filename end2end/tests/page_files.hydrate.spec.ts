@@ -65,6 +65,8 @@ test("a part that is gone leaves the page as the server made it", async ({ page,
 
 async function eachPageIsTakenOver(page: Page, base: string): Promise<void> {
   for (const [, path] of PAGES) await open(page, `${base}${path}`);
+  // No navigation leads there.
+  await open(page, `${base}/wall`);
 }
 
 async function eachPageIsReachedByLinks(page: Page, base: string): Promise<void> {

@@ -59,6 +59,10 @@ test.describe("auditor", () => {
       await expect(page.getByRole("checkbox"), path).toHaveCount(0);
     }
     await expectWellMade(page);
+    await open(page, "/wall");
+    await expect(page.getByRole("heading", { level: 1, name: "Wallboard" })).toBeVisible();
+    // The theme is the reader's own.
+    await expect(page.getByRole("main").getByRole("button")).toHaveText([/^$/]);
   });
 });
 

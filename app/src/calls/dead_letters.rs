@@ -72,7 +72,7 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     };
     use model::{filter::JobFilter, rules::permission::Permission};
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
-    let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let page = url_filters::bin_page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
     let (page, _) = cx.delivery.masked(page).await?;

@@ -3,9 +3,10 @@
 use super::page_url::PageUrl;
 use crate::format;
 use model::{
+    dead_letter::BinPageRequest,
     dead_letter_grid::{NoRank, Rank},
     filter::{self, JobFilter},
-    page::{Order, PageRequest},
+    page::{Order, PageError, PageRequest},
 };
 use serde::de::DeserializeOwned;
 use std::str::FromStr;
@@ -101,9 +102,24 @@ fn from_pairs<T: DeserializeOwned>(fields: Vec<(String, String)>) -> Result<T, B
 /// # Errors
 /// A sentence that names what is wrong.
 pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
+    page_by(query, PageRequest::parse)
+}
+
+/// Which page of the bin.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn bin_page(query: &str) -> Result<BinPageRequest, BadQuery> {
+    page_by(query, BinPageRequest::parse)
+}
+
+fn page_by<P>(
+    query: &str,
+    parse: impl Fn(Option<i64>, Option<&str>) -> Result<P, PageError>,
+) -> Result<P, BadQuery> {
     let url = PageUrl::parse(&format!("/?{query}"));
     let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
-    PageRequest::parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
+    parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
 }
 
 /// Which end of a list an address wants first.

@@ -3,11 +3,13 @@
 use crate::{
     attempt::Attempt,
     id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId},
+    page::{DEFAULT_LIMIT, Page, PageError, PageRequest},
     rules::verdict::ErrorKind,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 /// A job that will not be tried again by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +73,56 @@ pub struct BinnedLetter {
     pub operation_id: Option<OperationId>,
 }
 
+/// Which page of the bin is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinPageRequest {
+    /// 1 to 500.
+    pub limit: i64,
+    /// The last letter of the page before: when it was purged, to the microsecond, and which it is. It may be restored meanwhile.
+    pub after: Option<(DateTime<Utc>, DeadLetterId)>,
+}
+
+impl Default for BinPageRequest {
+    fn default() -> Self {
+        Self { limit: DEFAULT_LIMIT, after: None }
+    }
+}
+
+impl BinPageRequest {
+    /// Reads `limit` and `cursor` as the API and the console's URLs write them.
+    ///
+    /// # Errors
+    /// A sentence naming the parameter and what is accepted.
+    pub fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        let PageRequest { limit, .. } = PageRequest::parse(limit, None)?;
+        let after = cursor.map(|cursor| after_in_bin(cursor).ok_or(PageError::Cursor)).transpose()?;
+        Ok(Self { limit, after })
+    }
+}
+
+/// Opaque to callers: `b1`, 16 hex digits of microseconds and 32 of the letter's id.
+fn after_in_bin(cursor: &str) -> Option<(DateTime<Utc>, DeadLetterId)> {
+    let key = cursor.strip_prefix("b1").filter(|key| key.len() == 48 && key.is_ascii())?;
+    let (at, id) = key.split_at(16);
+    let at = DateTime::from_timestamp_micros(i64::from_str_radix(at, 16).ok()?)?;
+    Some((at, DeadLetterId(Uuid::try_parse(id).ok()?)))
+}
+
+impl Page<BinnedLetter> {
+    /// Makes a page of the bin of letters that were read with one more than `limit`.
+    #[must_use]
+    pub fn of_bin(mut letters: Vec<BinnedLetter>, limit: i64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(0);
+        let has_more = letters.len() > limit;
+        letters.truncate(limit);
+        let next_cursor = letters
+            .last()
+            .filter(|_| has_more)
+            .map(|last| format!("b1{:016x}{}", last.binned_at.timestamp_micros(), last.letter.id.0.simple()));
+        Self { items: letters, next_cursor }
+    }
+}
+
 /// Dead letters of one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -87,4 +139,23 @@ pub struct DeadLetterGroup {
     pub first_at: DateTime<Utc>,
     /// The newest.
     pub last_at: DateTime<Utc>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_of_the_bin_reads_back_and_anything_else_is_refused() {
+        let id = DeadLetterId(Uuid::now_v7());
+        let at = DateTime::from_timestamp_micros(1_795_000_000_123_456).unwrap();
+        let cursor = format!("b1{:016x}{}", at.timestamp_micros(), id.0.simple());
+        let page = BinPageRequest::parse(Some(2), Some(&cursor)).unwrap();
+        assert_eq!((page.limit, page.after), (2, Some((at, id))));
+        let of_lists = format!("c1{}", id.0.simple());
+        for cursor in ["", "b1", "x", of_lists.as_str(), &cursor[..49], &cursor.replace("b1", "b1ff")] {
+            assert_eq!(BinPageRequest::parse(None, Some(cursor)), Err(PageError::Cursor), "{cursor}");
+        }
+        assert_eq!(BinPageRequest::parse(Some(0), None), Err(PageError::Limit));
+    }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
-    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
+    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup},
     filter::JobFilter,
     id::DeadLetterId,
     job::Job,
@@ -72,7 +72,7 @@ async fn bulk_dead_letters(
 async fn list_bin(
     actor: Can<Read>,
     State(state): State<AppState>,
-    query: ListQuery<NoFilter>,
+    query: ListQuery<NoFilter, BinPageRequest>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
     let page = dead_letters::binned(&state.console_pool, actor.scope(), query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))

@@ -164,7 +164,8 @@ fn database(text: &mut Text, measures: &Measures) {
 
 fn recount(text: &mut Text, measures: &Measures) {
     let recount = &measures.recount;
-    let about = "By how many jobs and records the last recount found counters wrong; they were put right.";
+    let about =
+        "By how many jobs, records and failures the last recount found counters wrong; they were put right.";
     text.gauge("headgate_count_drift_jobs", about, &[], recount.drift);
     let about = "The same of all recounts.";
     text.counter("headgate_count_repaired_jobs_total", about, &[], recount.repaired);
@@ -173,7 +174,7 @@ fn recount(text: &mut Text, measures: &Measures) {
         text.gauge("headgate_recount_last_run_timestamp_seconds", about, &[], at.timestamp());
     }
     for (result, n) in [("proven", recount.proven), ("not_proven", recount.unproven)] {
-        let about = "Integrations (and apps, for their records) of the last recount; those too long to be counted are not proven.";
+        let about = "Integrations (apps for their records, causes for their failures) of the last recount; those too long to be counted are not proven.";
         text.gauge("headgate_recount_integrations", about, &[("result", result)], n);
     }
     for table in ["ready", "waiting", "serialize_keys", "serialized_jobs"] {

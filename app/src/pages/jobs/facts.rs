@@ -7,7 +7,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::job::Job;
+use model::job::{Job, JobStatus};
 
 /// Names and values.
 #[component]
@@ -76,6 +76,8 @@ pub fn JobFacts(
                 {job
                     .error_kind
                     .map(|kind| view! { <Fact name="Error kind">{kind.as_str().replace('_', " ")}</Fact> })}
+                // No time takes a dead letter away.
+                {(job.status == JobStatus::Failed).then(|| view! { <Fact name="Kept">"until it is requeued or purged"</Fact> })}
             </Facts>
         </Card>
     }

@@ -11,14 +11,19 @@ use crate::{
         leader::Term,
         stats::{
             recount::{Proof, next_app, next_integration, prove_jobs, prove_records},
+            recount_failures::{next_cause, prove_failures},
             recounts::{self, Round},
         },
     },
 };
 use async_trait::async_trait;
-use model::id::{AppId, IntegrationId};
+use model::{
+    failure::CauseId,
+    id::{AppId, IntegrationId},
+};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 /// Between the end of a round and the next.
 const EVERY: Duration = Duration::from_secs(60 * 60);
@@ -29,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A run goes on for so long, and then lets others have the disk.
 const RUN: Duration = Duration::from_secs(2);
 
-/// Recounts every integration's jobs and every app's records, says what was wrong and puts it right.
+/// Recounts every integration's jobs, every app's records and every cause's failures, says what was wrong and puts it right.
 #[derive(Debug)]
 pub struct Recount {
     started_at: Instant,
@@ -103,15 +108,27 @@ impl Recount {
         Ok(())
     }
 
-    /// One integration, or one app; true when none is left.
+    /// One integration, one app, or one cause; true when none is left.
     async fn step(
         &self,
         connection: &mut PgConnection,
         term: Term,
         round: &mut Round,
     ) -> Result<bool, QueueError> {
-        let off_by = if round.is_at_records {
-            let Some(app_id) = next_app(connection, AppId(round.cursor)).await? else { return Ok(true) };
+        let off_by = if round.is_at_failures {
+            let after = CauseId(round.cursor.as_u64_pair().0);
+            let Some(cause) = next_cause(connection, after).await? else { return Ok(true) };
+            round.cursor = Uuid::from_u64_pair(cause.0, 0);
+            let off_by = prove_failures(connection, term, cause, self.patience).await?;
+            if let Some(off_by @ 1..) = off_by {
+                tracing::error!(failure.cause = %cause, off_by, "the number of failures of the cause {cause} was wrong and was put right");
+            }
+            off_by
+        } else if round.is_at_records {
+            let Some(app_id) = next_app(connection, AppId(round.cursor)).await? else {
+                (round.is_at_failures, round.cursor) = (true, Uuid::nil());
+                return Ok(false);
+            };
             round.cursor = app_id.0;
             let off_by = prove_records(connection, term, app_id, self.patience).await?;
             if let Some(off_by @ 1..) = off_by {
@@ -120,7 +137,7 @@ impl Recount {
             off_by
         } else {
             let Some(id) = next_integration(connection, IntegrationId(round.cursor)).await? else {
-                (round.is_at_records, round.cursor) = (true, uuid::Uuid::nil());
+                (round.is_at_records, round.cursor) = (true, Uuid::nil());
                 return Ok(false);
             };
             round.cursor = id.0;

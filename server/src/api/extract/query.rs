@@ -4,6 +4,7 @@ use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use delivery::RecordPageRequest;
 use model::{
+    dead_letter::BinPageRequest,
     filter::gather,
     page::{PageError, PageRequest},
     problem::Faults,
@@ -17,7 +18,7 @@ use utoipa::IntoParams;
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
-/// Parameters of a list: a filter, and which page of it. Lists of records have cursors of their own kind.
+/// Parameters of a list: a filter, and which page of it. Lists of records and the bin have cursors of their own kind.
 #[derive(Debug)]
 pub struct ListQuery<T, P = PageRequest> {
     /// What the list is narrowed to.
@@ -34,6 +35,12 @@ pub trait Pages: Sized {
 }
 
 impl Pages for PageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+}
+
+impl Pages for BinPageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
     }

@@ -5,9 +5,9 @@ use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
-    dead_letter::{BinnedLetter, DeadLetter},
+    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter},
     id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId, WorkerId},
-    page::{Page, PageRequest},
+    page::Page,
 };
 use sqlx::{PgConnection, PgPool, types::Json};
 use uuid::Uuid;
@@ -203,10 +203,9 @@ pub async fn restore(
 pub async fn binned(
     pool: &PgPool,
     scope: Scope,
-    page: PageRequest,
+    page: BinPageRequest,
 ) -> Result<Page<BinnedLetter>, QueueError> {
     struct Binned {
-        id: DeadLetterId,
         binned_at: DateTime<Utc>,
         operation_id: Option<OperationId>,
         letter: Json<Row>,
@@ -214,28 +213,30 @@ pub async fn binned(
     let rows = sqlx::query_as!(
         Binned,
         r#"
-        select b.id as "id: DeadLetterId", b.binned_at, b.operation_id as "operation_id: OperationId",
+        select b.binned_at, b.operation_id as "operation_id: OperationId",
             b.letter || jsonb_build_object('payload', coalesce(nullif(b.letter -> 'sent_body', 'null'), b.letter -> 'payload'))
                 as "letter!: Json<Row>"
         from headgate.bin b
         where b.was = 'purged' and ($1::uuid is null or b.app_id = $1)
             and b.binned_at > (select clock_timestamp()) - interval '24 hours'
-            and ($2::uuid is null or (b.binned_at, b.id) < (select x.binned_at, x.id from headgate.bin x where x.id = $2))
+            and ($2::timestamptz is null or (b.binned_at, b.id) < ($2, $3::uuid))
         order by b.binned_at desc, b.id desc
-        limit $3
+        limit $4
         "#,
         scope.app_id() as Option<AppId>,
-        page.after,
+        page.after.map(|(at, _)| at),
+        page.after.map(|(_, id)| id.0),
         page.limit + 1,
     )
     .fetch_all(pool)
     .await?;
-    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(|row| BinnedLetter {
+    let letters = rows.into_iter().map(|row| BinnedLetter {
         letter: DeadLetter::from(row.letter.0),
         binned_at: row.binned_at,
         deleted_at: row.binned_at + chrono::TimeDelta::hours(24),
         operation_id: row.operation_id,
-    }))
+    });
+    Ok(Page::of_bin(letters.collect(), page.limit))
 }
 
 /// Deletes a chunk of what was here for 24 hours; answers how many.

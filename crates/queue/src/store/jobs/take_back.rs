@@ -81,7 +81,7 @@ pub(crate) async fn stand_as_before(
         r#"
         with before as materialized (
             -- One that a worker had was interrupted: it is tried again, at once.
-            select m.job_id, m.status <> 0 as is_retried, m.attempt, m.lost_leases, m.run_at, m.error_kind, m.error_message,
+            select m.job_id, m.status <> 0 as is_retried, m.attempt, m.lost_leases, m.run_at, m.error_kind, m.error_message, m.fingerprint,
                 case when m.status <> 0 then coalesce(m.retry_at, clock_timestamp()) end as retry_at,
                 coalesce(m.retry_at, m.run_at) > clock_timestamp() as is_later
             from headgate.operation_jobs m
@@ -104,6 +104,13 @@ pub(crate) async fn stand_as_before(
             insert into headgate.waiting (due_at, job_id, integration_id)
             select s.due_at, s.id, s.integration_id from stood s join too_early t on t.job_id = s.id
             on conflict (job_id) do update set due_at = excluded.due_at
+        ), failing as (
+            -- It is among the failures of its cause again.
+            insert into headgate.failing_jobs (job_id, integration_id, fingerprint)
+            select s.id, s.integration_id, b.fingerprint from stood s join before b on b.job_id = s.id
+            where b.fingerprint is not null and s.attempt > 0
+            order by s.id
+            on conflict (job_id) do nothing
         )
         insert into headgate.job_count_deltas (integration_id, status, attempt, n)
         select integration_id, 0, 0, -count(*) from stood group by integration_id

@@ -21,12 +21,13 @@ pub(super) async fn before_cancel(
     sqlx::query!(
         r#"
         insert into headgate.operation_jobs
-            (operation_id, job_id, status, attempt, lost_leases, folded, run_at, retry_at, error_kind, error_message)
-        select $1::uuid, j.id, j.status, j.attempt, j.lost_leases, j.folded, j.run_at, j.retry_at, j.error_kind, j.error_message
+            (operation_id, job_id, status, attempt, lost_leases, folded, run_at, retry_at, error_kind, error_message, fingerprint)
+        select $1::uuid, j.id, j.status, j.attempt, j.lost_leases, j.folded, j.run_at, j.retry_at, j.error_kind, j.error_message,
+            (select f.fingerprint from headgate.failing_jobs f where f.job_id = j.id)
         from headgate.jobs j where j.id = any ($2) and ($3::uuid is null or j.app_id = $3)
         union all
         select $1::uuid, (j.successor ->> 'id')::uuid, 0, 0, 0, (j.successor ->> 'folded')::int, (j.successor ->> 'run_at')::timestamptz,
-            null::timestamptz, null, null
+            null::timestamptz, null, null, null
         from headgate.jobs j
         where j.successor is not null and (j.successor ->> 'id')::uuid = any ($2) and ($3::uuid is null or j.app_id = $3)
         on conflict do nothing
@@ -50,11 +51,12 @@ pub(super) async fn before_requeue(
     sqlx::query!(
         r#"
         insert into headgate.operation_jobs
-            (operation_id, job_id, status, attempt, lost_leases, folded, run_at, retry_at, error_kind, error_message)
-        select $1::uuid, j.id, j.status, j.attempt, j.lost_leases, j.folded, j.run_at, j.retry_at, j.error_kind, j.error_message
+            (operation_id, job_id, status, attempt, lost_leases, folded, run_at, retry_at, error_kind, error_message, fingerprint)
+        select $1::uuid, j.id, j.status, j.attempt, j.lost_leases, j.folded, j.run_at, j.retry_at, j.error_kind, j.error_message,
+            (select f.fingerprint from headgate.failing_jobs f where f.job_id = j.id)
         from headgate.jobs j where j.id = any ($2) and j.status = 2 and ($3::uuid is null or j.app_id = $3)
         union all
-        select $1::uuid, f.id, 4, f.attempt, 0, f.folded, f.run_at, null::timestamptz, null, null
+        select $1::uuid, f.id, 4, f.attempt, 0, f.folded, f.run_at, null::timestamptz, null, null, null
         from headgate.finished_jobs f where f.id = any ($2) and f.status = 4 and ($3::uuid is null or f.app_id = $3)
         on conflict do nothing
         "#,

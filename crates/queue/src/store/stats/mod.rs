@@ -12,6 +12,7 @@ mod measures;
 pub mod minutes;
 mod names;
 pub mod recount;
+pub mod recount_failures;
 pub mod recounts;
 pub mod rollup;
 mod snapshot;

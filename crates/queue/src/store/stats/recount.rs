@@ -100,17 +100,12 @@ pub async fn prove_jobs(
     patience: Duration,
 ) -> Result<Proof, QueueError> {
     let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(Proof::Open) };
-    match compare(&mut transaction, Some(integration_id), true).await {
-        Ok(drifts) => {
-            transaction.commit().await?;
-            Ok(if drifts.is_empty() { Proof::Holds } else { Proof::Repaired(drifts) })
-        }
-        Err(QueueError::Timeout) => {
-            transaction.rollback().await?;
-            Ok(Proof::Open)
-        }
-        Err(error) => Err(error),
-    }
+    let compared = compare(&mut transaction, Some(integration_id), true).await;
+    Ok(match concluded(transaction, compared).await? {
+        None => Proof::Open,
+        Some(drifts) if drifts.is_empty() => Proof::Holds,
+        Some(drifts) => Proof::Repaired(drifts),
+    })
 }
 
 /// The same for the numbers of an app's records; answers by how many they were wrong, none when nobody knows.
@@ -148,10 +143,18 @@ pub async fn prove_records(
     .fetch_one(&mut *transaction)
     .await
     .map_err(QueueError::from);
+    concluded(transaction, compared).await
+}
+
+/// Keeps what was found and put right; a proof that took too long is none.
+pub(super) async fn concluded<T>(
+    transaction: sqlx::Transaction<'_, sqlx::Postgres>,
+    compared: Result<T, QueueError>,
+) -> Result<Option<T>, QueueError> {
     match compared {
-        Ok(off_by) => {
+        Ok(found) => {
             transaction.commit().await?;
-            Ok(Some(off_by))
+            Ok(Some(found))
         }
         Err(QueueError::Timeout) => {
             transaction.rollback().await?;
@@ -162,7 +165,7 @@ pub async fn prove_records(
 }
 
 /// A transaction that has the turn (advisory lock 4711, 4) and the lead; none when somebody else has the turn.
-async fn begin<'c>(
+pub(super) async fn begin<'c>(
     connection: &'c mut PgConnection,
     term: Term,
     patience: Duration,

@@ -11,15 +11,17 @@ use uuid::Uuid;
 /// The round under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Integrations, and then apps, up to this one are done.
+    /// Integrations, then apps, then causes of failures up to this one are done. A cause stands in the first half.
     pub cursor: Uuid,
     /// Whether the integrations are through.
     pub is_at_records: bool,
-    /// Proven so far, integrations and apps.
+    /// Whether the apps are through, too.
+    pub is_at_failures: bool,
+    /// Proven so far: integrations, apps and causes.
     pub proven: i32,
     /// Those nobody knows of.
     pub unproven: i32,
-    /// By how many jobs and records counters were wrong.
+    /// By how many jobs, records and failures counters were wrong.
     pub drift: i64,
 }
 
@@ -34,7 +36,7 @@ pub async fn under_way(
 ) -> Result<Option<Round>, QueueError> {
     let row = sqlx::query!(
         r#"
-        select cursor, is_at_records, proven, unproven, drift, began_at is not null as "is_under_way!",
+        select cursor, is_at_records, is_at_failures, proven, unproven, drift, began_at is not null as "is_under_way!",
             coalesce(finished_at < clock_timestamp() - make_interval(secs => $1), true) as "is_due!"
         from headgate.recounts
         "#,
@@ -46,6 +48,7 @@ pub async fn under_way(
         Some(Round {
             cursor: row.cursor.unwrap_or_default(),
             is_at_records: row.is_at_records,
+            is_at_failures: row.is_at_failures,
             proven: row.proven,
             unproven: row.unproven,
             drift: row.drift,
@@ -69,7 +72,7 @@ pub async fn keep(
     sqlx::query!(
         r#"
         update headgate.recounts set
-            cursor = case when not $8 then $3::uuid end, is_at_records = $4 and not $8,
+            cursor = case when not $8 then $3::uuid end, is_at_records = $4 and not $8, is_at_failures = $10 and not $8,
             began_at = case when not $8 then coalesce(began_at, clock_timestamp()) end,
             proven = case when $8 then 0 else $5 end, unproven = case when $8 then 0 else $6 end,
             drift = case when $8 then 0 else $7::bigint end,
@@ -88,6 +91,7 @@ pub async fn keep(
         round.drift,
         is_over,
         newly_repaired,
+        round.is_at_failures,
     )
     .execute(connection)
     .await?;
@@ -99,11 +103,11 @@ pub async fn keep(
 pub struct LastRecount {
     /// When it ended; none before the first.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Integrations (and apps, for their records) whose counters were proven.
+    /// Integrations (apps for their records, causes for their failures) whose counters were proven.
     pub proven: i32,
     /// Those that would have taken too long.
     pub unproven: i32,
-    /// By how many jobs and records counters were wrong, before they were put right.
+    /// By how many jobs, records and failures counters were wrong, before they were put right.
     pub drift: i64,
     /// The same of all rounds ever, and of the one under way.
     pub repaired: i64,

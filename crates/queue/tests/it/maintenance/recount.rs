@@ -2,15 +2,20 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::{World as Jobs, end, given_up, retried, sent};
-use model::id::{AppId, IntegrationId, WorkerId};
+use model::{
+    failure::CauseId,
+    id::{AppId, IntegrationId, WorkerId},
+};
 use queue::{
     QueueError,
     maintenance::{Recount, Service as _},
     store::{
+        failures,
         leader::{self, Term},
         stats::{
             self, Drift, fold,
             recount::{Proof, prove_jobs, prove_records},
+            recount_failures::{next_cause, prove_failures},
             recounts,
         },
     },
@@ -46,6 +51,17 @@ async fn count_wrongly(pool: &PgPool, lane: IntegrationId, status: i16, attempt:
 
 async fn prove(pool: &PgPool, term: Term, lane: IntegrationId) -> Result<Proof, QueueError> {
     prove_jobs(&mut pool.acquire().await.unwrap(), term, lane, PATIENCE).await
+}
+
+/// By how many the counters of every cause were wrong, and how many causes there are.
+async fn prove_causes(pool: &PgPool, term: Term) -> (i64, usize) {
+    let mut connection = pool.acquire().await.unwrap();
+    let (mut cause, mut off_by, mut causes) = (CauseId(0), 0, 0);
+    while let Some(next) = next_cause(&mut connection, cause).await.unwrap() {
+        off_by += prove_failures(&mut connection, term, next, PATIENCE).await.unwrap().unwrap();
+        (cause, causes) = (next, causes + 1);
+    }
+    (off_by, causes)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -175,11 +191,57 @@ async fn nothing_is_found_wrong_while_jobs_are_claimed_finished_and_folded(pool:
         let (proof, folded) = tokio::join!(prove(&pool, term, lane), fold::job_counts(&pool, term));
         assert_eq!(proof.unwrap(), Proof::Holds);
         folded.unwrap();
+        let (proof, folded) = tokio::join!(prove_causes(&pool, term), failures::fold(&pool, term));
+        assert_eq!(proof.0, 0, "failures");
+        folded.unwrap();
         proofs += 1;
     }
     load.await.unwrap();
     assert!(proofs > 1, "nothing was proven meanwhile");
     assert_eq!(prove(&pool, term, lane).await.unwrap(), Proof::Holds);
+    assert_eq!(prove_causes(&pool, term).await, (0, 1));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn wrong_counters_of_failures_are_put_right_and_open_no_group(pool: PgPool) {
+    let jobs = Jobs::new(&pool).await;
+    let lane = jobs.lane().await;
+    let term = lead(&pool).await;
+    jobs.accept_plain(lane, 3).await;
+    let worker = jobs.worker().await;
+    let claimed = jobs.claim(worker, 3).await;
+    let wait = Duration::from_secs(60);
+    let ends: Vec<_> = claimed
+        .iter()
+        .zip([retried(wait), retried(wait), given_up()])
+        .map(|(job, ending)| end(job, ending))
+        .collect();
+    jobs.finish(&ends).await;
+    failures::fold(&pool, term).await.unwrap();
+    // An integration, the records of an app, a cause.
+    let last = a_round(&pool, term).await;
+    assert_eq!((last.proven, last.unproven, last.drift), (3, 0, 0));
+
+    for wrong in [
+        "update headgate.failure_counts set waiting = waiting + 5",
+        "update headgate.failure_groups set dead = dead - 1, waiting = waiting + 5, fixed_at = clock_timestamp()",
+        // Not added up yet, and of an integration that is long gone.
+        "insert into headgate.failure_deltas (fingerprint, integration_id, dead)
+         select cause || '-gone', gen_random_uuid(), 2 from headgate.failure_groups",
+    ] {
+        sqlx::query(wrong).execute(&pool).await.unwrap();
+    }
+    let last = a_round_again(&pool, term).await;
+    assert_eq!((last.unproven, last.drift), (0, 5 + 2 + 1));
+    while failures::fold(&pool, term).await.unwrap() > 0 {}
+    jobs.must_be_sound().await;
+    let group: (i64, i64, bool) =
+        sqlx::query_as("select waiting, dead, fixed_at >= last_at from headgate.failure_groups")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+    assert_eq!((group.0, group.1), (2, 1));
+    assert_eq!(a_round_again(&pool, term).await.drift, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
