@@ -68,7 +68,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
              select {ID}, {APP}, {INTEGRATION}, at, at, 0, 10, 'record.updated', 'product', 'sku-' || g, 'headgate:record:product:sku-' || g, 'order-' || g / 3,
                  case when g % 20 = 0 then 2 else 0 end, case when g % 20 = 0 then 1 + g % 5 else 0 end,
                  case when g % 20 = 0 then clock_timestamp() + interval '1 day' end,
-                 case when g % 20 = 0 then 'http_status' end,
+                 case when g % 20 = 0 then 'retryable' end,
                  case when g % 20 = 0 then 'The system answered 503: upstream ' || g || ' is out of order' end
              from (select g, clock_timestamp() - interval '20 hours' + g::bigint * interval '70000 s' / {live} as at, (g::bigint * 7919) % {INTEGRATIONS} as n
                    from generate_series(1, {live}) g) made;
@@ -78,8 +78,8 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
              select retry_at, id, integration_id from headgate.jobs where status = 2;
              insert into headgate.job_attempts (job_id, integration_id, started_at, attempt, response_status, outcome, error_kind, error_message)
              select id, integration_id, created_at, attempt, 503, 'failed', error_kind, error_message from headgate.jobs where status = 2;
-             insert into headgate.failing_jobs (job_id, integration_id, fingerprint)
-             select id, integration_id, left(md5('503'), 16) || '-' || right(integration_id::text, 12) from headgate.jobs where status = 2"
+             insert into headgate.failing_jobs (job_id, integration_id, fingerprint, due_at)
+             select id, integration_id, left(md5('503'), 16) || '-' || right(integration_id::text, 12), retry_at from headgate.jobs where status = 2"
         ),
         format!(
             "insert into headgate.finished_jobs (id, app_id, integration_id, created_at, run_at, started_at, finished_at, duration_ms, status,
@@ -97,7 +97,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
                  attempt, max_attempts, is_full, folded, job_type, record_type, record_id, deduplication_id, correlation_id, error_kind,
                  error_message, response_status, fingerprint, attempts)
              select {ID}, {ID}, {APP}, {INTEGRATION}, at, at, at, at, 0, 0, 10, 10, false, 0, 'record.updated', 'product', 'sku-' || g % {records},
-                 'headgate:record:product:sku-' || g % {records}, 'order-' || g / 3, 'http_status', 'The system answered 400: attribute ' || g % 12 || ' of ' || g || ' is unknown',
+                 'headgate:record:product:sku-' || g % {records}, 'order-' || g / 3, 'not_retryable', 'The system answered 400: attribute ' || g % 12 || ' of ' || g || ' is unknown',
                  400, left(md5((g % 12)::text), 16) || '-' || right({INTEGRATION}::text, 12), '[]'
              from (select g, clock_timestamp() - interval '20 hours' + g::bigint * interval '70000 s' / {dead} as at, (g::bigint * 7919) % {INTEGRATIONS} as n
                    from generate_series(1, {dead}) g) made"

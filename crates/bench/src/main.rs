@@ -46,6 +46,9 @@ pub(crate) struct Options {
     /// That many times less than ten million live jobs, ten million finished ones and a million dead letters under the pages.
     #[arg(long, default_value_t = 1)]
     divide: u64,
+    /// The pages of the deployment that an earlier run left on this server, instead of filling it anew.
+    #[arg(long)]
+    filled: bool,
     /// Where the JSON goes.
     #[arg(long, default_value = "target/bench.json")]
     json: PathBuf,

@@ -103,6 +103,9 @@ pub(crate) async fn let_time_pass(
             update headgate.waiting set due_at = clock_timestamp()
             where ($1::uuid is null or job_id = $1)
             returning job_id
+        ), failing as (
+            update headgate.failing_jobs f set due_at = least(f.due_at, clock_timestamp())
+            from due where f.job_id = due.job_id
         )
         update headgate.jobs j
         set retry_at = case when j.retry_at is null then null else least(j.retry_at, clock_timestamp()) end,

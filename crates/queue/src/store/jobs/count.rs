@@ -16,6 +16,8 @@ use model::{
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
 
+/// So many are counted of each place for the number beside a list, which waits for it.
+const BESIDE: i64 = 1_000;
 /// How long counting may take.
 const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
 
@@ -24,13 +26,22 @@ const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
 /// # Errors
 /// `Invalid` when the filter needs another one beside it, and when the database is away.
 pub async fn count(pool: &PgPool, scope: Scope, filter: &JobFilter) -> Result<Option<Matched>, QueueError> {
+    count_to(pool, scope, filter, MOST).await
+}
+
+async fn count_to(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    most: i64,
+) -> Result<Option<Matched>, QueueError> {
     narrowing::check(filter, Utc::now())?;
-    let Some(mut query) = statement(scope, filter) else { return Ok(Some(Matched::default())) };
+    let Some(mut query) = statement(scope, filter, most) else { return Ok(Some(Matched::default())) };
     let mut transaction = pool.begin_with(PATIENCE).await?;
     let found = query.build_query_as::<(String, i64)>().fetch_all(&mut *transaction).await;
     transaction.rollback().await?;
     match found.map_err(QueueError::from) {
-        Ok(found) => Ok(Some(add_up(filter, &found))),
+        Ok(found) => Ok(Some(add_up(filter, &found, most))),
         Err(QueueError::Timeout) => Ok(None),
         Err(error) => Err(error),
     }
@@ -51,17 +62,17 @@ pub async fn list_counted(
         return Ok((list_from(pool, scope, filter, page, order).await?, None));
     }
     let (found, matched) =
-        tokio::join!(list_from(pool, scope, filter, page, order), count(pool, scope, filter));
+        tokio::join!(list_from(pool, scope, filter, page, order), count_to(pool, scope, filter, BESIDE));
     let found = found?;
     let shown = found.items.len();
     Ok((found, matched.ok().flatten().map(|matched| matched.beside(shown))))
 }
 
 /// By place and status.
-fn statement(scope: Scope, filter: &JobFilter) -> Option<QueryBuilder<Postgres>> {
+fn statement(scope: Scope, filter: &JobFilter, most: i64) -> Option<QueryBuilder<Postgres>> {
     let mut query = QueryBuilder::new("");
     let mut is_first = true;
-    for part in Part::ALL.into_iter().filter(|part| may_hold(*part, filter)) {
+    for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
         query.push(if is_first { "" } else { " union all " });
         is_first = false;
         query.push(format_args!(
@@ -71,21 +82,24 @@ fn statement(scope: Scope, filter: &JobFilter) -> Option<QueryBuilder<Postgres>>
         ));
         filter::push_scope(&mut query, scope);
         filter::push(&mut query, filter, part);
-        query.push(format_args!(" limit {}) found group by found.status", MOST + 1));
+        query.push(format_args!(" limit {}) found group by found.status", most + 1));
     }
     (!is_first).then_some(query)
 }
 
 /// What is counted of a place that holds more than are counted is as much as was met.
-fn add_up(filter: &JobFilter, found: &[(String, i64)]) -> Matched {
+fn add_up(filter: &JobFilter, found: &[(String, i64)], most: i64) -> Matched {
     let mut matched = Matched::default();
     let statuses: Vec<(JobStatus, i64)> =
         found.iter().filter_map(|(status, n)| Some((status.parse().ok()?, *n))).collect();
     let live: i64 = statuses.iter().filter(|(status, _)| status.is_live()).map(|(_, n)| n).sum();
+    matched.all += AtLeast { n: live.min(most), is_more: live > most };
     for (status, n) in statuses {
-        let is_more = if status.is_live() { live > MOST } else { n > MOST };
-        let here = AtLeast { n, is_more };
-        matched.all += here;
+        let is_more = if status.is_live() { live > most } else { n > most };
+        let here = AtLeast { n: n.min(most), is_more };
+        if !status.is_live() {
+            matched.all += here;
+        }
         let is_requeued = match status {
             JobStatus::ToBeRetried | JobStatus::Retrying | JobStatus::Failed => true,
             JobStatus::Cancelled => filter.status == Some(JobStatus::Cancelled),
@@ -110,7 +124,7 @@ mod tests {
         let found = [("pending", 3), ("to_be_retried", 2), ("completed", 7), ("cancelled", 1), ("failed", 4)];
         let found: Vec<(String, i64)> = found.into_iter().map(|(word, n)| (word.to_owned(), n)).collect();
         let of = |filter: &JobFilter| {
-            let Matched { all, requeue, cancel } = add_up(filter, &found);
+            let Matched { all, requeue, cancel } = add_up(filter, &found, MOST);
             (all.n, requeue.n, cancel.n)
         };
         assert_eq!(of(&JobFilter::default()), (17, 6, 5));
@@ -121,8 +135,15 @@ mod tests {
     #[test]
     fn more_than_are_counted_of_a_place_makes_its_parts_uncertain() {
         let found = [("pending".to_owned(), MOST - 4), ("retrying".to_owned(), 5), ("failed".to_owned(), 9)];
-        let matched = add_up(&JobFilter::default(), &found);
+        let matched = add_up(&JobFilter::default(), &found, MOST);
         assert_eq!(matched.requeue.to_string(), "14+");
         assert_eq!(matched.cancel.to_string(), "10,000+");
+        assert_eq!(matched.all.to_string(), "10,000+");
+        let fewer = add_up(
+            &JobFilter::default(),
+            &[("pending".to_owned(), 900), ("retrying".to_owned(), 101)],
+            1_000,
+        );
+        assert_eq!(fewer.all.to_string(), "1,000+");
     }
 }

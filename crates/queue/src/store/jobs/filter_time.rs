@@ -30,7 +30,7 @@ pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
     }
     match part {
-        Part::Live | Part::Successors => {
+        Part::Live | Part::Failing | Part::Successors => {
             if filter.finished_after.is_some() || filter.finished_before.is_some() {
                 sql.push(" and false");
             }

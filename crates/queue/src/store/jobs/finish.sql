@@ -154,9 +154,9 @@ with given as materialized (
         ))
     from applied a where a.action = 5
 ), failing as (
-    insert into headgate.failing_jobs as f (job_id, integration_id, fingerprint)
-    select a.id, a.integration_id, a.fingerprint from applied a where a.action = 2
-    on conflict (job_id) do update set fingerprint = excluded.fingerprint where f.fingerprint <> excluded.fingerprint
+    insert into headgate.failing_jobs (job_id, integration_id, fingerprint, due_at)
+    select a.id, a.integration_id, a.fingerprint, a.due_at from applied a where a.action = 2
+    on conflict (job_id) do update set fingerprint = excluded.fingerprint, due_at = excluded.due_at
 ), failing_no_more as (
     delete from headgate.failing_jobs f using applied a where f.job_id = a.id and a.action in (3, 4, 5) and a.attempt > 1
 ), erred as (

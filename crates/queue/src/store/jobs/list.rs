@@ -72,25 +72,15 @@ pub(crate) fn statement(
     };
     let mut query = QueryBuilder::new("select * from (");
     let mut is_first = true;
-    let but_status = JobFilter { status: None, ..filter.clone() };
-    for part in Part::ALL.into_iter().filter(|part| may_hold(*part, filter)) {
-        let standings = filter::standings(filter.status, part);
-        let asked = if standings.is_empty() { filter } else { &but_status };
-        // None: the filter's own condition, once.
-        let standings = standings.iter().map(Some).chain(standings.is_empty().then_some(None));
-        for standing in standings {
-            query.push(if is_first { "(" } else { " union all (" }).push(select(part));
-            is_first = false;
-            if let Some(standing) = standing {
-                query.push(" and ").push(*standing);
-            }
-            filter::push_scope(&mut query, scope);
-            filter::push(&mut query, asked, part);
-            if let Some(after) = page.after {
-                query.push(format_args!(" and {} {beyond} ", part.job_id())).push_bind(after);
-            }
-            query.push(format_args!(" order by {} {direction} limit {})", part.job_id(), page.limit + 1));
+    for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
+        query.push(if is_first { "(" } else { " union all (" }).push(select(part));
+        is_first = false;
+        filter::push_scope(&mut query, scope);
+        filter::push(&mut query, filter, part);
+        if let Some(after) = page.after {
+            query.push(format_args!(" and {} {beyond} ", part.job_id())).push_bind(after);
         }
+        query.push(format_args!(" order by {} {direction} limit {})", part.job_id(), page.limit + 1));
     }
     query.push(format_args!(") found order by id {direction} limit {}", page.limit + 1));
     (!is_first).then_some(query)
@@ -99,16 +89,16 @@ pub(crate) fn statement(
 /// A part that cannot hold a match is not asked.
 pub(super) fn may_hold(part: Part, filter: &JobFilter) -> bool {
     let by_status = filter.status.is_none_or(|status| match part {
-        Part::Live => status.is_live(),
+        Part::Live | Part::Failing => status.is_live(),
         Part::Successors => status == JobStatus::Pending,
         Part::Finished => matches!(status, JobStatus::Completed | JobStatus::Cancelled),
         Part::Dead => status == JobStatus::Failed,
     });
-    let by_error = filter.error.is_none() || matches!(part, Part::Live | Part::Dead);
+    let by_error = filter.error.is_none() || matches!(part, Part::Live | Part::Failing | Part::Dead);
     let has_end = filter.finished_after.is_some() || filter.finished_before.is_some();
     let by_end = !has_end || matches!(part, Part::Finished | Part::Dead);
     let was_tried = filter.response_status.is_some() || filter.worker_id.is_some();
     let by_trial = !was_tried || part != Part::Successors;
-    let by_cause = filter.fingerprint.is_none() || matches!(part, Part::Live | Part::Dead);
+    let by_cause = filter.fingerprint.is_none() || matches!(part, Part::Live | Part::Failing | Part::Dead);
     by_status && by_error && by_end && by_trial && by_cause
 }

@@ -45,16 +45,15 @@ pub(crate) struct JobRow {
     pub now: DateTime<Utc>,
 }
 
-/// Rows of `jobs j`.
+/// Of rows of `jobs j`.
 const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
      case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
-     clock_timestamp() as now \
-     from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+     clock_timestamp() as now";
 
-/// Successors: pending jobs that stand behind a row of `jobs j`.
+/// Of successors: pending jobs that stand behind a row of `jobs j`.
 const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j.integration_id, \
      coalesce(i.integration_type, 'webhook') as integration_type, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
      (j.successor ->> 'priority')::smallint as priority, nullif(j.successor -> 'payload', 'null') as payload, j.record_type, \
@@ -63,35 +62,36 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
      (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, \
      null::timestamptz as retry_at, (j.successor ->> 'expires_at')::timestamptz as expires_at, null::timestamptz as started_at, \
      null::timestamptz as cancel_requested_at, null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
-     null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now \
-     from headgate.jobs j left join headgate.integrations i on i.id = j.integration_id where j.successor is not null";
+     null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now";
 
-/// Rows of `finished_jobs j`. They outlive their app until retention drops their day, and are nobody's then; those of an integration
+/// Of rows of `finished_jobs j`. They outlive their app until retention drops their day, and are nobody's then; those of an integration
 /// that was deleted are their app's still.
 const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
-     j.outcome, j.folded, clock_timestamp() as now \
-     from headgate.finished_jobs j join headgate.apps a on a.id = j.app_id \
-     left join headgate.integrations i on i.id = j.integration_id where true";
+     j.outcome, j.folded, clock_timestamp() as now";
 
-/// Rows of `dead_letter_jobs j`.
+/// Of rows of `dead_letter_jobs j`.
 const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
      j.serialize_key, j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
      j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
-     j.folded, clock_timestamp() as now \
-     from headgate.dead_letter_jobs j left join headgate.integrations i on i.id = j.integration_id where true";
+     j.folded, clock_timestamp() as now";
 
 /// The select of a part; conditions are appended to it.
-pub(crate) fn select(part: Part) -> &'static str {
-    match part {
-        Part::Live => LIVE,
+pub(crate) fn select(part: Part) -> String {
+    let columns = match part {
+        Part::Live | Part::Failing => LIVE,
         Part::Successors => SUCCESSORS,
         Part::Finished => FINISHED,
         Part::Dead => DEAD,
-    }
+    };
+    let table = part.table();
+    let only = if part == Part::Successors { "j.successor is not null" } else { "true" };
+    format!(
+        "{columns} from {table} left join headgate.integrations i on i.id = j.integration_id where {only}"
+    )
 }
 
 impl From<JobRow> for Job {

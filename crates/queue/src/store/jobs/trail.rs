@@ -104,7 +104,7 @@ fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<
                 sql.push(select(part)).push(" and j.deduplication_id = ").push_bind(id.clone());
                 sql.push(match part {
                     // One live job per integration and id: probed for each.
-                    Part::Live | Part::Successors => {
+                    Part::Live | Part::Failing | Part::Successors => {
                         " and j.integration_id in (select o.id from headgate.integrations o)"
                     }
                     Part::Finished | Part::Dead => " and j.record_id is null",
@@ -140,7 +140,7 @@ fn push_of_records(
     sql.push(") k (app_id, record_type, record_id, deduplication_id) cross join lateral (")
         .push(select(part));
     sql.push(match part {
-        Part::Live | Part::Successors => {
+        Part::Live | Part::Failing | Part::Successors => {
             " and j.app_id = k.app_id and j.deduplication_id = k.deduplication_id \
              and j.integration_id in (select o.id from headgate.integrations o where o.app_id = k.app_id)"
         }
