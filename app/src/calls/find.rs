@@ -12,6 +12,8 @@ pub struct Finds {
     pub things: Vec<Found>,
     /// Integrations whose name, or whose customer's, contains it.
     pub integrations: Vec<FoundIntegration>,
+    /// Saved views whose name contains it: name, and the query string of the list of jobs.
+    pub views: Vec<(String, String)>,
 }
 
 /// An integration by its name.
@@ -33,7 +35,8 @@ pub async fn find(q: String) -> Result<Finds, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
     const MOST: usize = 6;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let scope = actor.scope();
     let cx = context::current()?;
     let q = q.trim();
     if q.is_empty() {
@@ -66,5 +69,8 @@ pub async fn find(q: String) -> Result<Finds, CallError> {
         (!name.starts_with(&wanted), name, found.app_name.to_lowercase())
     });
     integrations.truncate(MOST);
-    Ok(Finds { things: Vec::new(), integrations })
+    let views = queue::store::saved_views::list(&cx.pool, actor.user_id()).await?.into_iter();
+    let views = views.filter(|view| view.name.to_lowercase().contains(&wanted)).take(MOST);
+    let views = views.map(|view| (view.name, view.query)).collect();
+    Ok(Finds { things: Vec::new(), integrations, views })
 }

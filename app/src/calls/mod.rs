@@ -16,6 +16,7 @@ pub mod names;
 pub mod operations;
 pub mod rate_limits;
 pub mod resyncs;
+pub mod saved_views;
 pub mod session;
 pub mod settings;
 pub mod stats;

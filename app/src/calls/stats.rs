@@ -6,6 +6,7 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     activity::Activity,
     id::IntegrationId,
+    saved_view::SavedView,
     stats::{Levels, MinuteTotals, Snapshot, Throughput, Window},
     worker::Worker,
 };
@@ -66,6 +67,8 @@ pub struct Charts {
     pub activity: Vec<Activity>,
     /// Processes, for those who may know of them.
     pub workers: Option<Vec<Worker>>,
+    /// Saved views at their threshold: shared ones, and the reader's.
+    pub alerts: Vec<SavedView>,
 }
 
 /// Things of the feed that travel with the charts: more than the list shows, because they are marks too.
@@ -103,7 +106,7 @@ pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     use crate::server::{actor, context};
     use access::activity::{self, Span};
     use model::{page::PageRequest, rules::permission::Permission};
-    use queue::store::{stats, workers};
+    use queue::store::{saved_views, stats, workers};
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
     let newest = PageRequest { limit: ACTIVITY, after: None };
@@ -112,6 +115,7 @@ pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
         throughput: stats::throughput(&cx.pool, actor.scope(), None, window).await?,
         levels: stats::minutes::levels(&cx.pool, window, None).await?,
         activity: activity::list(&cx.pool, actor.scope(), Span::default(), newest).await?.items,
+        alerts: saved_views::alerting(&cx.pool, actor.user_id()).await?,
         workers: if may_know_workers { Some(workers::list(&cx.pool).await?) } else { None },
     })
 }

@@ -86,6 +86,8 @@ fn look(activity: &Activity) -> (Glyph, Tone) {
         (ActivityKind::Breaker, _) => (Glyph::Switch, Tone::Retrying),
         (ActivityKind::Pause, _) | (_, "integration.pause") => (Glyph::Pause, Tone::Paused),
         (ActivityKind::Deploy, _) => (Glyph::Box, Tone::Processing),
+        (ActivityKind::Alert, "view.alert") => (Glyph::Alert, Tone::Failed),
+        (ActivityKind::Alert, _) => (Glyph::Check, Tone::Delivered),
         (ActivityKind::Start, _) => (Glyph::Play, Tone::Processing),
         (ActivityKind::Action, "integration.resume") => (Glyph::Play, Tone::Delivered),
         (ActivityKind::Action, action) if action.ends_with("purge") || action.ends_with("delete") => {

@@ -24,6 +24,9 @@ pub fn Attention(
     may_configure: bool,
     /// How many rows at most.
     most: usize,
+    /// Something else needs attention: then "nothing does" is not said.
+    #[prop(optional, into)]
+    is_told_else: Signal<bool>,
     /// Without anything to press: of a moment that is over, or on a wall.
     #[prop(optional)]
     only_words: bool,
@@ -61,7 +64,7 @@ pub fn Attention(
             }
         />
         {move || {
-            (rows.with(Vec::is_empty) && !has_others.get())
+            (rows.with(Vec::is_empty) && !has_others.get() && !is_told_else.get())
                 .then(|| {
                     let any = snapshot.with(|s| !s.integrations.is_empty());
                     if any {

@@ -65,6 +65,11 @@ pub enum Flash {
     NoteTakenBack,
     Revealed,
     Edited,
+    ViewSaved,
+    ViewChanged,
+    ViewPinned,
+    ViewUnpinned,
+    ViewDeleted,
 }
 
 impl Flash {
@@ -122,6 +127,11 @@ impl Flash {
         Self::NoteTakenBack,
         Self::Revealed,
         Self::Edited,
+        Self::ViewSaved,
+        Self::ViewChanged,
+        Self::ViewPinned,
+        Self::ViewUnpinned,
+        Self::ViewDeleted,
     ];
 
     /// The word in the address.
@@ -180,6 +190,11 @@ impl Flash {
             Self::NoteTakenBack => "note-taken-back",
             Self::Revealed => "revealed",
             Self::Edited => "edited",
+            Self::ViewSaved => "view-saved",
+            Self::ViewChanged => "view-changed",
+            Self::ViewPinned => "view-pinned",
+            Self::ViewUnpinned => "view-unpinned",
+            Self::ViewDeleted => "view-deleted",
         }
     }
 
@@ -296,6 +311,11 @@ impl Flash {
             Self::CustomersTold => format!("The customers of {} read the note now.", integrations()),
             Self::NoteTakenBack => "Taken back: the note is shown no more.".to_owned(),
             Self::Revealed => "Shown to you for 5 minutes; the audit log says so.".to_owned(),
+            Self::ViewSaved => "View saved.".to_owned(),
+            Self::ViewChanged => "View changed.".to_owned(),
+            Self::ViewPinned => "View pinned. It is counted every few seconds.".to_owned(),
+            Self::ViewUnpinned => "View unpinned.".to_owned(),
+            Self::ViewDeleted => "View deleted. Jobs are as they were.".to_owned(),
             Self::Edited => "Payload changed and requeued, with all attempts anew.".to_owned(),
         }
     }

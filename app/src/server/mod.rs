@@ -12,5 +12,6 @@ pub mod limit_wall;
 pub mod masked;
 pub mod past;
 pub mod redirect;
+pub mod saved_views;
 
 pub use context::ConsoleContext;

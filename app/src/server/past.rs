@@ -46,6 +46,8 @@ pub async fn overview(
             levels: minutes::levels(pool, window, Some(until)).await?,
             activity: activity::list(pool, actor.scope(), span, newest).await?.items,
             workers: may_know_workers.then_some(moment.workers),
+            // Of now: nobody keeps when which view alerted.
+            alerts: Vec::new(),
         },
         snapshot: moment.snapshot,
         at: Some(at),

@@ -17,6 +17,7 @@ pub mod page_url;
 pub mod payload_draft;
 pub mod refresh;
 pub mod revision;
+pub mod saved_query;
 pub mod selection;
 pub mod theme;
 pub mod trail_query;

@@ -1,4 +1,4 @@
-//! What was typed about a user or a key and refused, carried by the address. A password or a key never is.
+//! What was typed about a user, a key or a saved view and refused, carried by the address. A password or a key never is.
 
 use super::page_url::PageUrl;
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,41 @@ pub enum DraftFault {
     App,
     /// Nobody could administer any more.
     LastOperator,
+    /// A saved view's: empty, or too long.
+    ViewName,
+    /// Another view of the same owner has it.
+    ViewTaken,
+    /// No number, or one that is not counted to.
+    ViewAlert,
+    /// What it narrows to needs another filter.
+    ViewQuery,
+    /// As many are pinned as may be.
+    ViewPins,
+    /// As many are shared as may be.
+    ViewShared,
+    /// Nobody would see it.
+    ViewOfNobody,
+    /// There are as many as may be.
+    ViewMany,
 }
 
 impl DraftFault {
-    const ALL: [Self; 6] =
-        [Self::Email, Self::EmailTaken, Self::Name, Self::Password, Self::App, Self::LastOperator];
+    const ALL: [Self; 14] = [
+        Self::Email,
+        Self::EmailTaken,
+        Self::Name,
+        Self::Password,
+        Self::App,
+        Self::LastOperator,
+        Self::ViewName,
+        Self::ViewTaken,
+        Self::ViewAlert,
+        Self::ViewQuery,
+        Self::ViewPins,
+        Self::ViewShared,
+        Self::ViewOfNobody,
+        Self::ViewMany,
+    ];
 
     /// The word in the address.
     const fn as_str(self) -> &'static str {
@@ -33,6 +63,14 @@ impl DraftFault {
             Self::Password => "password",
             Self::App => "app",
             Self::LastOperator => "last-operator",
+            Self::ViewName => "view-name",
+            Self::ViewTaken => "view-taken",
+            Self::ViewAlert => "view-alert",
+            Self::ViewQuery => "view-query",
+            Self::ViewPins => "view-pins",
+            Self::ViewShared => "view-shared",
+            Self::ViewOfNobody => "view-of-nobody",
+            Self::ViewMany => "view-many",
         }
     }
 
@@ -44,6 +82,11 @@ impl DraftFault {
             Self::Password => "password",
             Self::App => "app_id",
             Self::LastOperator => "role",
+            Self::ViewName | Self::ViewTaken => "view_name",
+            Self::ViewAlert => "alert_at",
+            Self::ViewQuery | Self::ViewPins | Self::ViewShared | Self::ViewOfNobody | Self::ViewMany => {
+                "view"
+            }
         }
     }
 
@@ -58,6 +101,18 @@ impl DraftFault {
                 "producer and portal keys belong to one app; operator, support and auditor keys to none"
             }
             Self::LastOperator => "this is the last operator: make another one first",
+            Self::ViewName => "must be 1 to 80 characters",
+            Self::ViewTaken => "is the name of another view of its owner: choose another one",
+            Self::ViewAlert => "must be a whole number from 1 to 10,000, or empty: it never alerts then",
+            Self::ViewQuery => {
+                "These filters cannot be listed: put another one beside them first, such as an integration."
+            }
+            Self::ViewPins => "12 views are pinned already: unpin one first, or save this one without a pin.",
+            Self::ViewShared => {
+                "There are 200 shared views already: delete one first, or keep this one private."
+            }
+            Self::ViewOfNobody => "Nobody owns this view, so nobody would see it: it has to stay shared.",
+            Self::ViewMany => "There are 50 views of yours already: delete one first.",
         }
     }
 

@@ -16,6 +16,8 @@ pub enum ActivityKind {
     Action,
     /// The engine paused an integration.
     Pause,
+    /// A shared view of jobs reached its threshold, or fell below it again.
+    Alert,
     /// A version of Headgate, or of a program that uses the queue, ran for the first time in 30 days.
     Deploy,
     /// A process started.
@@ -112,6 +114,8 @@ impl Told<'_> {
                 self.name.unwrap_or("Headgate"),
                 self.version.unwrap_or("of an unknown version")
             ),
+            "view.alert" => format!("“{}” reached its threshold", self.name.unwrap_or("A view")),
+            "view.calm" => format!("“{}” no longer alerts", self.name.unwrap_or("A view")),
             "start" => format!("A process of {} started", self.name.unwrap_or("Headgate")),
             other => format!("{}{by}", other.replace(['.', '_'], " ")),
         }
@@ -141,6 +145,8 @@ mod tests {
                 Told { action: "deploy", name: None, version: Some("0.2.0"), ..told },
                 "Headgate 0.2.0 runs for the first time",
             ),
+            (Told { action: "view.alert", actor: None, ..told }, "“ERP” reached its threshold"),
+            (Told { action: "view.calm", actor: None, ..told }, "“ERP” no longer alerts"),
             (Told { action: "failure.snooze", ..told }, "failure snooze by Mia"),
         ] {
             assert_eq!(told.message(), sentence);

@@ -93,6 +93,15 @@ impl Actor {
         self.app_id.map_or(Scope::AllApps, Scope::App)
     }
 
+    /// The person who signed in; none: a key.
+    #[must_use]
+    pub fn user_id(&self) -> Option<UserId> {
+        match self.kind {
+            ActorKind::User(id) => Some(id),
+            ActorKind::ApiKey(_) | ActorKind::AdminKey | ActorKind::System => None,
+        }
+    }
+
     /// Whose idempotency keys these are: stable over requests, never shared between credentials.
     #[must_use]
     pub fn owner(&self) -> String {

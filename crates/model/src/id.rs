@@ -81,6 +81,8 @@ ids! {
     ApiKeyId
     /// A line of the audit log.
     AuditEntryId
+    /// A saved view of the list of jobs.
+    SavedViewId
     /// A change of a circuit breaker's state.
     BreakerFlipId
 }

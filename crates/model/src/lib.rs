@@ -36,6 +36,7 @@ pub mod record;
 pub mod request;
 pub mod resync;
 pub mod rules;
+pub mod saved_view;
 pub mod stats;
 pub mod storage;
 pub mod sync_status;

@@ -6,6 +6,12 @@ use std::ops::RangeInclusive;
 pub const KEY_CHARS: RangeInclusive<usize> = 1..=255;
 /// Characters of a name for people.
 pub const NAME_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a saved view's name …
+pub const VIEW_NAME_CHARS: RangeInclusive<usize> = 1..=80;
+/// … and of its query.
+pub const VIEW_QUERY_CHARS: RangeInclusive<usize> = 0..=4_000;
+/// From how many jobs on a saved view alerts: more are not counted (`matched::MOST`).
+pub const VIEW_ALERT_AT: RangeInclusive<i32> = 1..=10_000;
 /// Characters of a reason.
 pub const REASON_CHARS: RangeInclusive<usize> = 0..=500;
 /// Items of an array.

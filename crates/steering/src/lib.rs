@@ -18,6 +18,7 @@ mod jobs;
 mod operations;
 mod resyncs;
 mod reveal;
+mod saved_views;
 mod workers;
 
 pub use amends::Ledger;

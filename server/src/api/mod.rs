@@ -28,6 +28,7 @@ mod rate_limits;
 mod records;
 mod resyncs;
 mod retention;
+mod saved_views;
 mod stats;
 mod users;
 mod workers;
@@ -73,6 +74,7 @@ fn resources() -> OpenApiRouter<AppState> {
         .merge(events::router())
         .merge(records::router())
         .merge(jobs::router())
+        .merge(saved_views::router())
         .merge(dead_letters::router())
         .merge(failures::router())
         .merge(dead_letters_export::router())

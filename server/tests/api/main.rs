@@ -32,6 +32,7 @@ mod records;
 mod resyncs;
 mod retention;
 mod roles;
+mod saved_views;
 mod security;
 mod sign_in;
 mod stats;

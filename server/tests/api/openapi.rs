@@ -40,6 +40,10 @@ const CONTRACT: &[(&str, &str)] = &[
     ("get", "/jobs/{id}/explain"),
     ("post", "/jobs/{id}/requeue"),
     ("post", "/jobs/{id}/cancel"),
+    ("get", "/saved-views"),
+    ("post", "/saved-views"),
+    ("patch", "/saved-views/{id}"),
+    ("delete", "/saved-views/{id}"),
     ("get", "/dead-letters"),
     ("get", "/dead-letters/groups"),
     ("post", "/dead-letters/bulk"),
@@ -139,6 +143,7 @@ fn every_operation_says_what_a_reader_needs() {
             let one_page = [
                 "/workers",
                 "/rate-limits",
+                "/saved-views",
                 "/dead-letters/groups",
                 "/stats/integrations",
                 "/integrations/{id}/rate-limit-use",

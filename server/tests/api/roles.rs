@@ -22,7 +22,7 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
             &[Operator, Support, Auditor, Portal, Producer]
         }
         // Of the whole deployment.
-        ("get", "/stats/levels") => &[Operator, Support, Auditor],
+        ("get", "/stats/levels" | "/saved-views") => &[Operator, Support, Auditor],
         ("get", _) => READERS,
         ("post", "/events" | "/jobs") => &[Operator, Producer],
         (
@@ -41,6 +41,7 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
             | "/dead-letters/{id}/requeue"
             | "/dead-letters/{id}/restore",
         ) => STEERERS,
+        ("post" | "patch" | "delete", "/saved-views" | "/saved-views/{id}") => STEERERS,
         ("post", _) if path.starts_with("/operations/") || path.starts_with("/failures/") => STEERERS,
         _ => &[Operator],
     }

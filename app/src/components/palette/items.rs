@@ -98,6 +98,9 @@ pub fn things(session: &Session, finds: &Finds) -> Vec<Item> {
         let path = format!("/integrations/{}", found.id);
         items.push(Item::go(Glyph::Plug, name.clone(), "integration", path));
     }
+    for (name, query) in &finds.views {
+        items.push(Item::go(Glyph::List, name.clone(), "saved view", format!("/jobs?{query}")));
+    }
     // One meant integration: what is mostly done with it stands below.
     if let [found] = finds.integrations.as_slice() {
         let jobs = format!("/jobs?integration_id={}", found.id);
@@ -183,7 +186,7 @@ mod tests {
             app_name: "Acme".to_owned(),
             state: IntegrationState::Active,
         };
-        let finds = |n| Finds { things: Vec::new(), integrations: vec![one.clone(); n] };
+        let finds = |n| Finds { things: Vec::new(), integrations: vec![one.clone(); n], views: Vec::new() };
         let deeds =
             |role, n| things(&reader(role), &finds(n)).into_iter().map(|item| item.deed).collect::<Vec<_>>();
         assert!(deeds(Role::Operator, 1).contains(&Deed::Pause(one.id)));

@@ -7,11 +7,14 @@ use super::{
     row::Row,
     subject::subject,
     tick::{Tick, TickPage},
+    views::Views,
 };
 use crate::{
     calls::{
         error::CallError,
         jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
+        saved_views::list_views,
+        session::Session,
     },
     components::{
         EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
@@ -36,6 +39,7 @@ use model::{
     operation::{BulkAction, BulkSubject},
     page::Order,
     rules::permission::Permission,
+    saved_view::SavedView,
 };
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
@@ -56,20 +60,20 @@ pub fn JobsPage() -> impl IntoView {
                 Some(action) => Some((action, preview(BulkSubject::Jobs, action, query.clone()).await)),
                 None => None,
             };
-            Ok::<_, CallError>((list_jobs(query, true).await?, question))
+            Ok::<_, CallError>((list_jobs(query, true).await?, list_views().await?, question))
         },
     );
     view! {
         <Loaded
             title="Jobs"
             data=page
-            show=move |(list, question), reader| {
-                let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
+            show=move |(list, views, question), reader| {
                 view! {
                     <Content
                         list=list
                         url=url.get_untracked()
-                        may_steer=may_steer
+                        views=views
+                        reader=reader
                         selection=selection
                         question=question
                     />
@@ -85,11 +89,13 @@ pub fn JobsPage() -> impl IntoView {
 fn Content(
     list: JobList,
     url: PageUrl,
-    may_steer: bool,
+    views: Vec<SavedView>,
+    reader: Option<Session>,
     selection: Selection,
     question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
     let JobList { page, names, columns, snapshot, refused, matched, may_turn, as_of } = list;
+    let may_steer = reader.as_ref().is_some_and(|reader| reader.may(Permission::SteerJobs));
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
     let is_turned = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
@@ -162,6 +168,7 @@ fn Content(
                     }
                 })}
         </PageHead>
+        <Views views=views url=url.clone() reader=reader as_of=as_of />
         <div class="mb-3 flex">
             <Segmented label="State" segments=segments />
         </div>

@@ -15,6 +15,8 @@ mod request;
 mod row;
 mod subject;
 mod tick;
+mod view_form;
+mod views;
 
 pub use detail::JobDetailPage;
 pub use list::JobsPage;

@@ -24,7 +24,7 @@ use crate::{
     },
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
-        WorkerTrouble, marks, window_segments,
+        ViewAlerts, WorkerTrouble, marks, window_segments,
     },
     format,
     state::{
@@ -120,6 +120,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let moving = Moving::begin(snapshot, charts, window, is_past);
     let snapshot = moving.snapshot;
     let activity = moving.of(|c| c.activity.clone());
+    let alerts = moving.of(|c| c.alerts.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let segments = window_segments(&here, window);
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
@@ -143,7 +144,14 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
             <div class="two">
                 <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
                     <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
-                    <Attention snapshot=snapshot may_configure=may_configure most=6 only_words=is_past />
+                    <ViewAlerts views=alerts as_of=as_of />
+                    <Attention
+                        snapshot=snapshot
+                        may_configure=may_configure
+                        most=6
+                        is_told_else=Signal::derive(move || alerts.with(|all| !all.is_empty()))
+                        only_words=is_past
+                    />
                 </Card>
                 <Card
                     title="Retry pyramid"

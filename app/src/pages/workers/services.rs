@@ -96,6 +96,7 @@ fn words(name: &str) -> String {
         "rollup" => "Adds up what was done, for charts",
         "sample" => "Takes the numbers of these pages",
         "limit_use" => "Keeps how rate limits were used",
+        "count_views" => "Counts what pinned views find, and lets them alert",
         "operations" => "Carries out bulk actions",
         "partitions" => "Makes room for the days ahead",
         "retention" => "Forgets what is older than it is kept",

@@ -70,6 +70,7 @@ impl Row {
             ("action", _) => ActivityKind::Action,
             (_, "deploy") => ActivityKind::Deploy,
             (_, "start") => ActivityKind::Start,
+            (_, "view.alert" | "view.calm") => ActivityKind::Alert,
             _ => ActivityKind::Pause,
         };
         Activity {

@@ -22,8 +22,9 @@ with flips as (
     order by l.id desc
     limit $2
 ), own as (
-    select s.id, s.at, 'own', case s.kind when 'version' then 'deploy' when 'pause' then 'integration.pause' else 'start' end,
-        s.app_id, s.integration_id, null, s.reason, null, null, null::jsonb, null::jsonb, s.program, s.version
+    select s.id, s.at, 'own', case s.kind when 'version' then 'deploy' when 'pause' then 'integration.pause'
+        when 'alert' then 'view.alert' when 'calm' then 'view.calm' else 'start' end,
+        s.app_id, s.integration_id, null, s.reason, null, null, null::jsonb, null::jsonb, coalesce(s.name, s.program), s.version
     from headgate.system_events s
     where ($1::uuid is null or s.id < $1) and ($3::uuid is null or s.app_id = $3)
         and ($4::uuid is null or s.id >= $4) and ($5::uuid is null or s.id < $5)

@@ -17,6 +17,8 @@ pub enum Permission {
     ReadUnmasked,
     /// Requeue and cancel jobs and dead letters.
     SteerJobs,
+    /// Keep views of the list of jobs, pin them, let them alert.
+    SaveViews,
     /// Delete dead letters.
     Purge,
     /// Ask for a re-sync and steer it.
@@ -33,13 +35,14 @@ pub enum Permission {
 
 impl Permission {
     /// All.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Read,
         Self::ReadJobs,
         Self::ReadDeployment,
         Self::Configure,
         Self::ReadUnmasked,
         Self::SteerJobs,
+        Self::SaveViews,
         Self::Purge,
         Self::Resync,
         Self::Produce,
@@ -53,11 +56,12 @@ impl Permission {
 #[must_use]
 pub fn is_allowed(role: Role, permission: Permission) -> bool {
     use Permission::{
-        OpenConsole, Produce, Read, ReadDeployment, ReadJobs, ReadUnmasked, Resync, SteerJobs, Work,
+        OpenConsole, Produce, Read, ReadDeployment, ReadJobs, ReadUnmasked, Resync, SaveViews, SteerJobs,
+        Work,
     };
     match role {
         Role::Operator => true,
-        Role::Support => matches!(permission, Read | ReadJobs | SteerJobs | OpenConsole),
+        Role::Support => matches!(permission, Read | ReadJobs | SteerJobs | SaveViews | OpenConsole),
         Role::Auditor => matches!(permission, Read | ReadJobs | ReadDeployment | OpenConsole),
         Role::Producer => matches!(permission, Produce | ReadJobs | ReadUnmasked),
         Role::Worker => permission == Work,

@@ -31,6 +31,7 @@ mod service;
 mod stand_in;
 mod tidy;
 mod vacuum;
+mod views;
 
 pub use breakers::Breakers;
 pub use call_offs::CallOffs;
@@ -54,3 +55,4 @@ pub use sample::Sample;
 pub use service::{Service, engine_services};
 pub use tidy::Tidy;
 pub use vacuum::Vacuum;
+pub use views::CountViews;

@@ -1,8 +1,8 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, Cancels, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse, MaintenanceHealth, Partitions,
-    Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
+    Breakers, Cancels, CountViews, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse, MaintenanceHealth,
+    Partitions, Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -52,6 +52,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Sample::default()),
         Arc::new(LimitUse),
         Arc::new(RunOperations),
+        Arc::new(CountViews),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retention)),
         Arc::new(Vacuum::default()),

@@ -19,6 +19,7 @@ pub mod promotion;
 pub mod rate_limits;
 pub mod reindex;
 pub mod retention;
+pub mod saved_views;
 pub mod stats;
 pub mod storage;
 pub mod system_events;

@@ -29,3 +29,31 @@ pub async fn paused(
     .await?;
     Ok(())
 }
+
+/// What a shared view tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ViewEvent {
+    /// Its threshold is reached.
+    Alert,
+    /// It is not any more.
+    Calm,
+}
+
+/// The alert of a view begins or ends. Its name stays in the feed as it was.
+pub(crate) async fn of_view(
+    conn: &mut PgConnection,
+    event: ViewEvent,
+    name: &str,
+    reason: &str,
+) -> Result<(), QueueError> {
+    sqlx::query!(
+        "insert into headgate.system_events (id, kind, name, reason) values ($1, $2, $3, $4)",
+        Uuid::now_v7(),
+        if event == ViewEvent::Alert { "alert" } else { "calm" },
+        sanitise(name, 80),
+        reason,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -26,7 +26,7 @@ macro_rules! permissions {
     )*};
 }
 
-permissions! { Read ReadJobs ReadDeployment Configure SteerJobs Purge Resync Produce ManageAccess }
+permissions! { Read ReadJobs ReadDeployment Configure SteerJobs Purge Resync Produce ManageAccess OpenConsole SaveViews }
 
 /// An actor who has the permission. 401 without an actor, 403 without the permission, before anything else is looked at.
 #[derive(Debug)]

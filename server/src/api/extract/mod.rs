@@ -7,7 +7,8 @@ mod path;
 mod query;
 
 pub use actor::{
-    Can, Configure, ManageAccess, Needs, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync, SteerJobs,
+    Can, Configure, ManageAccess, Needs, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync,
+    SaveViews, SteerJobs,
 };
 pub use json::{Json, OptionalJson, count_bytes, media_type, parse_document, read_body, typed};
 pub use many::{Many, OneOrMany};

@@ -33,6 +33,9 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "record_type" | "record_id" | "job_type" | "deduplication_id" | "serialize_key"
         | "correlation_id" | "correlationid" | "rate_limit_key" => Some(Limit::Length(limits::KEY_CHARS)),
         "id" if schema == "Event" => Some(Limit::Length(limits::KEY_CHARS)),
+        "name" if of_request && schema.contains("SavedView") => Some(Limit::Length(limits::VIEW_NAME_CHARS)),
+        "query" if of_request => Some(Limit::Length(limits::VIEW_QUERY_CHARS)),
+        "alert_at" if of_request => value(&limits::VIEW_ALERT_AT),
         "name" if of_request => Some(Limit::Length(limits::NAME_CHARS)),
         "reason" if of_request => Some(Limit::Length(limits::REASON_CHARS)),
         "ids" | "record_ids" if of_request => Some(Limit::Length(limits::ITEMS)),

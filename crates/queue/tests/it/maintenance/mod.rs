@@ -24,4 +24,5 @@ mod throughput;
 mod tidy;
 mod undo;
 mod vacuum;
+mod views;
 mod world;

@@ -1,0 +1,121 @@
+//! Saving a view, changing it, pinning it: plain forms in folds.
+
+use crate::{
+    calls::saved_views::{ChangeView, DeleteView, PinView, SaveView as Save},
+    state::{page_url::PageUrl, user_draft::Draft},
+    ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField},
+};
+use leptos::prelude::*;
+use model::saved_view::SavedView;
+
+/// Keeps what the list is narrowed to under a name.
+#[component]
+pub fn SaveView(
+    /// What would be kept.
+    query: String,
+    /// What was typed and refused.
+    draft: Draft,
+    /// The list.
+    back: PageUrl,
+) -> impl IntoView {
+    let save = ServerAction::<Save>::new();
+    let is_draft = draft.value("name").is_some();
+    let hidden = HiddenFields::default().with("query", query).with("back", back.to_string());
+    view! {
+        <details class="more" open=is_draft>
+            <summary>"Save this view"</summary>
+            <PostForm action=save class="view-form" hidden=hidden>
+                <Fields view=None draft=draft />
+                <Button kind=ButtonKind::Primary>"Save view"</Button>
+            </PostForm>
+        </details>
+    }
+    .into_any()
+}
+
+/// Changes the view that is shown, or deletes it.
+#[component]
+pub fn EditView(
+    /// Which.
+    view: SavedView,
+    /// What was typed and refused.
+    draft: Draft,
+    /// The list.
+    back: PageUrl,
+) -> impl IntoView {
+    let (change, delete) = (ServerAction::<ChangeView>::new(), ServerAction::<DeleteView>::new());
+    let hidden = HiddenFields::default().with("id", view.id.to_string()).with("back", back.to_string());
+    let is_draft = draft.value("name").is_some();
+    let question = if view.is_shared {
+        "Nobody will have it any more: it is shared. Jobs are not touched."
+    } else {
+        "Jobs are not touched."
+    };
+    view! {
+        <details class="more" open=is_draft>
+            <summary>{format!("Change the view “{}”", view.name)}</summary>
+            <PostForm action=change class="view-form" hidden=hidden.clone()>
+                <Fields view=Some(view.clone()) draft=draft />
+                <Button kind=ButtonKind::Primary>"Save changes"</Button>
+            </PostForm>
+            <details class="fold">
+                <summary>"Delete this view"</summary>
+                <PostForm action=delete class="flex flex-wrap items-center gap-2" hidden=hidden>
+                    <span class="text-muted">{question}</span>
+                    <Button kind=ButtonKind::Danger>"Delete view"</Button>
+                </PostForm>
+            </details>
+        </details>
+    }
+    .into_any()
+}
+
+/// What whoever sees a view may do with it.
+#[component]
+pub fn PinOnly(
+    /// Which.
+    view: SavedView,
+    /// The list.
+    back: PageUrl,
+) -> impl IntoView {
+    let pin = ServerAction::<PinView>::new();
+    let hidden = HiddenFields::default()
+        .with("id", view.id.to_string())
+        .with("is_pinned", (!view.is_pinned).to_string())
+        .with("back", back.to_string());
+    view! {
+        <PostForm action=pin hidden=hidden>
+            <Button>{if view.is_pinned { "Unpin this view" } else { "Pin this view" }}</Button>
+        </PostForm>
+    }
+    .into_any()
+}
+
+#[component]
+fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
+    let is_draft = draft.value("name").is_some();
+    let ticked = |name: &str, is: bool| if is_draft { draft.value(name).is_some() } else { is };
+    let is_shared = ticked("shared", view.as_ref().is_some_and(|view| view.is_shared));
+    let is_pinned = ticked("pinned", view.as_ref().is_none_or(|view| view.is_pinned));
+    let name = draft.value("name").or_else(|| view.as_ref().map(|view| view.name.clone()));
+    let alert_at = view.as_ref().and_then(|view| view.alert_at).filter(|_| !is_draft);
+    let alert_at = draft.value("alert_at").or_else(|| alert_at.map(|at| at.to_string()));
+    let fault = |field: &str| Signal::stored(draft.fault(field));
+    let whole = draft.fault("view");
+    view! {
+        <TextField name="view[name]" label="Name of the view" required=true value=name.unwrap_or_default() error=fault("view_name") />
+        <TextField
+            name="view[alert_at]"
+            label="Alert from so many jobs on"
+            kind="number"
+            range=Some((1, 10_000))
+            placeholder="never"
+            value=alert_at.unwrap_or_default()
+            error=fault("alert_at")
+        />
+        <CheckField name="view[pinned]" value="true" label="Pinned, with a live count" checked=is_pinned />
+        <CheckField name="view[shared]" value="true" label="Shared with everybody of this console" checked=is_shared />
+        {whole.map(|whole| view! { <p role="alert" class="type-label text-failed">{whole}</p> })}
+    }
+    .into_any()
+}

@@ -1,0 +1,157 @@
+//! The forms of saved views: what was typed becomes a view, and what is wrong with it goes back to its field.
+
+use super::{actor, context, redirect};
+use crate::{
+    calls::{error::CallError, saved_views::ViewForm},
+    components::{Flash, Outcome},
+    state::{
+        saved_query::SavedQuery,
+        user_draft::{Draft, DraftFault},
+    },
+};
+use chrono::Utc;
+use delivery::DeliveryError;
+use model::{
+    id::SavedViewId,
+    patch::Change,
+    problem::Faults,
+    rules::permission::Permission,
+    saved_view::{NewSavedView, SavedViewChanges},
+};
+use queue::QueueError;
+use steering::SteeringError;
+
+/// A view saved, changed or pinned; or every fault of the form.
+type Judged = Result<Outcome, Refused>;
+
+enum Refused {
+    Call(CallError),
+    Faults(Faults),
+}
+
+impl From<CallError> for Refused {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<Faults> for Refused {
+    fn from(faults: Faults) -> Self {
+        Self::Faults(faults)
+    }
+}
+
+impl From<SteeringError> for Refused {
+    fn from(error: SteeringError) -> Self {
+        match error {
+            SteeringError::Delivery(DeliveryError::Queue(QueueError::Invalid(faults))) => {
+                Self::Faults(faults)
+            }
+            error => Self::Call(error.into()),
+        }
+    }
+}
+
+/// Saves a new one.
+///
+/// # Errors
+/// Only without a session.
+pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), CallError> {
+    let made = async {
+        let actor = actor::allowed(Permission::SaveViews)?;
+        let query = SavedQuery::parse(query, Utc::now())?;
+        let new = NewSavedView {
+            name: form.name.trim().to_owned(),
+            query: query.text,
+            is_shared: is_ticked(&form.shared),
+            is_pinned: is_ticked(&form.pinned),
+            alert_at: number(&form.alert_at)?,
+        };
+        context::current()?.steering().save_view(&actor, &new, &query.filter).await?;
+        Ok(Flash::ViewSaved.into())
+    }
+    .await;
+    answer(back, &form, made).await
+}
+
+/// Changes all but what it narrows to.
+///
+/// # Errors
+/// Only without a session.
+pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), CallError> {
+    let made = async {
+        let actor = actor::allowed(Permission::SaveViews)?;
+        let changes = SavedViewChanges {
+            name: Some(form.name.trim().to_owned()),
+            query: None,
+            is_shared: Some(is_ticked(&form.shared)),
+            is_pinned: Some(is_ticked(&form.pinned)),
+            alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
+        };
+        context::current()?.steering().change_view(&actor, id, &changes, None).await?;
+        Ok(Flash::ViewChanged.into())
+    }
+    .await;
+    answer(back, &form, made).await
+}
+
+/// Pins it for the reader, or not.
+///
+/// # Errors
+/// Only without a session.
+pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), CallError> {
+    let made = async {
+        let actor = actor::allowed(Permission::SaveViews)?;
+        let changes = SavedViewChanges { is_pinned: Some(is_pinned), ..SavedViewChanges::default() };
+        context::current()?.steering().change_view(&actor, id, &changes, None).await?;
+        Ok(if is_pinned { Flash::ViewPinned } else { Flash::ViewUnpinned }.into())
+    }
+    .await;
+    answer(back, &ViewForm::default(), made).await
+}
+
+async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), CallError> {
+    let (faults, made) = match made {
+        Ok(outcome) => (Vec::new(), Ok(outcome)),
+        Err(Refused::Call(error)) => (Vec::new(), Err(error)),
+        Err(Refused::Faults(faults)) => (view_faults(&faults), Err(CallError::Invalid(faults.to_string()))),
+    };
+    let typed = [
+        ("name", form.name.as_str()),
+        ("shared", form.shared.as_str()),
+        ("pinned", form.pinned.as_str()),
+        ("alert_at", form.alert_at.as_str()),
+    ];
+    redirect::answer_with(back, Some(|url| Draft::on(url, &typed, &faults)), async { made }).await
+}
+
+fn is_ticked(field: &str) -> bool {
+    field == "true"
+}
+
+fn number(typed: &str) -> Result<Option<i32>, Faults> {
+    let typed = typed.trim().replace(',', "");
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    typed.parse().map(Some).map_err(|_| {
+        let mut faults = Faults::default();
+        faults.add("/alert_at", "must be a number");
+        faults
+    })
+}
+
+/// By the words an address may carry.
+fn view_faults(faults: &Faults) -> Vec<DraftFault> {
+    let of = |pointer: &str, detail: &str| match pointer {
+        "/name" if detail.starts_with("is the name") => DraftFault::ViewTaken,
+        "/name" => DraftFault::ViewName,
+        "/alert_at" => DraftFault::ViewAlert,
+        "/query" => DraftFault::ViewQuery,
+        "/is_pinned" => DraftFault::ViewPins,
+        "/is_shared" if detail.starts_with("must stay") => DraftFault::ViewOfNobody,
+        "/is_shared" => DraftFault::ViewShared,
+        _ => DraftFault::ViewMany,
+    };
+    faults.0.iter().map(|fault| of(&fault.pointer, &fault.detail)).collect()
+}

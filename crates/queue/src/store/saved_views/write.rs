@@ -1,0 +1,217 @@
+//! Views saved, changed, pinned and deleted. How many there may be is judged under one lock: two forms sent at once cannot both be the last.
+
+use super::{count::ends, read::get};
+use crate::error::QueueError;
+use model::{
+    filter::JobFilter,
+    id::{SavedViewId, UserId},
+    problem::Faults,
+    saved_view::{MOST_OF_ONE, MOST_PINNED, MOST_SHARED, NewSavedView, SavedView, SavedViewChanges},
+};
+use serde_json::json;
+use sqlx::PgConnection;
+
+/// Saves one; of a key (no owner) it is everybody's.
+///
+/// # Errors
+/// `Invalid`: the name is taken, or there are as many as may be.
+pub async fn insert(
+    conn: &mut PgConnection,
+    owner: Option<UserId>,
+    new: &NewSavedView,
+    filter: &JobFilter,
+) -> Result<SavedView, QueueError> {
+    lock(conn).await?;
+    let id = SavedViewId::generate();
+    sqlx::query!(
+        "insert into headgate.saved_views (id, owner_id, name, query, filter, is_shared, alert_at) values ($1, $2, $3, $4, $5, $6, $7)",
+        id as SavedViewId,
+        owner as Option<UserId>,
+        new.name,
+        new.query,
+        json!(filter),
+        new.is_shared,
+        new.alert_at,
+    )
+    .execute(&mut *conn)
+    .await
+    .map_err(taken)?;
+    let made = sqlx::query!(
+        r#"
+        select count(*) filter (where owner_id is not distinct from $1) as "own!", count(*) filter (where is_shared) as "shared!"
+        from headgate.saved_views
+        "#,
+        owner as Option<UserId>,
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    let mut faults = Faults::default();
+    faults.require(made.own <= MOST_OF_ONE, "", "there are 50 of yours already: delete one first");
+    let is_one_more = new.is_shared && made.shared > MOST_SHARED;
+    faults.require(
+        !is_one_more,
+        "/is_shared",
+        "there are 200 shared views already: delete one, or keep this one private",
+    );
+    faults.into_result()?;
+    if let Some(user) = owner.filter(|_| new.is_pinned) {
+        pin(conn, user, id, true).await?;
+    }
+    get(conn, owner, id).await
+}
+
+/// Changes it, and answers it as it was and as it is. `filter` comes with a new query.
+///
+/// # Errors
+/// `NotFound`; `Invalid`: the name is taken, there are as many shared ones as may be, or nobody would see it.
+pub async fn change(
+    conn: &mut PgConnection,
+    viewer: Option<UserId>,
+    id: SavedViewId,
+    changes: &SavedViewChanges,
+    filter: Option<&JobFilter>,
+) -> Result<(SavedView, SavedView), QueueError> {
+    lock(conn).await?;
+    sqlx::query!("select from headgate.saved_views where id = $1 for update", id as SavedViewId)
+        .fetch_optional(&mut *conn)
+        .await?;
+    let before = get(conn, viewer, id).await?;
+    let alert_at = changes.alert_at.clone().apply(before.alert_at);
+    let changed = sqlx::query!(
+        r#"
+        update headgate.saved_views
+        set name = coalesce($2, name), query = coalesce($3, query), filter = coalesce($4, filter), is_shared = coalesce($5, is_shared),
+            alert_at = $6, updated_at = clock_timestamp()
+        where id = $1
+        returning owner_id as "owner_id: UserId", is_shared
+        "#,
+        id as SavedViewId,
+        changes.name,
+        changes.query,
+        filter.map(|filter| json!(filter)),
+        changes.is_shared,
+        alert_at,
+    )
+    .fetch_one(&mut *conn)
+    .await
+    .map_err(taken)?;
+    let shared = sqlx::query_scalar!(r#"select count(*) as "n!" from headgate.saved_views where is_shared"#)
+        .fetch_one(&mut *conn)
+        .await?;
+    let mut faults = Faults::default();
+    let is_one_more = changed.is_shared && !before.is_shared && shared > MOST_SHARED;
+    faults.require(!is_one_more, "/is_shared", "there are 200 shared views already: delete one first");
+    let is_seen = changed.is_shared || changed.owner_id.is_some();
+    faults.require(is_seen, "/is_shared", "must stay true: nobody owns this view, so nobody would see it");
+    faults.into_result()?;
+    if before.alerting_since.is_some() && alert_at.is_none() {
+        ends(conn, &before, "its threshold was taken away").await?;
+    }
+    if filter.is_some() {
+        // Of the filters it had.
+        sqlx::query!(
+            r#"
+            update headgate.saved_view_counts
+            set n = null, is_more = false, counted_at = null, tried_at = to_timestamp(0), is_too_wide = false
+            where view_id = $1
+            "#,
+            id as SavedViewId
+        )
+        .execute(&mut *conn)
+        .await?;
+    }
+    forget_count(conn, id).await?;
+    // An operator who makes somebody else's view private does not see it any more.
+    let after = get(conn, viewer, id).await.or_else(|error| match error {
+        QueueError::NotFound => Ok(SavedView { is_shared: false, ..before.clone() }),
+        error => Err(error),
+    })?;
+    Ok((before, after))
+}
+
+/// Pins it for somebody, or takes the pin away.
+///
+/// # Errors
+/// `NotFound`; `Invalid`: as many are pinned as may be.
+pub async fn pin(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: SavedViewId,
+    is_pinned: bool,
+) -> Result<(), QueueError> {
+    lock(conn).await?;
+    get(conn, Some(user), id).await?;
+    if !is_pinned {
+        sqlx::query!(
+            "delete from headgate.saved_view_pins where user_id = $1 and view_id = $2",
+            user as UserId,
+            id as SavedViewId
+        )
+        .execute(&mut *conn)
+        .await?;
+        return forget_count(conn, id).await;
+    }
+    sqlx::query!(
+        "insert into headgate.saved_view_pins (user_id, view_id) values ($1, $2) on conflict do nothing",
+        user as UserId,
+        id as SavedViewId
+    )
+    .execute(&mut *conn)
+    .await?;
+    let pinned = sqlx::query_scalar!(
+        r#"select count(*) as "n!" from headgate.saved_view_pins where user_id = $1"#,
+        user as UserId
+    )
+    .fetch_one(conn)
+    .await?;
+    let mut faults = Faults::default();
+    faults.require(pinned <= MOST_PINNED, "/is_pinned", "12 views are pinned already: unpin one first");
+    Ok(faults.into_result()?)
+}
+
+/// Deletes it for everybody.
+///
+/// # Errors
+/// The database's.
+pub async fn delete(conn: &mut PgConnection, view: &SavedView) -> Result<(), QueueError> {
+    if view.alerting_since.is_some() {
+        ends(conn, view, "the view was deleted").await?;
+    }
+    sqlx::query!("delete from headgate.saved_views where id = $1", view.id as SavedViewId)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What nobody counts any more is not known any more.
+async fn forget_count(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
+    sqlx::query!(
+        r#"
+        delete from headgate.saved_view_counts c
+        using headgate.saved_views v
+        where c.view_id = $1 and v.id = $1 and v.alert_at is null
+            and not exists (select from headgate.saved_view_pins p where p.view_id = $1)
+        "#,
+        id as SavedViewId
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Until the end of the transaction nobody else adds one.
+async fn lock(conn: &mut PgConnection) -> Result<(), QueueError> {
+    sqlx::query!("select pg_advisory_xact_lock(hashtext('headgate.saved_views'))").execute(conn).await?;
+    Ok(())
+}
+
+fn taken(error: sqlx::Error) -> QueueError {
+    let is_name =
+        error.as_database_error().is_some_and(|error| error.constraint() == Some("saved_views_name_key"));
+    if !is_name {
+        return error.into();
+    }
+    let mut faults = Faults::default();
+    faults.add("/name", "is the name of another view of its owner: choose another one");
+    faults.into()
+}

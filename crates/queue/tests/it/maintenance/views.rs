@@ -1,0 +1,156 @@
+//! Saved views are counted by one process for all, and an alert begins and ends once.
+
+use super::world::{World, lead, take_over};
+use model::{
+    filter::JobFilter,
+    id::UserId,
+    job::JobStatus,
+    patch::Change,
+    saved_view::{NewSavedView, SavedView, SavedViewChanges},
+};
+use queue::{
+    QueueError,
+    maintenance::{CountViews, Service as _},
+    store::{leader::Term, saved_views},
+};
+use sqlx::PgPool;
+
+async fn a_user(pool: &PgPool, email: &str) -> UserId {
+    let id = UserId::generate();
+    sqlx::query("insert into headgate.users (id, email, name, role) values ($1, $2, $2, 'support')")
+        .bind(id)
+        .bind(email)
+        .execute(pool)
+        .await
+        .unwrap();
+    id
+}
+
+fn failed(world: &World) -> JobFilter {
+    JobFilter { integration_id: Some(world.lane), status: Some(JobStatus::Pending), ..JobFilter::default() }
+}
+
+async fn save(world: &World, owner: UserId, name: &str, is_shared: bool, alert_at: Option<i32>) -> SavedView {
+    let new = NewSavedView {
+        name: name.to_owned(),
+        query: "status=pending".to_owned(),
+        is_shared,
+        is_pinned: false,
+        alert_at,
+    };
+    let mut tx = world.pool.begin().await.unwrap();
+    let view = saved_views::insert(&mut tx, Some(owner), &new, &failed(world)).await.unwrap();
+    tx.commit().await.unwrap();
+    view
+}
+
+async fn now(world: &World, viewer: UserId, view: &SavedView) -> SavedView {
+    let mut conn = world.pool.acquire().await.unwrap();
+    saved_views::get(&mut conn, Some(viewer), view.id).await.unwrap()
+}
+
+async fn count(world: &World, term: Term) {
+    CountViews.run_once(&world.pool, term).await.unwrap();
+}
+
+/// Kind and words of what the feed was told.
+async fn told(world: &World) -> Vec<(String, String, String)> {
+    sqlx::query_as(
+        "select kind, name, reason from headgate.system_events where kind in ('alert', 'calm') order by id",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap()
+}
+
+/// An alert lasts a minute at least.
+async fn a_minute_passes(world: &World) {
+    sqlx::query("update headgate.saved_view_counts set alerting_since = alerting_since - interval '61 s'")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+}
+
+async fn none_left(world: &World) {
+    sqlx::query("delete from headgate.jobs").execute(&world.pool).await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_nobody_pinned_and_nothing_watches_is_not_counted(pool: PgPool) {
+    let (world, term) = (World::new(&pool).await, lead(&pool).await);
+    let ada = a_user(&pool, "ada@x.test").await;
+    world.pending(world.lane, 3, 0).await;
+    let view = save(&world, ada, "Waiting", false, None).await;
+    count(&world, term).await;
+    assert_eq!(now(&world, ada, &view).await.count, None);
+    let mut conn = pool.acquire().await.unwrap();
+    saved_views::pin(&mut conn, ada, view.id, true).await.unwrap();
+    assert_eq!(now(&world, ada, &view).await.count, None, "not known yet, and no nought");
+    count(&world, term).await;
+    let counted = now(&world, ada, &view).await.count.unwrap();
+    assert_eq!((counted.n, counted.is_more), (3, false));
+    saved_views::pin(&mut conn, ada, view.id, false).await.unwrap();
+    assert_eq!(now(&world, ada, &view).await.count, None, "an old count is not shown as if it were kept");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
+    let (world, first) = (World::new(&pool).await, lead(&pool).await);
+    let ada = a_user(&pool, "ada@x.test").await;
+    let view = save(&world, ada, "Waiting", true, Some(3)).await;
+    world.pending(world.lane, 2, 0).await;
+    count(&world, first).await;
+    assert_eq!(now(&world, ada, &view).await.alerting_since, None);
+    world.pending(world.lane, 1, 0).await;
+    // Both count in the same moment; and so does the one that takes over.
+    tokio::join!(count(&world, first), count(&world, first));
+    let since = now(&world, ada, &view).await.alerting_since.unwrap();
+    let second = take_over(&pool).await;
+    count(&world, second).await;
+    assert_eq!(now(&world, ada, &view).await.alerting_since, Some(since));
+    let begun = ("alert".to_owned(), "Waiting".to_owned(), "3 jobs match, it alerts from 3".to_owned());
+    assert_eq!(told(&world).await, std::slice::from_ref(&begun));
+    // The one before writes nothing any more.
+    none_left(&world).await;
+    a_minute_passes(&world).await;
+    let late = CountViews.run_once(&world.pool, first).await;
+    assert!(matches!(late, Err(QueueError::LeaseLost)), "{late:?}");
+    tokio::join!(count(&world, second), count(&world, second));
+    assert_eq!(now(&world, ada, &view).await.alerting_since, None);
+    let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, it alerts from 3".to_owned());
+    assert_eq!(told(&world).await, [begun, over]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_private_alert_is_not_told_to_everybody(pool: PgPool) {
+    let (world, term) = (World::new(&pool).await, lead(&pool).await);
+    let (ada, ben) = (a_user(&pool, "ada@x.test").await, a_user(&pool, "ben@x.test").await);
+    save(&world, ada, "Mine", false, Some(1)).await;
+    world.pending(world.lane, 1, 0).await;
+    count(&world, term).await;
+    assert_eq!(saved_views::alerting(&pool, Some(ada)).await.unwrap().len(), 1);
+    assert!(saved_views::alerting(&pool, Some(ben)).await.unwrap().is_empty());
+    assert!(saved_views::alerting(&pool, None).await.unwrap().is_empty());
+    assert!(told(&world).await.is_empty());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn other_filters_and_no_threshold_forget_what_was_counted(pool: PgPool) {
+    let (world, term) = (World::new(&pool).await, lead(&pool).await);
+    let ada = a_user(&pool, "ada@x.test").await;
+    let view = save(&world, ada, "Waiting", true, Some(1)).await;
+    world.pending(world.lane, 1, 0).await;
+    count(&world, term).await;
+    let mut conn = pool.acquire().await.unwrap();
+    let other = JobFilter { status: Some(JobStatus::Failed), ..failed(&world) };
+    let query = SavedViewChanges { query: Some("status=failed".to_owned()), ..SavedViewChanges::default() };
+    let (before, after) =
+        saved_views::change(&mut conn, Some(ada), view.id, &query, Some(&other)).await.unwrap();
+    assert_eq!((before.count.map(|count| count.n), after.count), (Some(1), None));
+    assert!(after.alerting_since.is_some(), "until it is counted anew");
+    let never = SavedViewChanges { alert_at: Change::Clear, ..SavedViewChanges::default() };
+    let (_, after) = saved_views::change(&mut conn, Some(ada), view.id, &never, None).await.unwrap();
+    assert_eq!((after.alert_at, after.alerting_since), (None, None));
+    let kinds: Vec<_> = told(&world).await.into_iter().map(|(kind, ..)| kind).collect();
+    assert_eq!(kinds, ["alert", "calm"]);
+}

@@ -1,0 +1,148 @@
+// Saved views: private or shared, pinned with a count that is kept, with a threshold that alerts.
+import { deadLetters, products } from "../fixtures/data";
+import { expectWellMade } from "../fixtures/looks";
+import { card, notice, rows } from "../fixtures/parts";
+import { enter, expect, hasJavaScript, hydrated, open, openUntil, test } from "../fixtures/test";
+import type { Page } from "@playwright/test";
+
+type View = { id: string; name: string };
+
+/** Each journey begins without views: those of people cannot be listed by a key, so each journey deletes its own. */
+async function clean(page: Page): Promise<void> {
+  const list = (await (await page.request.get("/api/v1/saved-views")).json()) as { items: View[] };
+  for (const view of list.items) await page.request.delete(`/api/v1/saved-views/${view.id}`, { headers: { "sec-fetch-site": "same-origin" } });
+}
+
+function views(page: Page) {
+  return page.getByRole("navigation", { name: "Saved views" });
+}
+
+/** A fold that is open stays open when the list is loaded anew. */
+async function unfold(page: Page, summary: string): Promise<void> {
+  const fold = page.locator("details").filter({ has: page.getByText(summary, { exact: true }) }).last();
+  if ((await fold.getAttribute("open")) === null) await page.getByText(summary, { exact: true }).click();
+}
+
+async function save(page: Page, name: string, more: { alertAt?: number; shared?: boolean; pinned?: boolean } = {}): Promise<void> {
+  await hydrated(page);
+  await unfold(page, "Save this view");
+  await page.getByLabel("Name of the view").fill(name);
+  if (more.alertAt) await page.getByLabel("Alert from so many jobs on").fill(String(more.alertAt));
+  await page.getByLabel("Pinned, with a live count").setChecked(more.pinned ?? true);
+  await page.getByLabel("Shared with everybody of this console").setChecked(more.shared ?? false);
+  await page.getByRole("button", { name: "Save view" }).click();
+}
+
+test("a view is saved, counted, found again, changed and deleted", async ({ console: page, api, app, receiver }) => {
+  await clean(page);
+  const integration = await deadLetters(api, app, receiver, products(3));
+  await open(page, `/jobs?integration_id=${integration.id}&status=failed&columns=app,error&limit=2`);
+  await save(page, "Rejected here");
+  await expect(notice(page)).toHaveText("View saved.");
+  const chip = views(page).getByRole("link", { name: /Rejected here/ });
+  await expect(chip).toHaveAttribute("aria-current", "page");
+  // Not known yet is no nought; then it is the list's own number.
+  await expect(chip).not.toContainText(/\b0\b/);
+  await openUntil(page, "/jobs", () => expect(chip).toContainText(/Rejected here\s*3/, { timeout: 1_000 }));
+  await expect(chip).toContainText(/ago|just now/);
+  await expectWellMade(page);
+  await chip.click();
+  await expect(page).toHaveURL(/columns=app%2Cerror/);
+  await expect(page.getByText("2 of 3 jobs shown")).toBeVisible();
+
+  await hydrated(page);
+  await unfold(page, "Change the view “Rejected here”");
+  await expectWellMade(page);
+  await page.getByLabel("Name of the view").fill("Refused");
+  await page.getByLabel("Pinned, with a live count").uncheck();
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(notice(page)).toHaveText("View changed.");
+  await expect(views(page).getByRole("link", { name: /^Refused$/ })).toBeVisible();
+  await hydrated(page);
+  await unfold(page, "Change the view “Refused”");
+  await unfold(page, "Delete this view");
+  await page.getByRole("button", { name: "Delete view" }).click();
+  await expect(notice(page)).toHaveText("View deleted. Jobs are as they were.");
+  await expect(page.getByRole("link", { name: /Refused/ })).toHaveCount(0);
+  await expect(rows(page, "Jobs")).toHaveCount(2);
+});
+
+test("a threshold alerts on the list, on the overview and in the feed", async ({ console: page, api, app, receiver }) => {
+  await clean(page);
+  const integration = await deadLetters(api, app, receiver, products(2));
+  await open(page, `/jobs?integration_id=${integration.id}&status=failed`);
+  const name = `Alarm of ${app.name}`;
+  await save(page, name, { alertAt: 2, shared: true });
+  const chip = views(page).getByRole("link", { name: new RegExp(name) });
+  await openUntil(page, "/jobs", () => expect(chip).toContainText("Alert", { timeout: 1_000 }));
+  await expect(chip).toContainText("alerts from 2");
+  await expectWellMade(page);
+  await open(page, "/");
+  const attention = card(page, "Needs attention");
+  await expect(attention).toContainText(name);
+  await expect(attention).toContainText("2 jobs match, it alerts from 2.");
+  await expect(attention).not.toContainText("Nothing needs you");
+  await expect(card(page, "What happened")).toContainText(`“${name}” reached its threshold`);
+  await expectWellMade(page);
+  await attention.getByRole("link", { name: `See jobs of ${name}` }).click();
+  await expect(page).toHaveURL(new RegExp(`integration_id=${integration.id}`));
+  await expect(rows(page, "Jobs")).toHaveCount(2);
+  await clean(page);
+  await open(page, "/");
+  await expect(card(page, "What happened")).toContainText(`“${name}” no longer alerts`);
+});
+
+test("what is wrong with a view is said at its field, and nothing typed is lost", async ({ console: page, app }) => {
+  await clean(page);
+  await open(page, `/jobs?app_id=${app.id}`);
+  await save(page, "Twice");
+  await expect(notice(page)).toHaveText("View saved.");
+  await open(page, `/jobs?app_id=${app.id}&status=failed`);
+  await save(page, "twice", { alertAt: 7, shared: true, pinned: false });
+  await expect(page.getByText("is the name of another view of its owner")).toBeVisible();
+  await expect(page.getByLabel("Name of the view")).toHaveValue("twice");
+  await expect(page.getByLabel("Alert from so many jobs on")).toHaveValue("7");
+  await expect(page.getByLabel("Shared with everybody of this console")).toBeChecked();
+  await expect(page.getByLabel("Pinned, with a live count")).not.toBeChecked();
+  await expectWellMade(page);
+  await clean(page);
+});
+
+test.describe("somebody else", () => {
+  test("sees shared views, pins them, and changes none", async ({ browser, console: page, app, sessions }) => {
+    await clean(page);
+    await open(page, `/jobs?app_id=${app.id}`);
+    await save(page, "For all", { shared: true, pinned: false });
+    await expect(notice(page)).toHaveText("View saved.");
+    await open(page, `/jobs?app_id=${app.id}&status=pending`);
+    await save(page, "For me");
+    await expect(notice(page)).toHaveText("View saved.");
+    const context = await browser.newContext({ javaScriptEnabled: hasJavaScript(), baseURL: new URL(page.url()).origin });
+    const other = await context.newPage();
+    await enter(other, "support", sessions);
+    await open(other, `/jobs?app_id=${app.id}`);
+    await expect(views(other).getByRole("link", { name: /For all/ })).toBeVisible();
+    await expect(views(other).getByRole("link", { name: /For me/ })).toHaveCount(0);
+    await expect(other.getByText(/Change the view/)).toHaveCount(0);
+    await other.getByRole("button", { name: "Pin this view" }).click();
+    await expect(notice(other)).toContainText("View pinned.");
+    await expect(other.getByRole("button", { name: "Unpin this view" })).toBeVisible();
+    await expectWellMade(other);
+    await context.close();
+    await clean(page);
+  });
+});
+
+test("the palette knows a view by its name", async ({ console: page, app }) => {
+  test.skip(!hasJavaScript(), "the palette is a script's");
+  await clean(page);
+  await open(page, `/jobs?app_id=${app.id}`);
+  await save(page, "Morning round");
+  await expect(notice(page)).toHaveText("View saved.");
+  await open(page, "/");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("morning");
+  await page.getByRole("option", { name: /Morning round/ }).click();
+  await expect(page).toHaveURL(new RegExp(`/jobs\\?app_id=${app.id}`));
+  await clean(page);
+});

@@ -1,0 +1,77 @@
+//! `/saved-views`: what people keep of the list of jobs, and when it alerts.
+
+use super::{
+    extract::{Can, Id, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
+    problem::Problem,
+};
+use crate::state::AppState;
+use app::state::saved_query::SavedQuery;
+use axum::{Json as Answer, extract::State, http::StatusCode};
+use chrono::Utc;
+use model::{
+    id::SavedViewId,
+    page::Page,
+    saved_view::{NewSavedView, SavedView, SavedViewChanges},
+};
+use queue::{QueueError, store::saved_views};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub(super) fn router() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_saved_views, create_saved_view))
+        .routes(routes!(update_saved_view, delete_saved_view))
+}
+
+/// Saved views of the list of jobs, on one page, pinned ones first: shared ones, and of a signed-in person their own. Those that somebody pinned or
+/// that have a threshold are counted every few seconds, once for all (`count`, with its time); `alerting_since` tells that the threshold is reached.
+#[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
+async fn list_saved_views(
+    actor: Can<OpenConsole>,
+    State(state): State<AppState>,
+    _: ListQuery<NoFilter>,
+) -> Result<Answer<Page<SavedView>>, Problem> {
+    let items = saved_views::list(&state.console_pool, actor.user_id()).await?;
+    Ok(Answer(Page { items, next_cursor: None }))
+}
+
+/// Saves a view: up to 50 a person, 200 shared ones, 12 pinned by one person. Of a key it is shared, and belongs to nobody: operators change it.
+#[utoipa::path(post, path = "/saved-views", tag = "Jobs", request_body = NewSavedView,
+    responses((status = 201, body = SavedView)))]
+async fn create_saved_view(
+    actor: Can<SaveViews>,
+    State(state): State<AppState>,
+    Json(mut new): Json<NewSavedView>,
+) -> Result<(StatusCode, Answer<SavedView>), Problem> {
+    let query = SavedQuery::parse(&new.query, Utc::now()).map_err(QueueError::from)?;
+    new.query = query.text;
+    Ok((StatusCode::CREATED, Answer(state.steering().save_view(&actor, &new, &query.filter).await?)))
+}
+
+/// Changes a view: its owner's, and operators' where it is shared. `is_pinned` is of whoever asks.
+#[utoipa::path(patch, path = "/saved-views/{id}", tag = "Jobs", request_body = SavedViewChanges,
+    responses((status = 200, body = SavedView)))]
+async fn update_saved_view(
+    actor: Can<SaveViews>,
+    State(state): State<AppState>,
+    Id(id): Id<SavedViewId>,
+    Json(mut changes): Json<SavedViewChanges>,
+) -> Result<Answer<SavedView>, Problem> {
+    let query = changes.query.as_deref().map(|query| SavedQuery::parse(query, Utc::now()));
+    let query = query.transpose().map_err(QueueError::from)?;
+    let filter = query.map(|query| {
+        changes.query = Some(query.text);
+        query.filter
+    });
+    Ok(Answer(state.steering().change_view(&actor, id, &changes, filter.as_ref()).await?))
+}
+
+/// Deletes a view for everybody who saw it.
+#[utoipa::path(delete, path = "/saved-views/{id}", tag = "Jobs", responses((status = 204)))]
+async fn delete_saved_view(
+    actor: Can<SaveViews>,
+    State(state): State<AppState>,
+    Id(id): Id<SavedViewId>,
+) -> Result<StatusCode, Problem> {
+    state.steering().delete_view(&actor, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
