@@ -1,7 +1,7 @@
 // One job: why it waits and what helps, what of it is secret, what its way was.
 import type { Page } from "@playwright/test";
 import type { Api, App } from "../fixtures/api";
-import { deadLetters, inSync, jobOf, retries, settled } from "../fixtures/data";
+import { collecting, deadLetters, inSync, jobOf, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/looks";
 import { card, notice } from "../fixtures/parts";
 import type { Receiver } from "../fixtures/receiver";
@@ -102,6 +102,27 @@ test("an attempt whose request is not kept says so, and why", async ({ console: 
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
   await expect(card(page, "Attempts")).toContainText("Its request is not kept: of an attempt that succeeds, status, answer and time are.");
+});
+
+test("what was folded into a job is listed with kind and time, and its batch leads to the others of it", async ({ console: page, api, app, receiver }) => {
+  const integration = await collecting(api, app, receiver, [{ id: "sku-1" }]);
+  await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Ash table" } }]);
+  await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Elm table" } }]);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}`);
+  const folded = card(page, "Folded in");
+  await expect(folded).toContainText("2 further changes");
+  await expect(folded.getByRole("listitem")).toHaveCount(2);
+  await expect(folded.getByRole("listitem").first()).toContainText("record.updated");
+  await expectWellMade(page);
+
+  const other = await inSync(api, app, receiver, [{ id: "sku-2" }], { integration: "Shop front" });
+  const { batch_id: batch } = await api.call<{ batch_id: string }>("POST", `/integrations/${other.id}/resync`, { mode: "full" });
+  await expect.poll(async () => (await api.jobs(`batch_id=${batch}`)).length).toBe(1);
+  const [sent] = await api.jobs(`batch_id=${batch}`);
+  await open(page, `/jobs/${sent?.id}`);
+  await card(page, "Facts").getByRole("link", { name: batch }).click();
+  await expect(page).toHaveURL(`/jobs?batch_id=${batch}`);
 });
 
 /** A job of its own payload, refused for good. */

@@ -187,10 +187,35 @@ pub struct JobDetail {
     /// Of a job that is processed: how far it is, when its handler says so; written once a second at most.
     #[serde(default)]
     pub progress: Option<Progress>,
+    /// The changes that were folded into it, oldest first: the last 20 of the `folded` there were. Empty also of jobs that are older than
+    /// this list.
+    #[serde(default)]
+    pub twins: Vec<Twin>,
     /// Of a completed job: what its handler, or its external worker, answered. Up to 1 MB; kept as long as the job.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub result: Option<Value>,
+}
+
+/// A change that was folded into a job which waited already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Twin {
+    /// What happened to the record; null of a job that is about no record.
+    pub kind: Option<EventType>,
+    /// When it was accepted, to the millisecond.
+    pub at: DateTime<Utc>,
+}
+
+impl Twin {
+    /// Reads what the database's `headgate.twin` packs into eight bytes: sixteen times the milliseconds since 1970, and the place of the
+    /// kind in [`EventType::ALL`], 1 for the first, 0 for any other.
+    #[must_use]
+    pub fn unpack(packed: i64) -> Option<Self> {
+        let at = DateTime::from_timestamp_millis(packed.div_euclid(16))?;
+        let place = usize::try_from(packed.rem_euclid(16)).ok()?;
+        Some(Self { kind: place.checked_sub(1).and_then(|at| EventType::ALL.get(at)).copied(), at })
+    }
 }
 
 /// A job in the line of a serialize key.

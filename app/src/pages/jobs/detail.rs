@@ -3,6 +3,7 @@
 use super::{
     edit::EditAndRetry,
     facts::JobFacts,
+    folded::FoldedIn,
     masked::MaskedNote,
     progress::JobProgress,
     related::{Correlated, KeyLine},
@@ -93,6 +94,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));
+    let twins = Memo::new(move |_| page.with(|p| p.detail.twins.clone()));
     let payload = Memo::new(move |_| page.with(|p| p.detail.job.payload.clone()));
     let beside = Memo::new(move |_| page.with(|p| p.beside.clone()));
     let masking = Memo::new(move |_| page.with(|p| (p.masked, p.revealed_until)));
@@ -249,6 +251,10 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                 </div>
                 <div class="stack">
                     {move || view! { <JobFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
+                    {move || {
+                        let folded = the_job.with(|job| job.folded);
+                        (folded > 0).then(|| view! { <FoldedIn folded=folded twins=twins.get() now=as_of /> })
+                    }}
                     {move || {
                         let line = beside.get().line;
                         the_job

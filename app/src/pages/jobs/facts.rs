@@ -1,7 +1,6 @@
 //! What a job is: names, times and keys.
 
 use crate::{
-    format,
     state::clock,
     ui::{Ago, Card, Fact, Facts, Instant, Link},
 };
@@ -47,8 +46,15 @@ pub fn JobFacts(
                     })}
                 <Fact name="Kind">{job.job_type.clone()}</Fact>
                 <Fact name="Priority">{job.priority}</Fact>
-                {(job.folded > 0)
-                    .then(|| view! { <Fact name="Folded in">{format::counted(job.folded.into(), "further change", "further changes")}</Fact> })}
+                {job
+                    .batch_id
+                    .map(|id| {
+                        view! {
+                            <Fact name="Batch">
+                                <Link href=format!("/jobs?batch_id={id}") class="type-mono type-label underline">{id.to_string()}</Link>
+                            </Fact>
+                        }
+                    })}
                 <Fact name="Accepted">
                     <Instant at=job.created_at now=as_of />
                     " · "

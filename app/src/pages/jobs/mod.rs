@@ -6,6 +6,7 @@ mod columns;
 mod detail;
 mod edit;
 mod facts;
+mod folded;
 mod list;
 mod masked;
 mod progress;

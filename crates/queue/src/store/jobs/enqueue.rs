@@ -51,6 +51,9 @@ pub struct JobSpec {
     pub is_full: bool,
 }
 
+/// So many of the changes that were folded into a job are kept by kind and time: the last ones. The statement says so too.
+const MOST_TWINS: usize = 20;
+
 /// One row of the statement: a spec, with those of the same call folded into it.
 struct Row<'a> {
     id: JobId,
@@ -68,6 +71,8 @@ struct Row<'a> {
     batch_id: Option<BatchId>,
     is_full: bool,
     folded: i32,
+    /// What kind the spec and each of them is, in order; empty when there are none.
+    kinds: Vec<&'a str>,
 }
 
 impl Row<'_> {
@@ -168,6 +173,10 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             row.payload = &spec.payload;
             row.is_full |= spec.is_full;
             row.folded += 1;
+            if row.kinds.is_empty() {
+                row.kinds.push(&row.spec.job_type);
+            }
+            row.kinds.push(&spec.job_type);
             // Now (none) is sooner than any time.
             row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
             // As the statement folds into a row: never (none) is the latest of all, the last one's wish counts where it has one.
@@ -192,6 +201,7 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             batch_id: spec.batch_id,
             is_full: spec.is_full,
             folded: 0,
+            kinds: Vec::new(),
         };
         if let Some(id) = spec.deduplication_id.as_deref() {
             known.insert((spec.integration_id, id), rows.len());
@@ -240,6 +250,11 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<St
         &column(rows, |row| row.spec.correlation_id.as_str()) as &[&str],
         &sparse(rows, |row| row.payload.as_ref()) as &[Option<&Value>],
         &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+        &sparse(rows, |row| (row.folded > 0).then(|| {
+            // As many as the statement keeps.
+            let last = row.kinds.len().saturating_sub(MOST_TWINS);
+            Value::from(row.kinds[last..].to_vec())
+        })) as &[Option<Value>],
     )
     .fetch_all(connection)
     .await?;

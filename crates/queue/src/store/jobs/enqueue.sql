@@ -11,19 +11,24 @@ with given as materialized (
         unnest($9::smallint[]) as priority, unnest($10::smallint[]) as max_attempts, unnest($11::boolean[]) as is_full,
         unnest($12::int[]) as folded, unnest($13::text[]) as job_type, unnest($14::text[]) as record_type,
         unnest($15::text[]) as record_id, unnest($16::text[]) as deduplication_id, unnest($17::text[]) as serialize_key,
-        unnest($18::text[]) as correlation_id, unnest($19::jsonb[]) as payload,
+        unnest($18::text[]) as correlation_id, unnest($19::jsonb[]) as payload, unnest($21::jsonb[]) as kinds,
         -- The order of acceptance is the order of the input, not the order of the locks.
         c.now + unnest($20::int[]) * interval '1 microsecond' as created_at
     from (select clock_timestamp() as now) c
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
-        is_full, follows_batch, folded, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
+        is_full, follows_batch, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
         g.rank, g.rank, g.priority, g.max_attempts, g.is_full,
         -- A record's job that comes with a batch is a re-sync's.
-        g.batch_id is not null and g.record_id is not null, g.folded, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.batch_id is not null and g.record_id is not null, g.folded,
+        -- Where this call has several of it: the first one too, which `get` leaves out.
+        case when g.kinds is not null then array(
+            select headgate.twin(k.kind, g.created_at) from jsonb_array_elements_text(g.kinds) with ordinality k (kind, n) order by k.n
+        ) end,
+        g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload
     from given g
     order by g.n
@@ -45,6 +50,13 @@ with given as materialized (
             when j.status = 1 or j.successor is not null then j.follows_batch else j.follows_batch and excluded.follows_batch
         end,
         folded = case when j.status = 1 or j.successor is not null then j.folded else j.folded + 1 + excluded.folded end,
+        -- The last twenty, eight bytes each.
+        twins = case
+            when j.status = 1 or j.successor is not null then j.twins
+            when excluded.twins is null
+                then j.twins[cardinality(j.twins) - 18:] || headgate.twin(excluded.job_type, excluded.created_at)
+            else (j.twins || excluded.twins)[cardinality(j.twins || excluded.twins) - 19:]
+        end,
         batch_id = case
             when j.status = 1 or j.successor is not null then j.batch_id else coalesce(excluded.batch_id, j.batch_id)
         end,
@@ -76,6 +88,8 @@ with given as materialized (
                 'is_full', (j.successor ->> 'is_full')::boolean or excluded.is_full,
                 'follows_batch', (j.successor ->> 'follows_batch')::boolean and excluded.follows_batch,
                 'folded', (j.successor ->> 'folded')::int + 1 + excluded.folded,
+                'twins', headgate.twins_of(j.successor)
+                    || coalesce(excluded.twins, array[headgate.twin(excluded.job_type, excluded.created_at)]),
                 'previous_batch_id', j.successor ->> 'batch_id',
                 'batch_id', coalesce(excluded.batch_id, (j.successor ->> 'batch_id')::uuid),
                 'run_at', least((j.successor ->> 'run_at')::timestamptz, excluded.run_at),
@@ -90,7 +104,7 @@ with given as materialized (
                 'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
                 'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
                 'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
-                'folded', excluded.folded,
+                'folded', excluded.folded, 'twins', excluded.twins,
                 'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )

@@ -25,17 +25,17 @@ with locked as materialized (
     delete from headgate.jobs j using locked l
     where j.id = l.id and l.is_ours and not l.has_successor
     returning j.integration_id, j.attempt, l.action, l.outcome, l.duration_ms, j.batch_id, j.id, j.app_id, j.worker_id, j.created_at,
-        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id, j.deduplication_id,
         j.serialize_key, j.correlation_id, j.payload, l.response_status, l.response_excerpt, l.result
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
-        status, priority, attempt, max_attempts, response_status, is_full, folded, job_type, record_type, record_id, deduplication_id,
+        status, priority, attempt, max_attempts, response_status, is_full, folded, twins, job_type, record_type, record_id, deduplication_id,
         serialize_key, correlation_id, outcome, response_excerpt, payload, result
     )
     select d.id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.run_at, d.expires_at, d.started_at,
         clock_timestamp(), d.duration_ms, d.timeout_ms, d.action, d.priority, d.attempt, d.max_attempts, d.response_status, d.is_full,
-        d.folded, d.job_type, d.record_type, d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.outcome,
+        d.folded, d.twins, d.job_type, d.record_type, d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.outcome,
         d.response_excerpt, d.payload, d.result
     from gone d
 ), failing_no_more as (

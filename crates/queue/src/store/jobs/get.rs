@@ -11,7 +11,7 @@ use model::{
     actor::Scope,
     attempt::{Attempt, AttemptOutcome},
     id::{JobId, WorkerId},
-    job::{Job, JobDetail, JobStatus, Progress},
+    job::{Job, JobDetail, JobStatus, Progress, Twin},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
@@ -24,7 +24,8 @@ pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, Qu
     let mut connection = pool.acquire().await?;
     let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     let (attempts, last) = attempts(&mut connection, &job).await?;
-    Ok(JobDetail { job, attempts, progress: last.progress, result: last.result })
+    let twins = twins(&mut connection, &job).await?;
+    Ok(JobDetail { job, attempts, progress: last.progress, twins, result: last.result })
 }
 
 /// The job of this id, or behind the dead letter of this id.
@@ -139,6 +140,37 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
         return Ok((attempts, Last { progress, result: last.result }));
     }
     Ok((attempts, Last::default()))
+}
+
+/// What was folded into it, as the accepting statement wrote it.
+async fn twins(connection: &mut PgConnection, job: &Job) -> Result<Vec<Twin>, QueueError> {
+    if job.folded == 0 {
+        return Ok(Vec::new());
+    }
+    let kept = sqlx::query_scalar!(
+        r#"
+        select twins as "twins!"
+        from (
+            select twins from headgate.jobs where id = $1
+            union all
+            select headgate.twins_of(successor) from headgate.jobs
+            where (successor ->> 'id')::uuid = $1 and successor is not null
+            union all
+            select twins from headgate.finished_jobs where id = $1
+            union all
+            select twins from headgate.dead_letter_jobs where job_id = $1
+        ) places
+        where twins is not null
+        limit 1
+        "#,
+        job.id.0
+    )
+    .fetch_optional(connection)
+    .await?
+    .unwrap_or_default();
+    // Of what came in one call the first is the job itself, which the statement does not leave out.
+    let more = kept.len().saturating_sub(usize::try_from(job.folded).unwrap_or_default());
+    Ok(kept.into_iter().skip(more).filter_map(Twin::unpack).collect())
 }
 
 /// What went over the wire stands with the attempts, also with those whose rest a dead letter keeps.

@@ -1,9 +1,10 @@
 //! Accepted jobs are new, or fold into the one that waits, or stand behind the one that runs.
 
-use crate::support::{World, end, retried, sent};
+use crate::support::{World, end, given_up, retried, sent};
 use model::{
     id::BatchId,
     job::{EnqueueOutcome, JobStatus},
+    record::EventType,
 };
 use queue::store::jobs::JobSpec;
 use serde_json::json;
@@ -60,6 +61,52 @@ async fn a_change_folds_into_the_waiting_job_and_the_higher_urgency_wins(pool: P
     let worker = world.worker().await;
     let claimed = world.claim(worker, 1).await;
     assert!(claimed[0].id == first.id && claimed[0].is_full);
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_was_folded_is_kept_by_kind_the_last_twenty_wherever_the_job_goes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let change = |kind: &str| JobSpec { job_type: kind.into(), ..keyed(&world, lane, "a") };
+    let kinds = async |id| {
+        let twins = world.get(id).await.twins;
+        twins.iter().map(|twin| twin.kind.map_or("other", EventType::as_str)).collect::<Vec<_>>()
+    };
+    // Of several in one call the first is the job itself.
+    let at_once = [change("record.created"), change("record.updated"), change("export")];
+    let first = world.accept(&at_once).await[0].id;
+    assert_eq!(kinds(first).await, ["record.updated", "other"]);
+    world.accept(&[change("record.deleted")]).await;
+    assert_eq!(kinds(first).await, ["record.updated", "other", "record.deleted"]);
+    for _ in 0..18 {
+        world.accept(&[change("attribute.update")]).await;
+    }
+    let job = world.get(first).await;
+    assert_eq!((job.job.folded, job.twins.len()), (21, 20));
+    assert_eq!(kinds(first).await[..3], ["other", "record.deleted", "attribute.update"]);
+    assert!(
+        job.twins.is_sorted_by_key(|twin| twin.at) && (chrono::Utc::now() - job.twins[0].at).num_hours() == 0
+    );
+
+    // What comes meanwhile is folded into the job behind it, whose list goes with it.
+    let held = world.claim(worker, 1).await;
+    let second = world.accept(&[change("record.updated")]).await[0].id;
+    assert_eq!(kinds(second).await, [""; 0]);
+    world.accept(&[change("record.replaced")]).await;
+    world.accept(&[change("record.updated"), change("record.deleted")]).await;
+    let behind = ["record.replaced", "record.updated", "record.deleted"];
+    assert_eq!(kinds(second).await, behind);
+    world.finish(&[end(&held[0], sent())]).await;
+    assert_eq!((kinds(first).await.len(), kinds(second).await), (20, behind.to_vec()));
+    let held = world.claim(worker, 1).await;
+    world.finish(&[end(&held[0], given_up())]).await;
+    assert_eq!(kinds(second).await, behind, "a dead letter");
+    world.requeue(second).await.unwrap();
+    assert_eq!(kinds(second).await, behind);
+    world.cancel(second).await.unwrap();
+    assert_eq!(kinds(second).await, behind, "called off");
     world.must_be_sound().await;
 }
 

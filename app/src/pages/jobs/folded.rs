@@ -1,0 +1,72 @@
+//! What was folded into a job while it waited: one request tells of all of it.
+
+use crate::{
+    format,
+    ui::{Card, Instant},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{job::Twin, record::EventType};
+
+/// The last of them, newest first.
+#[component]
+pub fn FoldedIn(
+    /// How many there were.
+    folded: i32,
+    /// Those that are kept, oldest first.
+    twins: Vec<Twin>,
+    /// Decides what today is.
+    now: DateTime<Utc>,
+) -> impl IntoView {
+    let sub = format::counted(folded.into(), "further change", "further changes");
+    let rest = rest(folded.into(), twins.len());
+    view! {
+        <Card title="Folded in" sub=sub>
+            <p class="px-4 pb-2 text-muted">"They came while it waited. One request tells of all of them."</p>
+            {(!twins.is_empty())
+                .then(|| {
+                    let twins = twins.into_iter().rev();
+                    view! {
+                        <ol class="beside" reversed>
+                            {twins
+                                .map(|Twin { kind, at }| {
+                                    let kind = kind.map_or("change", EventType::as_str);
+                                    view! {
+                                        <li>
+                                            {kind} <span class="text-muted"><Instant at=at now=now /></span>
+                                        </li>
+                                    }
+                                })
+                                .collect_view()}
+                        </ol>
+                    }
+                })}
+            {rest.map(|rest| view! { <p class="px-4 pb-3 text-muted">{rest}</p> })}
+        </Card>
+    }
+    .into_any()
+}
+
+/// Those of which only the number is kept.
+fn rest(folded: i64, shown: usize) -> Option<String> {
+    let shown = i64::try_from(shown).unwrap_or(i64::MAX);
+    match folded - shown {
+        ..=0 => None,
+        _ if shown == 0 => Some("Of these only the number is known.".to_owned()),
+        before => {
+            Some(format!("And {} before these, of which only the number is kept.", format::count(before)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rest;
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        assert_eq!(rest(3, 3), None);
+        assert_eq!(rest(500, 20).as_deref(), Some("And 480 before these, of which only the number is kept."));
+        assert_eq!(rest(2, 0).as_deref(), Some("Of these only the number is known."));
+    }
+}
