@@ -7,7 +7,7 @@ pub const EXCERPT_CHARS: usize = 2_000;
 /// cuts after `most` characters with an ellipsis. Applied at every write of foreign text (RELIABILITY 2.25).
 #[must_use]
 pub fn sanitise(text: &str, most: usize) -> String {
-    let mut clean = String::with_capacity(text.len().min(most * 4));
+    let mut clean = String::with_capacity(text.len().min(most.saturating_mul(4)));
     for (count, c) in text.chars().enumerate() {
         if count == most {
             clean.push('…');
