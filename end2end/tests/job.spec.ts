@@ -118,7 +118,8 @@ test("what was folded into a job is listed with kind and time, and its batch lea
 
   const other = await inSync(api, app, receiver, [{ id: "sku-2" }], { integration: "Shop front" });
   const { batch_id: batch } = await api.call<{ batch_id: string }>("POST", `/integrations/${other.id}/resync`, { mode: "full" });
-  await expect.poll(async () => (await api.jobs(`batch_id=${batch}`)).length).toBe(1);
+  // Of both records of the app.
+  await expect.poll(async () => (await api.jobs(`batch_id=${batch}`)).length).toBe(2);
   const [sent] = await api.jobs(`batch_id=${batch}`);
   await open(page, `/jobs/${sent?.id}`);
   await card(page, "Facts").getByRole("link", { name: batch }).click();
