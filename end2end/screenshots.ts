@@ -23,7 +23,7 @@ const browser = await chromium.launch({
   executablePath: process.env.HEADGATE_TEST_CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"],
 });
-const context = await browser.newContext({ baseURL: new URL(link).origin, viewport: WIDE, deviceScaleFactor: 2 });
+const context = await browser.newContext({ baseURL: new URL(link).origin, viewport: WIDE, deviceScaleFactor: 1.5 });
 const page = await context.newPage();
 await enter(page, link);
 
@@ -33,7 +33,7 @@ await picture("/", "overview-phone", { ...PHONE, colorScheme: "light" });
 await picture("/integrations", "integrations", { ...WIDE, colorScheme: "light" });
 await picture(await first("/integrations", "Integrations"), "integration", { ...WIDE, colorScheme: "light" });
 await picture("/dead-letters", "dead-letters", { ...WIDE, colorScheme: "dark" });
-await picture(await first("/jobs?status=to_be_retried", "Jobs"), "job", { ...WIDE, colorScheme: "light" });
+await picture(await first("/dead-letters?error=503", "Dead letters"), "job", { ...WIDE, colorScheme: "light" });
 await browser.close();
 
 async function enter(page: Page, link: string): Promise<void> {
@@ -51,7 +51,7 @@ async function enter(page: Page, link: string): Promise<void> {
 async function first(path: string, table: string): Promise<string> {
   await page.setViewportSize(WIDE);
   await page.goto(path);
-  const link = page.getByRole("region", { name: `${table}, table` }).getByRole("link").first();
+  const link = page.getByRole("region", { name: `${table}, table` }).locator("tbody").getByRole("link").first();
   return (await link.getAttribute("href")) ?? path;
 }
 
