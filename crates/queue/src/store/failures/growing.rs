@@ -53,10 +53,16 @@ pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
     let mut rows: Vec<_> =
         rows.into_iter().filter(|row| growth::is_growing(row.last_hour, row.hour_before)).collect();
     rows.sort_by(|a, b| b.last_hour.cmp(&a.last_hour).then_with(|| a.cause.cmp(&b.cause)));
-    rows.truncate(MOST_TOLD);
-    let mut growing = Vec::with_capacity(rows.len());
+    let mut growing = Vec::with_capacity(MOST_TOLD);
     for row in rows {
+        if growing.len() == MOST_TOLD {
+            break;
+        }
         let (integrations, integration) = who(pool, &row.cause).await?;
+        // Those that failed by it are deleted: there is nothing to look at.
+        if integrations == 0 {
+            continue;
+        }
         let kind = row.error_kind.parse().unwrap_or(ErrorKind::Retryable);
         growing.push(GrowingFailure {
             // The fold keeps no others.

@@ -313,3 +313,14 @@ async fn a_cause_that_fails_twice_as_often_as_before_grows_until_somebody_looks_
     assert_eq!(failures::growing(&pool).await.unwrap(), []);
     assert_eq!(stats::snapshot(&pool).await.unwrap().failures.open, 1);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_cause_whose_integration_is_deleted_does_not_grow(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    failing.fail(lane, 24, &retried(HOUR)).await;
+    assert_eq!(failing.groups(FailureFilter::default()).await.len(), 1);
+    assert_eq!(failures::growing(&pool).await.unwrap().len(), 1);
+    sqlx::query("delete from headgate.integrations where id = $1").bind(lane).execute(&pool).await.unwrap();
+    assert_eq!(failures::growing(&pool).await.unwrap(), []);
+}
