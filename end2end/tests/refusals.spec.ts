@@ -25,6 +25,18 @@ test("a page that is not for the role says whose it is", async ({ page, sessions
   await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
 });
 
+test("what is masked for the role is no filter, and the page says which one it is", async ({ page, sessions }) => {
+  await enter(page, "support", sessions);
+  for (const path of ["/jobs", "/dead-letters"]) {
+    const answer = await page.goto(`${path}?max_age=1h&payload.customer.apiKey=hunter2`);
+    expect(answer?.status()).toBe(400);
+    await expect(page.getByText("payload.customer.apiKey is masked: jobs cannot be found by it")).toBeVisible();
+    await expectWellMade(page);
+    await page.getByRole("link", { name: "Clear filters" }).click();
+    await expect(page).toHaveURL(path);
+  }
+});
+
 test("a job that is gone leads to all jobs", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   await page.goto("/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");

@@ -35,10 +35,12 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
         state::{letter_grid, url_filters::ListQuery},
     };
     use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let scope = actor.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let place = letter_grid::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
+    cx.delivery.may_look_for(&actor, &list.filter, "payload.").await?;
     let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
     let (page, _) = cx.delivery.masked(page).await?;
     let grid = queue::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;

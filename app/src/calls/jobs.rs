@@ -46,12 +46,14 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
         state::{page_url::PageUrl, url_filters::ListQuery},
     };
     use model::rules::{narrowing, permission::Permission};
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    let actor = actor::allowed(Permission::OpenConsole)?;
+    let scope = actor.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let columns = JobColumns::of(&PageUrl::parse(&format!("/jobs?{query}")))
         .map_err(|error| CallError::Invalid(error.to_string()))?
         .unwrap_or_else(cookies::job_columns);
     let cx = context::current()?;
+    cx.delivery.may_look_for(&actor, &list.filter, "payload.").await?;
     let refused: Vec<String> = match narrowing::check(&list.filter, Utc::now()) {
         Ok(()) => Vec::new(),
         Err(faults) => faults.0.into_iter().map(|fault| fault.pointer).collect(),

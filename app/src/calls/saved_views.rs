@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 /// All that the reader may see, pinned ones first.
 #[server(prefix = "/console", endpoint = "saved-views", input = GetUrl, output = Json)]
 pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
-    use crate::server::{actor, context};
+    use crate::server::{actor, context, saved_views};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
-    Ok(queue::store::saved_views::list(&context::current()?.pool, actor.user_id()).await?)
+    let cx = context::current()?;
+    let views = queue::store::saved_views::list(&cx.pool, actor.user_id()).await?;
+    Ok(saved_views::shown(&cx.delivery, &actor, views).await?)
 }
 
 /// What is asked of a view, as it was typed: an empty threshold is none, a tick that is not there is none.

@@ -110,12 +110,14 @@ pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
     let newest = PageRequest { limit: ACTIVITY, after: None };
+    let alerts = saved_views::alerting(&cx.pool, actor.user_id()).await?;
+    let alerts = crate::server::saved_views::shown(&cx.delivery, &actor, alerts).await?;
     let may_know_workers = model::rules::permission::is_allowed(actor.role, Permission::ReadDeployment);
     Ok(Charts {
         throughput: stats::throughput(&cx.pool, actor.scope(), None, window).await?,
         levels: stats::minutes::levels(&cx.pool, window, None).await?,
         activity: activity::list(&cx.pool, actor.scope(), Span::default(), newest).await?.items,
-        alerts: saved_views::alerting(&cx.pool, actor.user_id()).await?,
+        alerts: alerts.into_iter().filter(|view| view.alerting_since.is_some()).collect(),
         workers: if may_know_workers { Some(workers::list(&cx.pool).await?) } else { None },
     })
 }

@@ -16,7 +16,7 @@ use model::{
     operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
     rules::permission::Permission,
 };
-use queue::store::operations::{self, BulkStart};
+use queue::store::operations::BulkStart;
 use uuid::Uuid;
 
 /// What a form chose.
@@ -102,8 +102,8 @@ pub async fn run(
 }
 
 async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result<DryRun, CallError> {
-    let cx = context::current()?;
-    match operations::start(&cx.delivery.pool, actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
+    let steering = context::current()?.steering();
+    match steering.bulk(actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
         BulkStart::DryRun(run) => Ok(run),
         BulkStart::Outcome(_) => Err(CallError::Broken),
     }

@@ -6,17 +6,19 @@ use crate::{
     components::{Flash, Outcome},
     state::{
         saved_query::SavedQuery,
+        url_filters::ListQuery,
         user_draft::{Draft, DraftFault},
     },
 };
 use chrono::Utc;
-use delivery::DeliveryError;
+use delivery::{Delivery, DeliveryError};
 use model::{
+    actor::{Actor, Scope},
     id::SavedViewId,
     patch::Change,
     problem::Faults,
-    rules::permission::Permission,
-    saved_view::{NewSavedView, SavedViewChanges},
+    rules::permission::{Permission, is_allowed},
+    saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
 use queue::QueueError;
 use steering::SteeringError;
@@ -110,6 +112,27 @@ pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), Cal
     answer(back, &ViewForm::default(), made).await
 }
 
+/// Views as the actor may read them: without the counts of those that ask for a value which was marked as secret after they were saved.
+///
+/// # Errors
+/// When it cannot be said what is masked: then nothing is shown.
+pub async fn shown(
+    delivery: &Delivery,
+    actor: &Actor,
+    mut views: Vec<SavedView>,
+) -> Result<Vec<SavedView>, DeliveryError> {
+    if is_allowed(actor.role, Permission::ReadUnmasked) {
+        return Ok(views);
+    }
+    for view in &mut views {
+        let Ok(ListQuery { filter, .. }) = ListQuery::parse(&view.query) else { continue };
+        if !delivery.hidden(Scope::AllApps, &filter).await?.is_empty() {
+            (view.count, view.alerting_since) = (None, None);
+        }
+    }
+    Ok(views)
+}
+
 async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), CallError> {
     let (faults, made) = match made {
         Ok(outcome) => (Vec::new(), Ok(outcome)),
@@ -147,6 +170,7 @@ fn view_faults(faults: &Faults) -> Vec<DraftFault> {
         "/name" if detail.starts_with("is the name") => DraftFault::ViewTaken,
         "/name" => DraftFault::ViewName,
         "/alert_at" => DraftFault::ViewAlert,
+        "/query" if detail.contains("is masked") => DraftFault::ViewMasked,
         "/query" => DraftFault::ViewQuery,
         "/is_pinned" => DraftFault::ViewPins,
         "/is_shared" if detail.starts_with("must stay") => DraftFault::ViewOfNobody,

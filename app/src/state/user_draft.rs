@@ -26,6 +26,8 @@ pub enum DraftFault {
     ViewAlert,
     /// What it narrows to needs another filter.
     ViewQuery,
+    /// It asks for a value that is masked.
+    ViewMasked,
     /// As many are pinned as may be.
     ViewPins,
     /// As many are shared as may be.
@@ -37,7 +39,7 @@ pub enum DraftFault {
 }
 
 impl DraftFault {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Email,
         Self::EmailTaken,
         Self::Name,
@@ -48,6 +50,7 @@ impl DraftFault {
         Self::ViewTaken,
         Self::ViewAlert,
         Self::ViewQuery,
+        Self::ViewMasked,
         Self::ViewPins,
         Self::ViewShared,
         Self::ViewOfNobody,
@@ -67,6 +70,7 @@ impl DraftFault {
             Self::ViewTaken => "view-taken",
             Self::ViewAlert => "view-alert",
             Self::ViewQuery => "view-query",
+            Self::ViewMasked => "view-masked",
             Self::ViewPins => "view-pins",
             Self::ViewShared => "view-shared",
             Self::ViewOfNobody => "view-of-nobody",
@@ -84,9 +88,12 @@ impl DraftFault {
             Self::LastOperator => "role",
             Self::ViewName | Self::ViewTaken => "view_name",
             Self::ViewAlert => "alert_at",
-            Self::ViewQuery | Self::ViewPins | Self::ViewShared | Self::ViewOfNobody | Self::ViewMany => {
-                "view"
-            }
+            Self::ViewQuery
+            | Self::ViewMasked
+            | Self::ViewPins
+            | Self::ViewShared
+            | Self::ViewOfNobody
+            | Self::ViewMany => "view",
         }
     }
 
@@ -106,6 +113,9 @@ impl DraftFault {
             Self::ViewAlert => "must be a whole number from 1 to 10,000, or empty: it never alerts then",
             Self::ViewQuery => {
                 "These filters cannot be listed: put another one beside them first, such as an integration."
+            }
+            Self::ViewMasked => {
+                "One of these filters asks for a value of the payload that is masked, which no view keeps: take it out first."
             }
             Self::ViewPins => "12 views are pinned already: unpin one first, or save this one without a pin.",
             Self::ViewShared => {

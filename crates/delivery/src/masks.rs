@@ -1,8 +1,14 @@
 //! What may not be shown of an app's data, put together from the deployment's settings and its integrations'.
 
 use model::{
+    actor::{Actor, Scope},
+    filter::JobFilter,
     id::AppId,
-    rules::masking::{Masking, Masks, Sensitive},
+    problem::Faults,
+    rules::{
+        masking::{Masking, Masks, Sensitive},
+        permission::{Permission, is_allowed},
+    },
 };
 
 use crate::{Delivery, DeliveryError, store};
@@ -35,5 +41,40 @@ impl Delivery {
         let masks = self.masks(what.app_ids()).await?;
         let masked = what.mask(&masks);
         Ok((what, masked))
+    }
+    /// The payload's paths that a filter asks for although their values are masked in data that it may find.
+    ///
+    /// # Errors
+    /// As with [`Self::masks`].
+    pub async fn hidden(&self, scope: Scope, filter: &JobFilter) -> Result<Vec<String>, DeliveryError> {
+        let Some(asked) = &filter.payload else { return Ok(Vec::new()) };
+        let marked = store::masks::marked_within(&self.pool, scope, filter).await?;
+        let fields = self.config.masked_fields.iter().chain(&marked).map(String::as_str);
+        Ok(Masking::new(fields).hidden(asked).into_iter().map(str::to_owned).collect())
+    }
+
+    /// Refuses a filter by a value that the actor reads masked: what it finds, lists, counts and changes would say whether a guess is right.
+    /// Every list, count and bulk action that an actor narrows asks here first. `place` leads to the payload's paths: `payload.` in a
+    /// query, `/filter/payload/` in a body.
+    ///
+    /// # Errors
+    /// `Invalid` with each path; as with [`Self::masks`].
+    pub async fn may_look_for(
+        &self,
+        actor: &Actor,
+        filter: &JobFilter,
+        place: &str,
+    ) -> Result<(), DeliveryError> {
+        if is_allowed(actor.role, Permission::ReadUnmasked) {
+            return Ok(());
+        }
+        let mut faults = Faults::default();
+        for path in self.hidden(actor.scope(), filter).await? {
+            faults.add(
+                format!("{place}{path}"),
+                "is masked: jobs cannot be found by it; take it out, or ask an operator",
+            );
+        }
+        Ok(faults.into_result()?)
     }
 }

@@ -27,6 +27,9 @@ impl Steering {
             (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
             (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
         };
+        if let Some(filter) = &new.filter {
+            self.delivery.may_look_for(actor, filter, "/filter/payload/").await?;
+        }
         let is_dry = new.dry_run;
         let before = serde_json::to_value(&new).ok();
         let asked = operations::ask(self.pool(), actor, subject, new).await?;

@@ -3,9 +3,10 @@
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
 use model::{
-    actor::Actor,
+    actor::{Actor, Scope},
     filter::JobFilter,
     id::SavedViewId,
+    problem::Faults,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
 use queue::{QueueError, store::saved_views};
@@ -22,6 +23,7 @@ impl Steering {
         filter: &JobFilter,
     ) -> Result<SavedView, SteeringError> {
         new.check(actor).map_err(QueueError::from)?;
+        self.check_view(filter).await?;
         self.change(actor, async |mut tx| {
             let view = saved_views::insert(&mut tx, actor.user_id(), new, filter).await?;
             let entry = Entry::new("saved_view.create").about(view.id).with(&shown(&view));
@@ -47,6 +49,9 @@ impl Steering {
         let view = saved_views::get(&mut conn, viewer, id).await?;
         drop(conn);
         changes.check(actor).map_err(QueueError::from)?;
+        if let Some(filter) = filter {
+            self.check_view(filter).await?;
+        }
         if changes.is_pin_alone() {
             let mut tx = self.pool().begin().await?;
             if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
@@ -68,6 +73,15 @@ impl Steering {
             Ok((tx, after, entry))
         })
         .await
+    }
+
+    /// Whoever saves it: a view's filters are written in it and its count is kept, for others to read.
+    async fn check_view(&self, filter: &JobFilter) -> Result<(), SteeringError> {
+        let mut faults = Faults::default();
+        for path in self.delivery.hidden(Scope::AllApps, filter).await? {
+            faults.add("/query", format!("asks for payload.{path}, which is masked: no view keeps it"));
+        }
+        Ok(faults.into_result().map_err(QueueError::from)?)
     }
 
     /// Deletes a view, for everybody who saw it.

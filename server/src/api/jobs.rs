@@ -5,7 +5,7 @@ use super::{
     extract::{
         Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs,
     },
-    masked::shown,
+    masked::{askable, shown},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -52,6 +52,7 @@ async fn list_jobs(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
+    askable(&state, &actor, &query.filter).await?;
     let page = jobs::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }

@@ -4,6 +4,7 @@ use super::problem::Problem;
 use crate::state::AppState;
 use model::{
     actor::Actor,
+    filter::JobFilter,
     rules::{
         masking::Sensitive,
         permission::{Permission, is_allowed},
@@ -17,4 +18,9 @@ pub(super) async fn shown<T: Sensitive>(state: &AppState, actor: &Actor, what: T
     }
     let (what, _) = state.delivery.masked(what).await?;
     Ok(what)
+}
+
+/// Refuses a list narrowed by what the one who asks would read masked.
+pub(super) async fn askable(state: &AppState, actor: &Actor, filter: &JobFilter) -> Result<(), Problem> {
+    Ok(state.delivery.may_look_for(actor, filter, "payload.").await?)
 }

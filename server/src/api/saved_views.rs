@@ -5,7 +5,7 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use app::state::saved_query::SavedQuery;
+use app::{server::saved_views::shown, state::saved_query::SavedQuery};
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use chrono::Utc;
 use model::{
@@ -24,6 +24,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 
 /// Saved views of the list of jobs, on one page, pinned ones first: shared ones, and of a signed-in person their own. Those that somebody pinned or
 /// that have a threshold are counted every few seconds, once for all (`count`, with its time); `alerting_since` tells that the threshold is reached.
+/// A view that asks for a value which is masked by now shows neither to whom it is masked.
 #[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
 async fn list_saved_views(
     actor: Can<OpenConsole>,
@@ -31,10 +32,12 @@ async fn list_saved_views(
     _: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<SavedView>>, Problem> {
     let items = saved_views::list(&state.console_pool, actor.user_id()).await?;
+    let items = shown(&state.delivery, &actor, items).await?;
     Ok(Answer(Page { items, next_cursor: None }))
 }
 
 /// Saves a view: up to 50 a person, 200 shared ones, 12 pinned by one person. Of a key it is shared, and belongs to nobody: operators change it.
+/// No view asks for a value of the payload that is masked, whoever saves it: others read its filters and its count.
 #[utoipa::path(post, path = "/saved-views", tag = "Jobs", request_body = NewSavedView,
     responses((status = 201, body = SavedView)))]
 async fn create_saved_view(
@@ -62,7 +65,9 @@ async fn update_saved_view(
         changes.query = Some(query.text);
         query.filter
     });
-    Ok(Answer(state.steering().change_view(&actor, id, &changes, filter.as_ref()).await?))
+    let view = state.steering().change_view(&actor, id, &changes, filter.as_ref()).await?;
+    let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
+    view.map(Answer).ok_or_else(Problem::not_found)
 }
 
 /// Deletes a view for everybody who saw it.

@@ -13,6 +13,7 @@ mod dead_letters;
 mod events;
 mod explain;
 mod failures;
+mod guessing;
 mod health;
 mod idempotency;
 mod integration_bulk;

@@ -1,23 +1,9 @@
 //! Saved views: private ones are their owner's alone, shared ones are changed by owner and operators.
 
-use crate::support::{Answer, Client, Server};
+use crate::support::{Client, Server};
 use model::actor::Role;
-use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
-
-/// Somebody who signed in.
-async fn person(server: &Server, name: &str, role: &str) -> Client {
-    let (email, password) = (format!("{name}@example.test"), "correct horse battery staple");
-    let new = json!({"email": email, "name": name, "role": role, "password": password});
-    server.operator().post("/users", new).await.ok(201);
-    let request = server.anonymous().request(Method::POST, "/sign-in");
-    let request = request.header("content-type", "application/x-www-form-urlencoded");
-    let form = format!("email={name}%40example.test&password=correct+horse+battery+staple");
-    let answer = Answer::of(request.body(form)).await;
-    let cookie = answer.header("set-cookie").split(';').next().unwrap();
-    server.anonymous().with("cookie", cookie).with("origin", &format!("http://{}", server.address))
-}
 
 async fn names(client: &Client) -> Vec<String> {
     let list = client.get("/saved-views").await.ok(200);
@@ -31,7 +17,7 @@ fn path(view: &Value) -> String {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_private_view_is_its_owners_alone(pool: PgPool) {
     let server = Server::start(pool).await;
-    let (ada, ben) = (person(&server, "ada", "support").await, person(&server, "ben", "operator").await);
+    let (ada, ben) = (server.person("ada", Role::Support).await, server.person("ben", Role::Operator).await);
     let new = json!({"name": "Mine", "query": "status=failed&error=503", "is_pinned": true});
     let mine = ada.post("/saved-views", new).await.ok(201);
     assert_eq!(
@@ -56,9 +42,9 @@ async fn a_private_view_is_its_owners_alone(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
     let server = Server::start(pool).await;
-    let ada = person(&server, "ada", "support").await;
-    let ben = person(&server, "ben", "support").await;
-    let eve = person(&server, "eve", "operator").await;
+    let ada = server.person("ada", Role::Support).await;
+    let ben = server.person("ben", Role::Support).await;
+    let eve = server.person("eve", Role::Operator).await;
     let new = json!({"name": "Ours", "query": "status=failed", "is_shared": true});
     let ours = ada.post("/saved-views", new).await.ok(201);
     ben.patch(&path(&ours), json!({"name": "Ben's"})).await.problem(403);
@@ -73,7 +59,7 @@ async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
         (&json!("Everybody's"), &json!(100), &json!(false))
     );
     ada.patch(&path(&ours), json!({"alert_at": null})).await.ok(200);
-    let auditor = person(&server, "kim", "auditor").await;
+    let auditor = server.person("kim", Role::Auditor).await;
     assert_eq!(names(&auditor).await, ["Everybody's"]);
     auditor.patch(&path(&ours), json!({"is_pinned": true})).await.problem(403);
     eve.delete(&path(&ours)).await.ok(204);
@@ -88,7 +74,7 @@ async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
     let server = Server::start(pool).await;
-    let ada = person(&server, "ada", "support").await;
+    let ada = server.person("ada", Role::Support).await;
     let save = async |client: &Client, body: Value| client.post("/saved-views", body).await;
     let view = |name: &str, query: &str| json!({"name": name, "query": query});
     for (query, says) in [
@@ -122,7 +108,7 @@ async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn there_are_so_many_of_a_person_and_so_many_pins(pool: PgPool) {
     let server = Server::start(pool).await;
-    let ada = person(&server, "ada", "support").await;
+    let ada = server.person("ada", Role::Support).await;
     for n in 0..50 {
         let new = json!({"name": format!("View {n}"), "query": "status=failed", "is_pinned": n < 12});
         ada.post("/saved-views", new).await.ok(201);
@@ -140,7 +126,7 @@ async fn there_are_so_many_of_a_person_and_so_many_pins(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_person_who_goes_takes_private_views_along_and_leaves_the_shared_ones(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
-    let ada = person(&server, "ada", "support").await;
+    let ada = server.person("ada", Role::Support).await;
     ada.post("/saved-views", json!({"name": "Mine", "query": "status=failed", "alert_at": 1})).await.ok(201);
     ada.post("/saved-views", json!({"name": "Ours", "query": "status=failed", "is_shared": true}))
         .await

@@ -257,7 +257,7 @@ fn Refused(
             title="One filter more, please"
             text=format!(
                 "{which} {need} another filter beside it, so that no search runs through millions of jobs: an integration, a record with its \
-                 type, a correlation id, a batch, the state Processing or To be retried, or younger than 1h. Of failed jobs an app is enough.",
+                 type, a correlation id, a batch, the state Processing, To be retried or Retrying, or younger than 1h. Of failed jobs an app is enough.",
             )
         />
     }

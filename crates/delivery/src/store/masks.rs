@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{id::AppId, rules::masking::METADATA_KEY};
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    id::{AppId, IntegrationId},
+    rules::masking::METADATA_KEY,
+};
 use sqlx::PgPool;
 use uuid::Uuid;
 
@@ -32,5 +37,33 @@ pub(crate) async fn marked(
     for row in rows {
         marked.entry(row.app_id).or_default().push(row.field);
     }
+    Ok(marked)
+}
+
+/// The fields that integrations mark of any app whose data a filter may find. An integration that is gone may have been any app's.
+pub(crate) async fn marked_within(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+) -> Result<Vec<String>, DeliveryError> {
+    let marked = sqlx::query_scalar!(
+        r#"
+        select distinct field #>> '{}' as "field!"
+        from headgate.integrations i
+        cross join lateral jsonb_array_elements(
+            case when jsonb_typeof(i.metadata -> $4) = 'array' then i.metadata -> $4 else '[]' end
+        ) field
+        where i.metadata ? $4 and jsonb_typeof(field) = 'string'
+            and ($1::uuid is null or i.app_id = $1)
+            and ($2::uuid is null or i.app_id = $2)
+            and i.app_id = coalesce((select o.app_id from headgate.integrations o where o.id = $3), i.app_id)
+        "#,
+        scope.app_id() as Option<AppId>,
+        filter.app_id as Option<AppId>,
+        filter.integration_id as Option<IntegrationId>,
+        METADATA_KEY,
+    )
+    .fetch_all(pool)
+    .await?;
     Ok(marked)
 }

@@ -86,7 +86,8 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<WorkerId>,
     /// What the payload contains, by path: `payload.order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of records have
-    /// no payload until it is computed: a dead letter is looked for by what it sent.
+    /// no payload until it is computed: a dead letter is looked for by what it sent. A path whose value the asker reads `[masked]` is refused
+    /// (422).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<PayloadMatch>,
     /// Failed by one cause: dead letters, and jobs to be tried again. The first 16 characters alone: at any integration.

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 /// What makes any other filter cheap, for the sentence that asks for it.
 const CHEAP: &str = "integration_id, correlation_id, batch_id, record_type with record_id, fingerprint, status=processing, \
-     status=to_be_retried, or max_age of up to 1h";
+     status=to_be_retried, status=retrying, or max_age of up to 1h";
 
 /// Which filters stand without what would make them cheap.
 ///
@@ -60,7 +60,7 @@ fn is_narrow(filter: &JobFilter, now: DateTime<Utc>) -> bool {
         || filter.batch_id.is_some()
         || filter.fingerprint.is_some()
         || (filter.record_type.is_some() && filter.record_id.is_some())
-        || matches!(filter.status, Some(JobStatus::Processing | JobStatus::ToBeRetried))
+        || matches!(filter.status, Some(JobStatus::Processing | JobStatus::ToBeRetried | JobStatus::Retrying))
         || since.is_some_and(|since| since >= an_hour_ago)
 }
 
@@ -83,7 +83,9 @@ mod tests {
         let faults = check(&costly(), Utc::now()).unwrap_err();
         let names: Vec<&str> = faults.0.iter().map(|fault| fault.pointer.as_str()).collect();
         assert_eq!(names, ["attempt_min", "response_status", "worker_id"]);
-        assert!(faults.0.iter().all(|fault| fault.detail.contains("integration_id")));
+        for beside in ["integration_id", "status=processing", "status=to_be_retried", "status=retrying"] {
+            assert!(faults.0.iter().all(|fault| fault.detail.contains(beside)), "{beside}");
+        }
         assert!(faults.0[1].detail.contains("status=failed"));
     }
 
@@ -96,6 +98,8 @@ mod tests {
             JobFilter { correlation_id: text("c"), ..costly() },
             JobFilter { record_type: text("product"), record_id: text("1"), ..costly() },
             JobFilter { status: Some(JobStatus::Processing), ..costly() },
+            JobFilter { status: Some(JobStatus::ToBeRetried), ..costly() },
+            JobFilter { status: Some(JobStatus::Retrying), ..costly() },
             JobFilter { max_age: "1h".parse().ok(), ..costly() },
             JobFilter { created_after: Some(now - TimeDelta::minutes(10)), ..costly() },
             JobFilter { status: Some(JobStatus::Failed), app_id: Some(AppId::generate()), ..costly() },
@@ -104,6 +108,7 @@ mod tests {
         }
         for beside in [
             JobFilter { status: Some(JobStatus::Completed), ..costly() },
+            JobFilter { status: Some(JobStatus::Pending), ..costly() },
             JobFilter { max_age: "2h".parse().ok(), ..costly() },
             JobFilter { min_age: "1h".parse().ok(), ..costly() },
             JobFilter { record_id: text("1"), ..costly() },

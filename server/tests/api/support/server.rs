@@ -1,4 +1,4 @@
-use super::Client;
+use super::{Answer, Client};
 use access::{Access, AdminKey};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
 use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff};
@@ -8,6 +8,8 @@ use queue::{
     maintenance::Maintenance,
     worker::{Engine, EngineHandle, Handlers},
 };
+use reqwest::Method;
+use serde_json::json;
 use server::{
     router,
     state::{AppSettings, AppState, leptos_options},
@@ -110,6 +112,19 @@ impl Server {
         };
         let made = access::api_keys::create(&self.state.access, &Access::system(), &new).await.unwrap();
         self.anonymous().with_key(&made.key)
+    }
+
+    /// Somebody who signed in to the console.
+    pub(crate) async fn person(&self, name: &str, role: Role) -> Client {
+        let (email, password) = (format!("{name}@example.test"), "correct horse battery staple");
+        let new = json!({"email": email, "name": name, "role": role, "password": password});
+        self.operator().post("/users", new).await.ok(201);
+        let request = self.anonymous().request(Method::POST, "/sign-in");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let form = format!("email={name}%40example.test&password=correct+horse+battery+staple");
+        let answer = Answer::of(request.body(form)).await;
+        let cookie = answer.header("set-cookie").split(';').next().unwrap();
+        self.anonymous().with("cookie", cookie).with("origin", &format!("http://{}", self.address))
     }
 
     /// Waits until the workers have recorded that many results.

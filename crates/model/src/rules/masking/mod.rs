@@ -4,6 +4,7 @@
 //! A mask says that there is a value, never which: neither its length nor its type is left. Null, true, false and what is empty tell
 //! nothing and stay.
 
+mod guess;
 mod name;
 mod text;
 mod whole;

@@ -1,0 +1,215 @@
+//! Values that are masked cannot be guessed: nothing that a filter narrows says whether a payload has them.
+
+use crate::support::{Answer, Client, Receiver, Server, an_app};
+use model::actor::Role;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+/// What guesses the payload's values, and the path that is refused.
+const GUESSES: [(&str, &str); 6] = [
+    ("payload.apiKey=hunter2hunter2", "payload.apiKey"),
+    ("payload.customer.email=ada%40x.test", "payload.customer.email"),
+    ("payload=customer.email%3Dada%40x.test", "payload.customer.email"),
+    ("payload.n=1&payload.Customer.E_Mail=ada%40x.test", "payload.Customer.E_Mail"),
+    ("payload.phone=12345", "payload.phone"),
+    ("payload.note=password%3Dhunter2", "payload.note"),
+];
+
+/// A dead letter and a job that waits, of an app that marks the customer's e-mail address and phones; the two integrations' ids.
+async fn masked_jobs(server: &Server, client: &Client, app: &str) -> (String, String) {
+    let receiver = Receiver::answering(400).await;
+    let webhook = json!({
+        "app_id": app, "name": "Shop", "integration_type": "webhook", "endpoint_url": receiver.url(),
+        "metadata": {"masked_fields": ["customer.email", "phone"]},
+    });
+    let external = json!({"app_id": app, "name": "Nightly", "integration_type": "external"});
+    let mut ids = Vec::new();
+    for integration in [webhook, external] {
+        let id = client.post("/integrations", integration).await.ok(201)["id"].as_str().unwrap().to_owned();
+        let payload = json!({
+            "n": 1, "apiKey": "hunter2hunter2", "customer": {"email": "ada@x.test", "name": "Ada"},
+            "phone": 12345, "note": "password=hunter2",
+        });
+        let job = json!({"integration_id": id, "job_type": "export", "payload": payload});
+        client.post("/jobs", job).await.ok(201);
+        ids.push(id);
+    }
+    server.recorded(1).await;
+    (ids.remove(0), ids.remove(0))
+}
+
+fn found(answer: &Answer) -> usize {
+    match answer.text.starts_with('{') {
+        true => answer.ok(200)["items"].as_array().unwrap().len(),
+        false => answer.text.lines().count() - 1,
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (dead, waiting) = masked_jobs(&server, &client, &app).await;
+    let support = server.key(Role::Support, None).await;
+    let auditor = server.key(Role::Auditor, None).await;
+    let portal = server.key(Role::Portal, Some(&app)).await;
+    let producer = server.key(Role::Producer, Some(&app)).await;
+    // A dead letter is looked for by what it sent, which has the job's payload in it.
+    for (list, integration, above) in [
+        ("/jobs", &waiting, ""),
+        ("/dead-letters", &dead, "payload."),
+        ("/dead-letters/groups", &dead, "payload."),
+        ("/dead-letters/export", &dead, "payload."),
+    ] {
+        let of = |query: &str| {
+            let query = query
+                .replace("payload.", &format!("payload.{above}"))
+                .replace("payload=", &format!("payload={above}"));
+            format!("{list}?integration_id={integration}&{query}")
+        };
+        for (guess, path) in GUESSES {
+            let path = path.replace("payload.", &format!("payload.{above}"));
+            for reader in [&support, &auditor, &portal] {
+                let answer = reader.get(&of(guess)).await;
+                assert_eq!(answer.pointers(422), [path.as_str()], "{list} {guess}");
+                assert!(answer.text.contains("is masked: jobs cannot be found by it"), "{}", answer.text);
+                let wrong = reader.get(&of(guess).replace("hunter2", "hunter3").replace("12345", "1")).await;
+                assert_eq!(wrong.text, answer.text, "a wrong guess is told apart");
+            }
+            let n = usize::from(!guess.contains("E_Mail"));
+            assert_eq!(found(&client.get(&of(guess)).await), n, "{list} {guess}");
+        }
+        // What is shown is found, and what is not there is not.
+        for (query, n) in
+            [("payload.customer.name=Ada", 1), ("payload.n=1", 1), ("payload.customer.name=Eve", 0)]
+        {
+            for reader in [&client, &support, &portal] {
+                assert_eq!(found(&reader.get(&of(query)).await), n, "{list} {query}");
+            }
+        }
+    }
+    let own = format!("/jobs?integration_id={waiting}&payload.phone=12345");
+    assert_eq!(found(&producer.get(&own).await), 1, "they sent it");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn another_apps_marks_count_where_its_data_may_be_found(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let (marked, other) = (an_app(&client, "Shop").await, an_app(&client, "Depot").await);
+    masked_jobs(&server, &client, &marked).await;
+    let support = server.key(Role::Support, None).await;
+    let guess = "payload.phone=1&max_age=1h";
+    assert_eq!(support.get(&format!("/jobs?{guess}")).await.pointers(422), ["payload.phone"]);
+    assert_eq!(found(&support.get(&format!("/jobs?{guess}&app_id={other}")).await), 0);
+    // Its jobs are there after an integration is gone, and were of any app.
+    let gone = "integration_id=0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
+    assert_eq!(support.get(&format!("/jobs?{guess}&{gone}")).await.pointers(422), ["payload.phone"]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn no_bulk_action_counts_or_changes_by_it(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (dead, waiting) = masked_jobs(&server, &client, &app).await;
+    let support = server.key(Role::Support, None).await;
+    let (plain, sent) = ("customer.email", "payload.customer.email");
+    for (subject, action, integration, guess) in [
+        ("jobs", "cancel", &waiting, plain),
+        ("jobs", "requeue", &dead, sent),
+        ("dead-letters", "requeue", &dead, sent),
+    ] {
+        let path = format!("/{subject}/bulk");
+        let body = |is_dry: bool| {
+            let payload = json!({ guess: "ada@x.test" });
+            let filter = json!({"integration_id": integration, "payload": payload});
+            json!({"action": action, "filter": filter, "dry_run": is_dry})
+        };
+        for is_dry in [true, false] {
+            let refused = support.post(&path, body(is_dry)).await;
+            assert_eq!(refused.pointers(422), [format!("/filter/payload/{guess}")], "{subject} {action}");
+        }
+        assert_eq!(client.post(&path, body(true)).await.ok(200)["matched"], 1, "{subject} {action}");
+    }
+    assert_eq!(found(&client.get("/jobs?status=pending").await), 1);
+    assert_eq!(found(&client.get("/dead-letters").await), 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_console_refuses_it_as_well(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (dead, waiting) = masked_jobs(&server, &client, &app).await;
+    let ada = server.person("ada", Role::Support).await;
+    let eve = server.person("eve", Role::Operator).await;
+    let guess = |id: &str| format!("integration_id={id}&payload.customer.email=ada@x.test");
+    let call = async |person: &Client, path: &str, arguments: Vec<(&str, String)>| {
+        Answer::of(person.request(Method::GET, &format!("/console/{path}")).query(&arguments)).await
+    };
+    let bulk = |action: &str, id: &str| {
+        vec![("subject", "jobs".to_owned()), ("action", action.to_owned()), ("query", guess(id))]
+    };
+    for (path, arguments) in [
+        ("jobs", vec![("query", guess(&waiting)), ("is_counted", "true".to_owned())]),
+        ("jobs", vec![("query", guess(&waiting)), ("is_counted", "false".to_owned())]),
+        ("dead-letters", vec![("query", guess(&dead))]),
+        ("preview", bulk("cancel", &waiting)),
+        ("preview", bulk("requeue", &dead)),
+    ] {
+        let refused = call(&ada, path, arguments.clone()).await;
+        assert_ne!(refused.status, 200, "{path}");
+        assert!(refused.text.contains("customer.email is masked: jobs cannot"), "{path}: {}", refused.text);
+        assert_eq!(call(&eve, path, arguments).await.status, 200, "{path}");
+    }
+    let form = format!(
+        "subject=jobs&action=cancel&back=%2Fjobs&query={}",
+        guess(&waiting).replace('&', "%26").replace('=', "%3D")
+    );
+    let request = ada.request(Method::POST, "/console/bulk").body(form);
+    Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+    assert_eq!(found(&client.get("/jobs?status=pending").await), 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn no_view_keeps_it_and_what_one_counted_goes_when_its_value_is_marked(pool: PgPool) {
+    let server = Server::with_workers(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (_, waiting) = masked_jobs(&server, &client, &app).await;
+    let support = server.key(Role::Support, None).await;
+    let view = |query: &str| json!({"name": query, "query": query, "is_shared": true, "alert_at": 1});
+    let shown = format!("integration_id={waiting}&payload.customer.name=Ada");
+    let saved = client.post("/saved-views", view(&shown)).await.ok(201);
+    let path = format!("/saved-views/{}", saved["id"].as_str().unwrap());
+    // Others read what an operator saves.
+    for person in [&support, &client] {
+        let guess = format!("integration_id={waiting}&payload.phone=12345");
+        let refused = person.post("/saved-views", view(&guess)).await;
+        assert_eq!(refused.pointers(422), ["/query"]);
+        assert!(refused.text.contains("payload.phone, which is masked"), "{}", refused.text);
+        if person.get("/users").await.status == 200 {
+            assert_eq!(person.patch(&path, json!({"query": guess})).await.pointers(422), ["/query"]);
+        }
+    }
+    sqlx::query(
+        "insert into headgate.saved_view_counts (view_id, n, is_more, counted_at, tried_at, is_too_wide, alerting_since)
+         values ($1::uuid, 7, false, now(), now(), false, now())
+         on conflict (view_id) do update set n = 7, counted_at = now(), alerting_since = now()",
+    )
+    .bind(saved["id"].as_str().unwrap())
+    .execute(&pool)
+    .await
+    .unwrap();
+    let counted = async |person: &Client| {
+        let view = person.get("/saved-views").await.ok(200)["items"][0].clone();
+        (view["count"] != Value::Null, view["alerting_since"] != Value::Null)
+    };
+    assert_eq!((counted(&support).await, counted(&client).await), ((true, true), (true, true)));
+    let marks = json!({"metadata": {"masked_fields": ["customer.name"]}});
+    client.patch(&format!("/integrations/{waiting}"), marks).await.ok(200);
+    assert_eq!((counted(&support).await, counted(&client).await), ((false, false), (true, true)));
+}
