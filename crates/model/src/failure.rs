@@ -16,9 +16,20 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CauseId(pub u64);
 
+impl CauseId {
+    /// How it is written: so many characters of a fingerprint are its cause.
+    pub const DIGITS: usize = 16;
+
+    /// Whether a fingerprint that is asked for is a cause alone, wherever it is, and not one integration's.
+    #[must_use]
+    pub const fn is_all_of(fingerprint: &str) -> bool {
+        fingerprint.len() == Self::DIGITS
+    }
+}
+
 impl fmt::Display for CauseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+        write!(f, "{:0digits$x}", self.0, digits = Self::DIGITS)
     }
 }
 
@@ -30,7 +41,7 @@ pub struct NoCause;
 impl FromStr for CauseId {
     type Err = NoCause;
     fn from_str(text: &str) -> Result<Self, NoCause> {
-        let is_id = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let is_id = Self::is_all_of(text) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !is_id {
             return Err(NoCause);
         }

@@ -6,6 +6,7 @@
 
 pub mod breakers;
 pub mod built_in;
+mod count_briefly;
 pub mod dead_letters;
 pub mod failures;
 pub mod find;

@@ -31,7 +31,7 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
     }
     // As `filter::push` reads it.
     if let Some(fingerprint) = &filter.fingerprint {
-        let part = if fingerprint.len() == 16 { "left(k.fingerprint, 16)" } else { "k.fingerprint" };
+        let part = filter::compared(fingerprint, "k.fingerprint");
         sql.push(format_args!(" and {part} = ")).push_bind(fingerprint.clone());
     }
     sql.push(" group by k.fingerprint, k.integration_id having sum(k.dead) > 0");

@@ -4,7 +4,10 @@ use super::{
     found::{is_kept, push_counted, push_kept},
     read::check,
 };
-use crate::error::QueueError;
+use crate::{
+    error::QueueError,
+    store::{count_briefly::count_briefly, jobs::filter::cause_of},
+};
 use model::{
     actor::Scope,
     dead_letter_grid::{DeadLetterGrid, GridCause, GridPlace, GridRow, Rank},
@@ -19,8 +22,6 @@ use std::collections::HashMap;
 /// Columns and rows of one answer.
 const COLUMNS: usize = 6;
 const ROWS: usize = 20;
-/// How long counting may take where no counts are kept.
-const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
 
 /// What stands in the grid, or beside it.
 #[derive(sqlx::FromRow)]
@@ -49,20 +50,11 @@ pub async fn grid(
 ) -> Result<Option<DeadLetterGrid>, QueueError> {
     check(filter)?;
     let mut query = statement(scope, filter, place);
-    let query = query.build_query_as::<Number>();
-    let numbers = if is_kept(filter) {
-        query.fetch_all(pool).await?
-    } else {
-        let mut transaction = pool.begin_with(PATIENCE).await?;
-        let numbers = query.fetch_all(&mut *transaction).await;
-        transaction.rollback().await?;
-        match numbers.map_err(QueueError::from) {
-            Err(QueueError::Timeout) => return Ok(None),
-            numbers => numbers?,
-        }
-    };
-    let grid = assemble(numbers);
-    Ok(Some(DeadLetterGrid { is_least: !is_kept(filter) && grid.total > MOST, ..grid }))
+    if is_kept(filter) {
+        return Ok(Some(assemble(query.build_query_as::<Number>().fetch_all(pool).await?)));
+    }
+    let grid = count_briefly::<Number>(pool, query).await?.map(assemble);
+    Ok(grid.map(|grid| DeadLetterGrid { is_least: grid.total > MOST, ..grid }))
 }
 
 /// Everything in one statement: of one snapshot, so that the totals are those of the cells.
@@ -73,16 +65,17 @@ fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder
     } else {
         push_counted(&mut sql, scope, filter);
     }
-    sql.push(
+    let cause = cause_of("f.fingerprint");
+    sql.push(format_args!(
         "), causes as materialized (
-             select left(fingerprint, 16) as cause, sum(count)::bigint as count,
-                 (array_agg(fingerprint order by count desc, fingerprint))[1] as most
-             from found group by 1
+             select {cause} as cause, sum(f.count)::bigint as count,
+                 (array_agg(f.fingerprint order by f.count desc, f.fingerprint))[1] as most
+             from found f group by 1
          ), integrations as materialized (
              select integration_id, sum(count)::bigint as count from found group by 1
          ), columns as materialized (
-             select cause, count, most from causes where true",
-    );
+             select cause, count, most from causes where true"
+    ));
     if let Some(Rank { count, id }) = place.causes_after {
         sql.push(" and (count, cause) < (").push_bind(count).push(", ").push_bind(id.to_string()).push(")");
     }
@@ -111,9 +104,9 @@ fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder
          union all
          select integration_id, null, count, null, null, null from lines
          union all
-         select f.integration_id, left(f.fingerprint, 16), sum(f.count)::bigint, null, null, null
+         select f.integration_id, {cause}, sum(f.count)::bigint, null, null, null
          from found f
-         where f.integration_id in (select integration_id from lines) and left(f.fingerprint, 16) in (select cause from columns)
+         where f.integration_id in (select integration_id from lines) and {cause} in (select cause from columns)
          group by 1, 2",
         ROWS + 1
     ));

@@ -4,7 +4,7 @@ use super::{
     filter::{self, Part},
     list::{list_from, may_hold},
 };
-use crate::error::QueueError;
+use crate::{error::QueueError, store::count_briefly::count_briefly};
 use chrono::Utc;
 use model::{
     actor::Scope,
@@ -18,8 +18,6 @@ use sqlx::{PgPool, Postgres, QueryBuilder};
 
 /// So many are counted of each place for the number beside a list, which waits for it.
 const BESIDE: i64 = 1_000;
-/// How long counting may take.
-const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
 
 /// None when counting would take too long: a filter that no index serves.
 ///
@@ -36,15 +34,9 @@ async fn count_to(
     most: i64,
 ) -> Result<Option<Matched>, QueueError> {
     narrowing::check(filter, Utc::now())?;
-    let Some(mut query) = statement(scope, filter, most) else { return Ok(Some(Matched::default())) };
-    let mut transaction = pool.begin_with(PATIENCE).await?;
-    let found = query.build_query_as::<(String, i64)>().fetch_all(&mut *transaction).await;
-    transaction.rollback().await?;
-    match found.map_err(QueueError::from) {
-        Ok(found) => Ok(Some(add_up(filter, &found, most))),
-        Err(QueueError::Timeout) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let Some(query) = statement(scope, filter, most) else { return Ok(Some(Matched::default())) };
+    let found = count_briefly::<(String, i64)>(pool, query).await?;
+    Ok(found.map(|found| add_up(filter, &found, most)))
 }
 
 /// [`list_from`] and [`count`] at once; a list that all jobs stand in is not counted, and one that cannot be counted is there all the same.

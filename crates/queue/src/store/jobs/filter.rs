@@ -6,6 +6,7 @@
 use super::{filter_time, record_key::deduplication_id};
 use model::{
     actor::Scope,
+    failure::CauseId,
     filter::{AnswerStatus, JobFilter, PayloadMatch},
     id::{AppId, BatchId, IntegrationId, WorkerId},
     job::JobStatus,
@@ -184,23 +185,31 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     }
 }
 
-/// Of one cause at one integration, or (16 characters) of the cause wherever it is. Completed jobs failed by nothing.
+/// The cause within a fingerprint, as the indexes of causes have it.
+pub(crate) fn cause_of(fingerprint: &str) -> String {
+    format!("left({fingerprint}, {})", CauseId::DIGITS)
+}
+
+/// What a fingerprint that is asked for is compared with: a whole one, or its cause.
+pub(crate) fn compared(fingerprint: &str, column: &str) -> String {
+    if CauseId::is_all_of(fingerprint) { cause_of(column) } else { column.to_owned() }
+}
+
+/// Of one cause at one integration, or of the cause wherever it is. Completed jobs failed by nothing.
 fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: Part) {
-    let is_cause = fingerprint.len() == 16;
     match part {
-        Part::Dead if is_cause => {
-            sql.push(" and left(j.fingerprint, 16) = ").push_bind(fingerprint.to_owned());
-        }
         Part::Dead => {
-            sql.push(" and j.fingerprint = ").push_bind(fingerprint.to_owned());
+            sql.push(format_args!(" and {} = ", compared(fingerprint, "j.fingerprint")))
+                .push_bind(fingerprint.to_owned());
         }
         Part::Live | Part::Failing => {
-            let cause: String = fingerprint.chars().take(16).collect();
-            sql.push(
-                " and j.id in (select f.job_id from headgate.failing_jobs f where left(f.fingerprint, 16) = ",
-            );
+            let cause: String = fingerprint.chars().take(CauseId::DIGITS).collect();
+            sql.push(format_args!(
+                " and j.id in (select f.job_id from headgate.failing_jobs f where {} = ",
+                cause_of("f.fingerprint")
+            ));
             sql.push_bind(cause);
-            if !is_cause {
+            if !CauseId::is_all_of(fingerprint) {
                 sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
             }
             sql.push(")");

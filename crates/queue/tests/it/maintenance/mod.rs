@@ -2,6 +2,7 @@
 
 mod answers;
 mod bulk_pace;
+mod bulk_reach;
 mod cancels;
 mod expiry;
 mod fold;
