@@ -1,5 +1,5 @@
 // A list does not move under the pointer: rows on screen change in place, new ones wait behind a link.
-import { jobOf, products, retries } from "../fixtures/data";
+import { jobOf, products, retries, settled } from "../fixtures/data";
 import { card, row, rows } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
@@ -32,4 +32,23 @@ test("a job's page follows its job", async ({ console: page, api, app, receiver 
   await api.call("POST", `/jobs/${job.id}/requeue`);
   await expect(card(page, "Verdict")).toContainText("Completed");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
+});
+
+test("what is unfolded of an attempt stays so, and stays that attempt's, when another one comes", async ({ console: page, api, app, receiver }) => {
+  receiver.answer = { status: 503, body: "the first answer" };
+  const integration = await api.createIntegration(app, "Shop front", receiver.url);
+  await api.sendEvents(app, products(1));
+  await settled(api, integration, "to_be_retried", 1);
+  const job = await jobOf(api, integration, "sku-1");
+  await open(page, `/jobs/${job.id}`);
+  const attempts = card(page, "Attempts");
+  await attempts.getByText("Request and answer").click();
+  const unfolded = attempts.locator("details[open]");
+  await expect(unfolded).toContainText("the first answer");
+
+  receiver.answer = { status: 503, body: "the second answer" };
+  await api.call("POST", `/jobs/${job.id}/requeue`);
+  await expect(attempts.getByRole("listitem").first()).toContainText("the second answer");
+  await expect(unfolded).toHaveCount(1);
+  await expect(unfolded).toContainText("the first answer");
 });

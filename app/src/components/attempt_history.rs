@@ -1,6 +1,6 @@
 //! Attempts read as rounds. A requeue counts them anew and a lost lease does not count, so numbers repeat; here is told why.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     attempt::{Attempt, AttemptOutcome},
     integration::IntegrationType,
@@ -18,6 +18,15 @@ pub struct History {
     pub made: i64,
     /// Whether Headgate sends something for the job, or a worker of the app's does it.
     pub sends: bool,
+}
+
+/// Which line it is, also when others come after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EntryKey {
+    /// Its place, from the first.
+    pub at: usize,
+    /// Of an attempt: its number, and when it began.
+    attempt: Option<(i16, Option<DateTime<Utc>>)>,
 }
 
 /// A line of it.
@@ -52,6 +61,17 @@ impl History {
             history.entries.push(Entry::Requeued);
         }
         history
+    }
+
+    /// Of each entry.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = EntryKey> {
+        self.entries.iter().enumerate().map(|(at, entry)| {
+            let attempt = match entry {
+                Entry::Try(attempt, _) => Some((attempt.attempt, attempt.started_at)),
+                Entry::Requeued => None,
+            };
+            EntryKey { at, attempt }
+        })
     }
 
     /// `3 of 10`, or `1 of 10 · 12 in all`.
@@ -152,10 +172,7 @@ mod tests {
     #[test]
     fn the_wait_in_the_queue_is_counted_from_when_it_was_due() {
         let at = |seconds| {
-            Some(
-                "2026-11-20T14:00:00Z".parse::<chrono::DateTime<chrono::Utc>>().ok()?
-                    + TimeDelta::seconds(seconds),
-            )
+            Some("2026-11-20T14:00:00Z".parse::<DateTime<Utc>>().ok()? + TimeDelta::seconds(seconds))
         };
         let first =
             Attempt { started_at: at(2), finished_at: at(3), next_wait_ms: Some(10_000), ..tried(1, Failed) };

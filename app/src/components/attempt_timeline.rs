@@ -13,60 +13,77 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::attempt::AttemptOutcome;
 
-/// The list.
+/// The list. An attempt stays where it is and as it was unfolded when another one comes.
 #[component]
 pub fn AttemptTimeline(
     /// What was tried.
-    history: History,
+    #[prop(into)]
+    history: Signal<History>,
     /// Decides what today is.
     now: DateTime<Utc>,
     /// The job was given up: its last failure is red, not amber.
-    is_dead: bool,
+    #[prop(into)]
+    is_dead: Signal<bool>,
 ) -> impl IntoView {
-    let last = history.entries.len().saturating_sub(1);
-    let sends = history.sends;
+    let keys = Memo::new(move |_| history.with(|history| history.keys().rev().collect::<Vec<_>>()));
     view! {
         <ol class="tl">
-            {history
-                .entries
-                .into_iter()
-                .enumerate()
-                .rev()
-                .map(|(at, entry)| {
-                    let (attempt, queued) = match entry {
-                        Entry::Try(attempt, queued) => (attempt, queued),
-                        Entry::Requeued => return view! { <RequeuedHere /> }.into_any(),
-                    };
-                    let tone = tone(attempt.outcome, is_dead && at == last);
-                    let headline = headline(&attempt);
-                    let after = attempt.duration_ms.map(|ms| format!(" after {}", format::milliseconds(ms.into())));
-                    let detail = detail(&attempt);
-                    let wait = wait(&attempt, at == last && !is_dead);
-                    view! {
-                        <li class=format!("try {}", tone.class())>
-                            <span class="knob">
-                                <span class="sr-only">"Attempt "</span>
-                                {attempt.attempt}
-                            </span>
-                            <span class="when">
-                                {attempt.started_at.map(|at| view! { <Instant at=at now=now /> })}
-                            </span>
-                            <div class="what">
-                                <b>{headline}</b>
-                                {after}
-                                {detail.map(|text| view! { <p>{text}</p> })}
-                                <AttemptExchange attempt=attempt queued=queued sends=sends />
-                            </div>
-                            <span class="end"></span>
-                            {wait.map(|text| view! { <div class="wait">{text}</div> })}
-                        </li>
-                    }
-                        .into_any()
-                })
-                .collect_view()}
+            <For each=move || keys.get() key=|key| *key let:key>
+                <Line history=history at=key.at now=now is_dead=is_dead />
+            </For>
         </ol>
     }
     .into_any()
+}
+
+/// One entry.
+#[component]
+fn Line(
+    history: Signal<History>,
+    /// The place of the entry, from the first.
+    at: usize,
+    now: DateTime<Utc>,
+    is_dead: Signal<bool>,
+) -> impl IntoView {
+    let entry = Memo::new(move |_| {
+        history.with(|history| {
+            let is_last = at + 1 == history.entries.len();
+            history.entries.get(at).map(|entry| (entry.clone(), is_last, history.sends))
+        })
+    });
+    move || {
+        let (entry, is_last, sends) = entry.get()?;
+        let (attempt, queued) = match entry {
+            Entry::Try(attempt, queued) => (attempt, queued),
+            Entry::Requeued => return Some(view! { <RequeuedHere /> }.into_any()),
+        };
+        let is_final = is_last && is_dead.get();
+        let tone = tone(attempt.outcome, is_final);
+        let headline = headline(&attempt);
+        let after = attempt.duration_ms.map(|ms| format!(" after {}", format::milliseconds(ms.into())));
+        let detail = detail(&attempt);
+        let wait = wait(&attempt, is_last && !is_final);
+        let line = view! {
+            <li class=format!("try {}", tone.class())>
+                <span class="knob">
+                    <span class="sr-only">"Attempt "</span>
+                    {attempt.attempt}
+                </span>
+                <span class="when">
+                    {attempt.started_at.map(|at| view! { <Instant at=at now=now /> })}
+                </span>
+                <div class="what">
+                    <b>{headline}</b>
+                    {after}
+                    {detail.map(|text| view! { <p>{text}</p> })}
+                    <AttemptExchange attempt=attempt queued=queued sends=sends />
+                </div>
+                <span class="end"></span>
+                {wait.map(|text| view! { <div class="wait">{text}</div> })}
+            </li>
+        };
+        Some(line.into_any())
+    }
 }
 
 /// Between two rounds.

@@ -112,6 +112,10 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let integration_id = first.integration_id;
     let heading = format!("{} → {integration_name}", subject(&first));
     let status = Memo::new(move |_| the_job.with(|job| job.status));
+    let history = Memo::new(move |_| the_job.with(|job| History::of(job, attempts.get())));
+    let made = Signal::derive(move || history.with(|h| h.in_words(the_job.with(|job| job.max_attempts))));
+    let is_tried = Memo::new(move |_| history.with(|history| !history.entries.is_empty()));
+    let is_dead = Memo::new(move |_| status.get() == JobStatus::Failed);
     let is_asked_to_end = Memo::new(move |_| the_job.with(|job| job.cancel_requested_at.is_some()));
     let cancel = ServerAction::<CancelJob>::new();
     let requeue = ServerAction::<RequeueJob>::new();
@@ -198,21 +202,15 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
             {move || progress.get().map(|progress| view! { <JobProgress progress=progress as_of=as_of /> })}
             <div class="detail">
                 <div class="stack">
-                    {move || {
-                        let history = the_job.with(|job| History::of(job, attempts.get()));
-                        let sub = history.in_words(the_job.with(|job| job.max_attempts));
-                        let status = status.get();
-                        let is_dead = status == JobStatus::Failed;
-                        view! {
-                            <Card title="Attempts" sub=sub>
-                                {if history.entries.is_empty() {
-                                    view! { <NoAttempts status=status /> }.into_any()
-                                } else {
-                                    view! { <AttemptTimeline history=history now=as_of is_dead=is_dead /> }.into_any()
-                                }}
-                            </Card>
-                        }
-                    }}
+                    <Card title="Attempts" sub=made>
+                        {move || {
+                            if is_tried.get() {
+                                view! { <AttemptTimeline history=history now=as_of is_dead=is_dead /> }.into_any()
+                            } else {
+                                view! { <NoAttempts status=status.get() /> }.into_any()
+                            }
+                        }}
+                    </Card>
                     {move || record.get().map(|record| view! { <WhatItSends record=record status=status.get_untracked() as_of=as_of /> })}
                     {move || {
                         payload
