@@ -1,5 +1,6 @@
 // Light, dark, as the system: chosen by one button, kept over reloads, right at the first paint.
 import type { Page } from "@playwright/test";
+import { deadLetters, products } from "../fixtures/data";
 import { expect, hydrated, open, test } from "../fixtures/test";
 
 
@@ -40,6 +41,23 @@ test("the sign-in page has the button too, and keeps its address", async ({ page
   await page.getByRole("button", { name: "Theme: system. Change to light" }).click();
   await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
   await expect(page).toHaveURL(/\/sign-in\?next=%2Fjobs/);
+});
+
+test("paper is white, holds all columns and says of when it is", async ({ console: page, api, app, receiver }) => {
+  await deadLetters(api, app, receiver, products(1, "printed"));
+  await page.emulateMedia({ colorScheme: "dark" });
+  // What a sheet of A4 leaves between its margins.
+  await page.setViewportSize({ width: 703, height: 1030 });
+  for (const path of ["/", "/integrations", "/jobs", "/dead-letters", "/failures", "/rate-limits"]) {
+    await page.emulateMedia({ media: "screen" });
+    await open(page, path);
+    await page.emulateMedia({ media: "print" });
+    expect(await background(page)).toBe("rgb(255, 255, 255)");
+    await expect(page.getByText(/^As of \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} UTC$/)).toBeVisible();
+    await expect(page.getByRole("navigation", { name: "Main" })).toBeHidden();
+    await expect(page.locator("main button").filter({ visible: true })).toHaveCount(0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), `${path} fits`).toBe(0);
+  }
 });
 
 function background(page: Page): Promise<string> {

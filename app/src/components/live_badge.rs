@@ -23,17 +23,22 @@ pub fn LiveBadge(
     let live = live::current();
     let now = clock::now_or(as_of);
     let state = Memo::new(move |_| Look::of(live, now.get(), as_of));
+    let shown_at = move || {
+        let now = now.get();
+        live.held_since().or_else(|| live.age(now).map(|(age, _)| now - age)).unwrap_or(as_of)
+    };
     view! {
         <span
             class=move || {
                 let tone = state.with(|look| look.tone).class();
-                format!("flex items-center gap-2 pl-1 type-label font-medium text-muted tabular-nums {tone}")
+                format!("as-of flex items-center gap-2 pl-1 type-label font-medium text-muted tabular-nums {tone}")
             }
             title=move || state.with(|look| look.why.clone())
         >
             <span class="dot"></span>
             <span>{move || state.with(|look| look.words.clone())}</span>
             <span class="sr-only">{move || state.with(|look| format!(". {}", look.why))}</span>
+            <span class="on-paper">{move || format!("As of {}", format::full(shown_at()))}</span>
         </span>
     }
     .into_any()

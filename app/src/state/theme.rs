@@ -109,7 +109,7 @@ mod tests {
             let end = css[start..].find('}').expect("its end") + start;
             css[start..end].split_whitespace().collect::<Vec<_>>()
         };
-        assert_eq!(block("\n[data-theme=dark] {"), block(":root:not([data-theme]) {"));
+        assert_eq!(block("\n  [data-theme=dark] {"), block(":root:not([data-theme]) {"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl ButtonKind {
 
     fn full_class(self) -> String {
         format!(
-            "inline-flex items-center justify-center gap-1.5 border rounded-[7px] px-2.5 py-1 type-label \
+            "button inline-flex items-center justify-center gap-1.5 border rounded-[7px] px-2.5 py-1 type-label \
              font-[550] whitespace-nowrap {}",
             self.class()
         )
