@@ -126,7 +126,11 @@ pub async fn shown(
     }
     for view in &mut views {
         let Ok(ListQuery { filter, .. }) = ListQuery::parse(&view.query) else { continue };
-        if !delivery.hidden(Scope::AllApps, &filter).await?.is_empty() {
+        if filter.payload.is_none() {
+            continue;
+        }
+        let (_, hidden) = delivery.without_guesses(Scope::AllApps, &filter).await?;
+        if !hidden.is_empty() {
             (view.count, view.alerting_since) = (None, None);
         }
     }

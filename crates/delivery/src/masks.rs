@@ -42,39 +42,68 @@ impl Delivery {
         let masked = what.mask(&masks);
         Ok((what, masked))
     }
-    /// The payload's paths that a filter asks for although their values are masked in data that it may find.
-    ///
-    /// # Errors
-    /// As with [`Self::masks`].
-    pub async fn hidden(&self, scope: Scope, filter: &JobFilter) -> Result<Vec<String>, DeliveryError> {
-        let Some(asked) = &filter.payload else { return Ok(Vec::new()) };
-        let marked = store::masks::marked_within(&self.pool, scope, filter).await?;
-        let fields = self.config.masked_fields.iter().chain(&marked).map(String::as_str);
-        Ok(Masking::new(fields).hidden(asked).into_iter().map(str::to_owned).collect())
-    }
-
-    /// Refuses a filter by a value that the actor reads masked: what it finds, lists, counts and changes would say whether a guess is right.
-    /// Every list, count and bulk action that an actor narrows asks here first. `place` leads to the payload's paths: `payload.` in a
-    /// query, `/filter/payload/` in a body.
+    /// A filter as an actor may ask it: what it finds, lists, counts and changes must not say whether a guess at a masked value is right. By
+    /// the payload's values that the actor reads masked it is refused, errors are looked through as far as the actor reads them. Every
+    /// list, count and bulk action that an actor narrows asks here first. `place` leads to the payload's paths: `payload.` in a query,
+    /// `/filter/payload/` in a body.
     ///
     /// # Errors
     /// `Invalid` with each path; as with [`Self::masks`].
+    pub async fn filter_for(
+        &self,
+        actor: &Actor,
+        filter: &JobFilter,
+        place: &str,
+    ) -> Result<JobFilter, DeliveryError> {
+        if is_allowed(actor.role, Permission::ReadUnmasked) {
+            return Ok(JobFilter { masked_names: None, ..filter.clone() });
+        }
+        let (filter, hidden) = self.without_guesses(actor.scope(), filter).await?;
+        let mut faults = Faults::default();
+        for path in hidden {
+            faults.add(
+                format!("{place}{path}"),
+                "is masked: jobs cannot be found by it; take it out, or ask an operator",
+            );
+        }
+        faults.into_result()?;
+        Ok(filter)
+    }
+
+    /// Whether [`Self::filter_for`] refuses it.
+    ///
+    /// # Errors
+    /// As that.
     pub async fn may_look_for(
         &self,
         actor: &Actor,
         filter: &JobFilter,
         place: &str,
     ) -> Result<(), DeliveryError> {
-        if is_allowed(actor.role, Permission::ReadUnmasked) {
-            return Ok(());
+        self.filter_for(actor, filter, place).await.map(drop)
+    }
+
+    /// A filter that looks through errors as far as all may read them, and the payload's paths it asks for although their values are masked
+    /// in data that it may find.
+    ///
+    /// # Errors
+    /// As with [`Self::masks`].
+    pub async fn without_guesses(
+        &self,
+        scope: Scope,
+        filter: &JobFilter,
+    ) -> Result<(JobFilter, Vec<String>), DeliveryError> {
+        let mut filter = JobFilter { masked_names: None, ..filter.clone() };
+        if filter.payload.is_none() && filter.error.is_none() {
+            return Ok((filter, Vec::new()));
         }
-        let mut faults = Faults::default();
-        for path in self.hidden(actor.scope(), filter).await? {
-            faults.add(
-                format!("{place}{path}"),
-                "is masked: jobs cannot be found by it; take it out, or ask an operator",
-            );
+        let marked = store::masks::marked_within(&self.pool, scope, &filter).await?;
+        let masking = Masking::new(self.config.masked_fields.iter().chain(&marked).map(String::as_str));
+        if filter.error.is_some() {
+            filter.masked_names = Some(masking.names_in_texts());
         }
-        Ok(faults.into_result()?)
+        let hidden =
+            filter.payload.iter().flat_map(|asked| masking.hidden(asked)).map(str::to_owned).collect();
+        Ok((filter, hidden))
     }
 }

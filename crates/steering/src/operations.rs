@@ -19,7 +19,7 @@ impl Steering {
         &self,
         actor: &Actor,
         subject: BulkSubject,
-        new: NewBulk,
+        mut new: NewBulk,
     ) -> Result<BulkStart, SteeringError> {
         let action = match (subject, new.action) {
             (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
@@ -27,11 +27,11 @@ impl Steering {
             (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
             (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
         };
-        if let Some(filter) = &new.filter {
-            self.delivery.may_look_for(actor, filter, "/filter/payload/").await?;
-        }
         let is_dry = new.dry_run;
         let before = serde_json::to_value(&new).ok();
+        if let Some(filter) = &mut new.filter {
+            *filter = self.delivery.filter_for(actor, filter, "/filter/payload/").await?;
+        }
         let asked = operations::ask(self.pool(), actor, subject, new).await?;
         if is_dry {
             return Ok(BulkStart::DryRun(asked.dry_run(self.pool()).await?));

@@ -23,7 +23,7 @@ impl Steering {
         filter: &JobFilter,
     ) -> Result<SavedView, SteeringError> {
         new.check(actor).map_err(QueueError::from)?;
-        self.check_view(filter).await?;
+        let filter = &self.kept(filter).await?;
         self.change(actor, async |mut tx| {
             let view = saved_views::insert(&mut tx, actor.user_id(), new, filter).await?;
             let entry = Entry::new("saved_view.create").about(view.id).with(&shown(&view));
@@ -49,9 +49,10 @@ impl Steering {
         let view = saved_views::get(&mut conn, viewer, id).await?;
         drop(conn);
         changes.check(actor).map_err(QueueError::from)?;
-        if let Some(filter) = filter {
-            self.check_view(filter).await?;
-        }
+        let filter = match filter {
+            Some(filter) => Some(&self.kept(filter).await?),
+            None => None,
+        };
         if changes.is_pin_alone() {
             let mut tx = self.pool().begin().await?;
             if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
@@ -76,12 +77,14 @@ impl Steering {
     }
 
     /// Whoever saves it: a view's filters are written in it and its count is kept, for others to read.
-    async fn check_view(&self, filter: &JobFilter) -> Result<(), SteeringError> {
+    async fn kept(&self, filter: &JobFilter) -> Result<JobFilter, SteeringError> {
+        let (filter, hidden) = self.delivery.without_guesses(Scope::AllApps, filter).await?;
         let mut faults = Faults::default();
-        for path in self.delivery.hidden(Scope::AllApps, filter).await? {
+        for path in hidden {
             faults.add("/query", format!("asks for payload.{path}, which is masked: no view keeps it"));
         }
-        Ok(faults.into_result().map_err(QueueError::from)?)
+        faults.into_result().map_err(QueueError::from)?;
+        Ok(filter)
     }
 
     /// Deletes a view, for everybody who saw it.

@@ -38,8 +38,8 @@ async fn list_dead_letters(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
-    askable(&state, &actor, &query.filter).await?;
-    let page = dead_letters::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    let filter = askable(&state, &actor, &query.filter).await?;
+    let page = dead_letters::list(&state.console_pool, actor.scope(), &filter, query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
@@ -51,7 +51,7 @@ async fn list_groups(
     State(state): State<AppState>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
-    askable(&state, &actor, &filter).await?;
+    let filter = askable(&state, &actor, &filter).await?;
     let items = dead_letters::groups(&state.console_pool, actor.scope(), &filter).await?;
     Ok(Answer(shown(&state, &actor, Page { items, next_cursor: None }).await?))
 }

@@ -40,7 +40,7 @@ async fn export_dead_letters(
     State(state): State<AppState>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
-    askable(&state, &actor, &filter).await?;
+    let filter = askable(&state, &actor, &filter).await?;
     let source = Source { state, actor: (*actor).clone(), filter };
     // Read before anything is answered: a filter that is too wide is an error and not a broken file.
     let first = source.page(None).await?;

@@ -52,8 +52,8 @@ async fn list_jobs(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
-    askable(&state, &actor, &query.filter).await?;
-    let page = jobs::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
+    let filter = askable(&state, &actor, &query.filter).await?;
+    let page = jobs::list(&state.console_pool, actor.scope(), &filter, query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

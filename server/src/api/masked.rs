@@ -20,7 +20,11 @@ pub(super) async fn shown<T: Sensitive>(state: &AppState, actor: &Actor, what: T
     Ok(what)
 }
 
-/// Refuses a list narrowed by what the one who asks would read masked.
-pub(super) async fn askable(state: &AppState, actor: &Actor, filter: &JobFilter) -> Result<(), Problem> {
-    Ok(state.delivery.may_look_for(actor, filter, "payload.").await?)
+/// What a list is narrowed to, as the one who asks may ask it.
+pub(super) async fn askable(
+    state: &AppState,
+    actor: &Actor,
+    filter: &JobFilter,
+) -> Result<JobFilter, Problem> {
+    Ok(state.delivery.filter_for(actor, filter, "payload.").await?)
 }

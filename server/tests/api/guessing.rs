@@ -18,7 +18,9 @@ const GUESSES: [(&str, &str); 6] = [
 
 /// A dead letter and a job that waits, of an app that marks the customer's e-mail address and phones; the two integrations' ids.
 async fn masked_jobs(server: &Server, client: &Client, app: &str) -> (String, String) {
-    let receiver = Receiver::answering(400).await;
+    // It says what it was sent.
+    let receiver =
+        Receiver::saying(400, r#"{"error":"no such lamp","token":"hunter2hunter2"}"#.to_owned()).await;
     let webhook = json!({
         "app_id": app, "name": "Shop", "integration_type": "webhook", "endpoint_url": receiver.url(),
         "metadata": {"masked_fields": ["customer.email", "phone"]},
@@ -92,6 +94,48 @@ async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
     }
     let own = format!("/jobs?integration_id={waiting}&payload.phone=12345");
     assert_eq!(found(&producer.get(&own).await), 1, "they sent it");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
+    let server = Server::with_workers(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (dead, _) = masked_jobs(&server, &client, &app).await;
+    let support = server.key(Role::Support, None).await;
+    let auditor = server.key(Role::Auditor, None).await;
+    let portal = server.key(Role::Portal, Some(&app)).await;
+    let seen = [("no such LAMP", true), ("token\":", true)];
+    let hidden = [("hunter2", false), ("\":\"hun", false), ("hunter2&masked_names=x", false)];
+    for (error, is_seen) in seen.into_iter().chain(hidden) {
+        for list in ["/jobs", "/dead-letters", "/dead-letters/groups", "/dead-letters/export"] {
+            let path = format!("{list}?integration_id={dead}&error={}", error.replace('"', "%22"));
+            assert_eq!(found(&client.get(&path).await), 1, "{path}");
+            for reader in [&support, &auditor, &portal] {
+                assert_eq!(found(&reader.get(&path).await), usize::from(is_seen), "{path}");
+            }
+        }
+        let Some(error) = Some(error).filter(|error| !error.contains('&')) else { continue };
+        for subject in ["jobs", "dead-letters"] {
+            let body = json!({"action": "requeue", "filter": {"error": error}, "dry_run": true});
+            let matched = async |reader: &Client| {
+                let run = reader.post(&format!("/{subject}/bulk"), body.clone()).await.ok(200);
+                run["matched"].as_i64().unwrap()
+            };
+            assert_eq!((matched(&client).await, matched(&support).await), (1, i64::from(is_seen)), "{error}");
+        }
+    }
+    // What is kept of it is counted and done by others: it looks as far as the asker did, and says what was asked.
+    let view = json!({"name": "Lamps", "query": "error=hunter2", "is_shared": true});
+    client.post("/saved-views", view).await.ok(201);
+    let names: Value = sqlx::query_scalar("select filter -> 'masked_names' from headgate.saved_views")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(names, json!(["phone", "email"]));
+    let body = json!({"action": "requeue", "filter": {"error": "lamp"}});
+    support.post("/jobs/bulk", body).await.ok(200);
+    assert_eq!(client.get("/operations").await.ok(200)["items"][0]["filter"], json!({"error": "lamp"}));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -5,10 +5,12 @@
 //! nothing and stay.
 
 mod guess;
+mod in_errors;
 mod name;
 mod text;
 mod whole;
 
+pub use in_errors::AsShown;
 pub use whole::{Masks, Sensitive};
 
 use crate::{json, record::Attributes};

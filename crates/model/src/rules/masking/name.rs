@@ -1,7 +1,7 @@
 //! Names that are secret by their nature.
 
 /// Words that make a name secret, wherever in it they stand; their plurals too.
-const WORDS: [&str; 18] = [
+pub(super) const WORDS: [&str; 18] = [
     "password",
     "passwd",
     "passphrase",
@@ -23,7 +23,7 @@ const WORDS: [&str; 18] = [
 ];
 
 /// Words that do so one after the other.
-const PAIRS: [(&str, &str); 25] = [
+pub(super) const PAIRS: [(&str, &str); 25] = [
     ("api", "key"),
     ("access", "key"),
     ("private", "key"),
@@ -52,10 +52,10 @@ const PAIRS: [(&str, &str); 25] = [
 ];
 
 /// Secret when they are the whole name: within others they mean something else (`graphics_card`, `safety_pin`).
-const WHOLE: [&str; 7] = ["card", "cards", "pin", "cookie", "cookies", "bearer", "signature"];
+pub(super) const WHOLE: [&str; 7] = ["card", "cards", "pin", "cookie", "cookies", "bearer", "signature"];
 
 /// Written without a seam: `accesstoken`, `dbpassword`.
-const ENDINGS: [&str; 6] = ["password", "passwd", "secret", "token", "apikey", "creditcard"];
+pub(super) const ENDINGS: [&str; 6] = ["password", "passwd", "secret", "token", "apikey", "creditcard"];
 
 /// A name that ends so tells about a secret, but holds none: `token_type`, `password_status`.
 const HARMLESS: [&str; 10] =

@@ -10,6 +10,7 @@ use model::{
     filter::{AnswerStatus, JobFilter, PayloadMatch},
     id::{AppId, BatchId, IntegrationId, WorkerId},
     job::JobStatus,
+    rules::masking::AsShown,
 };
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -130,6 +131,7 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         worker_id,
         payload,
         fingerprint,
+        masked_names,
     } = filter;
     if part == Part::Successors {
         sql.push(" and j.successor is not null");
@@ -159,6 +161,12 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         (None, _) => {}
         (Some(error), Part::Live | Part::Failing | Part::Dead) => {
             sql.push(" and j.error_message ilike ").push_bind(containing(error));
+            if let Some(names) = masked_names {
+                let AsShown { suspicion, from_first } = AsShown::new(names);
+                sql.push(" and (j.error_message !~ ").push_bind(suspicion);
+                sql.push(" or regexp_replace(j.error_message, ").push_bind(from_first);
+                sql.push(r", '\1\2') ilike ").push_bind(containing(error)).push(")");
+            }
         }
         (Some(_), Part::Successors | Part::Finished) => {
             sql.push(" and false");

@@ -70,7 +70,7 @@ impl TryFrom<Row> for Operation {
             id: row.id,
             subject: row.subject.parse().map_err(unknown)?,
             action,
-            filter: row.filter.0,
+            filter: JobFilter { masked_names: None, ..row.filter.0 },
             named: row.named,
             state,
             reason: row.reason,

@@ -14,6 +14,7 @@ mod listing;
 mod locked_first;
 mod losing;
 mod many_lanes;
+mod masked_errors;
 mod plans;
 mod requeuing;
 mod requeuing_twins;
