@@ -1,6 +1,6 @@
 //! Dead letters: the list, the grid, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
-use super::{error::CallError, json::Json, names::Names};
+use super::{choices::Choices, error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -8,7 +8,6 @@ use model::{
     dead_letter_grid::DeadLetterGrid,
     id::DeadLetterId,
     page::Page,
-    stats::Snapshot,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +20,8 @@ pub struct DeadLetterList {
     pub grid: Option<DeadLetterGrid>,
     /// What their integrations are called.
     pub names: Names,
-    /// For the integrations to choose from.
-    pub snapshot: Snapshot,
+    /// To narrow it to.
+    pub choices: Choices,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
@@ -37,10 +36,10 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
-    let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let mut list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let place = letter_grid::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    cx.delivery.may_look_for(&actor, &list.filter, "payload.").await?;
+    list.filter = cx.delivery.filter_for(&actor, &list.filter, "payload.").await?;
     let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
     let (page, _) = cx.delivery.masked(page).await?;
     let grid = queue::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;
@@ -51,7 +50,8 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let in_grid: Vec<_> = grid.iter().flat_map(DeadLetterGrid::integrations).collect();
     let rows = page.items.iter().map(|letter| letter.integration_id).chain(in_grid);
     let names = cx.names(scope, rows, &list.filter).await?;
-    Ok(DeadLetterList { page, grid, names, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let choices = cx.choices(list.filter.app_id, list.filter.integration_id).await?;
+    Ok(DeadLetterList { page, grid, names, choices, as_of: Utc::now() })
 }
 
 /// One page of the bin.

@@ -1,13 +1,12 @@
 //! Failures by cause: the list, one group, and what is said of it. Trying a group again is a bulk action, see [`super::jobs::bulk`].
 
-use super::{error::CallError, json::Json};
+use super::{choices::Choices, error::CallError, json::Json};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     failure::{CauseId, FailureDetail, FailureGroup},
     id::{AppId, IntegrationId},
     page::Page,
-    stats::Snapshot,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +19,8 @@ pub struct FailureList {
     pub open: i64,
     /// The group that is looked at.
     pub group: Option<FailureDetail>,
-    /// For the integrations to choose from.
-    pub snapshot: Snapshot,
+    /// To narrow it to.
+    pub choices: Choices,
     /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
@@ -49,7 +48,8 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
         },
         None => None,
     };
-    Ok(FailureList { page, open, group, snapshot: cx.snapshot().await?, as_of: Utc::now() })
+    let choices = cx.choices(asked.filter.app_id, asked.filter.integration_id).await?;
+    Ok(FailureList { page, open, group, choices, as_of: Utc::now() })
 }
 
 /// Puts a group aside for some hours, says that it is mended, or neither any more.

@@ -1,6 +1,6 @@
 //! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
 
-use super::{error::CallError, json::Json, names::Names};
+use super::{choices::Choices, error::CallError, json::Json, names::Names};
 use crate::state::job_columns::{JobColumn, JobColumns};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
@@ -13,7 +13,7 @@ use model::{
     record::{Attributes, RecordWithSync},
     request::RequestPreview,
     rules::explain::Explanation,
-    stats::{IntegrationGauge, Snapshot},
+    stats::IntegrationGauge,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,8 @@ pub struct JobList {
     pub names: Names,
     /// What is shown of each: as the address says, or as the reader chose before.
     pub columns: JobColumns,
-    /// For the integrations to choose from.
-    pub snapshot: Snapshot,
+    /// To narrow it to.
+    pub choices: Choices,
     /// Filters that need another one beside them: nothing was looked for.
     pub refused: Vec<String>,
     /// How many there are over all its pages; none when nobody asked, or it would take too long to say.
@@ -48,12 +48,12 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
     use model::rules::{narrowing, permission::Permission};
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
-    let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let mut list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let columns = JobColumns::of(&PageUrl::parse(&format!("/jobs?{query}")))
         .map_err(|error| CallError::Invalid(error.to_string()))?
         .unwrap_or_else(cookies::job_columns);
     let cx = context::current()?;
-    cx.delivery.may_look_for(&actor, &list.filter, "payload.").await?;
+    list.filter = cx.delivery.filter_for(&actor, &list.filter, "payload.").await?;
     let refused: Vec<String> = match narrowing::check(&list.filter, Utc::now()) {
         Ok(()) => Vec::new(),
         Err(faults) => faults.0.into_iter().map(|fault| fault.pointer).collect(),
@@ -69,8 +69,8 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
     };
     let (page, _) = cx.delivery.masked(page).await?;
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
-    let snapshot = cx.snapshot().await?;
-    Ok(JobList { page, names, columns, snapshot, refused, matched, may_turn, as_of: Utc::now() })
+    let choices = cx.choices(filter.app_id, filter.integration_id).await?;
+    Ok(JobList { page, names, columns, choices, refused, matched, may_turn, as_of: Utc::now() })
 }
 
 /// Shows these columns, in the address and on the next visit; those that are shown at first are the choice of nothing.

@@ -4,6 +4,7 @@
 //! came from with a word about what happened, so that they work without a script.
 
 pub mod audit;
+pub mod choices;
 pub mod dead_letters;
 pub mod error;
 pub mod failures;

@@ -35,6 +35,8 @@ pub enum OverviewAnswer {
 pub struct Overview {
     /// The gauges: the newest, or those of a minute that is over.
     pub snapshot: Snapshot,
+    /// What its integrations leave out.
+    pub left_out: LeftOut,
     /// The sparklines and their ghosts.
     pub past: Past,
     /// The charts.
@@ -43,6 +45,43 @@ pub struct Overview {
     pub at: Option<DateTime<Utc>>,
     /// The moment of this answer.
     pub now: DateTime<Utc>,
+}
+
+/// Integrations that do not travel with a page of thousands, in sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many.
+    pub integrations: usize,
+    /// How many of them need attention.
+    pub needing_attention: usize,
+    /// Jobs that they may process at once.
+    pub slots: i64,
+    /// Until nothing is left at any of them; none where nothing can be estimated.
+    pub eta_seconds: Option<i64>,
+}
+
+/// What the navigation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NavCounts {
+    /// Integrations.
+    pub integrations: i64,
+    /// Processes that claim jobs.
+    pub workers: i64,
+    /// Open groups of failures.
+    pub failures: i64,
+    /// Jobs given up.
+    pub dead_letters: i64,
+}
+
+impl From<&Snapshot> for NavCounts {
+    fn from(snapshot: &Snapshot) -> Self {
+        Self {
+            integrations: snapshot.integrations.len() as i64,
+            workers: snapshot.workers,
+            failures: snapshot.failures.open,
+            dead_letters: snapshot.totals.dead_letters,
+        }
+    }
 }
 
 /// The hour before a moment, and the same hour a day before.
@@ -85,8 +124,10 @@ pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<
         Some(at) => crate::server::past::overview(&cx, &actor, window, at).await,
         None => {
             let yesterday = cx.live.yesterday();
+            let (snapshot, left_out) = crate::server::glance::glance(&*cx.snapshot().await?);
             Ok(OverviewAnswer::Shown(Box::new(Overview {
-                snapshot: cx.snapshot().await?,
+                snapshot,
+                left_out,
                 past: Past {
                     hour: cx.live.history(),
                     yesterday: yesterday.minutes,
@@ -135,11 +176,11 @@ pub async fn load_throughput(
     Ok(queue::store::stats::throughput(&cx.pool, actor.scope(), integration_id, window).await?)
 }
 
-/// The gauges alone: names and counts for navigation and filters.
-#[server(prefix = "/console", endpoint = "gauges", input = GetUrl, output = Json)]
-pub async fn load_gauges() -> Result<Snapshot, CallError> {
+/// What stands in the navigation.
+#[server(prefix = "/console", endpoint = "nav-counts", input = GetUrl, output = Json)]
+pub async fn load_nav_counts() -> Result<NavCounts, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
     actor::allowed(Permission::OpenConsole)?;
-    context::current()?.snapshot().await
+    Ok(NavCounts::from(&*context::current()?.snapshot().await?))
 }

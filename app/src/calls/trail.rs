@@ -35,7 +35,7 @@ pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
     let trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
     let (mut trail, _) = cx.delivery.masked(trail).await?;
     if !trail.apps.is_empty() {
-        trail = trail.with_gauges(&cx.snapshot().await?);
+        trail = trail.with_gauges(&*cx.snapshot().await?);
     }
     let names = cx.names(scope, trail.integration_ids(), &JobFilter::default()).await?;
     Ok(TrailPage { trail: Some(trail), names, as_of: Utc::now() })

@@ -29,7 +29,7 @@ pub fn eta_words(gauge: &IntegrationGauge) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::integration_health::tests::calm;
+    use crate::components::calm;
     use model::rate_limit::RateLimitUse;
 
     #[test]

@@ -1,14 +1,15 @@
 //! Narrowing a list. A GET form: what it says stands in the address, and it needs no script.
 
 use crate::{
-    calls::names::Names,
+    calls::{choices::Choices, names::Names},
     format,
     state::{base_path, page_url::PageUrl, url_filters},
     ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
 };
 use leptos::prelude::*;
-use model::stats::Snapshot;
-use std::collections::BTreeMap;
+
+/// Where those are that are not offered.
+const FROM_THERE: &str = "open one from Integrations";
 
 /// What may be typed for a number of attempts.
 const ATTEMPTS: Option<(i64, i64)> = Some((0, 100));
@@ -44,12 +45,12 @@ pub fn FilterBar(
     url: PageUrl,
     /// The page's path.
     path: &'static str,
-    /// For the integrations to choose from.
-    snapshot: Snapshot,
+    /// Apps and integrations to choose from.
+    choices: Choices,
     /// The list's names: newer than the sample.
     names: Names,
 ) -> impl IntoView {
-    let options = integration_options(&snapshot, &names);
+    let options = integration_options(&choices, &names);
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let kept: Vec<_> = url_filters::active(&url)
         .into_iter()
@@ -74,7 +75,7 @@ pub fn FilterBar(
                 <Button glyph=Glyph::Search>"Filter"</Button>
                 {has_filter.then(|| view! { <LinkButton href=url_filters::cleared(&url).to_string()>"Clear"</LinkButton> })}
             </div>
-            <More url=url snapshot=snapshot />
+            <More url=url choices=choices />
         </form>
     }
     .into_any()
@@ -82,7 +83,7 @@ pub fn FilterBar(
 
 /// The filters that are asked for less often, folded away: the sentence below says which of them hold.
 #[component]
-fn More(url: PageUrl, snapshot: Snapshot) -> impl IntoView {
+fn More(url: PageUrl, choices: Choices) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     // What an address says in any form, as the field wants it.
     let time = |name: &str| {
@@ -93,7 +94,7 @@ fn More(url: PageUrl, snapshot: Snapshot) -> impl IntoView {
         <details class="more">
             <summary>"More filters"</summary>
             <div>
-                <SelectField name="app_id" label="App" value=value("app_id") options=app_options(&snapshot, &value("app_id")) />
+                <SelectField name="app_id" label="App" value=value("app_id") options=app_options(&choices, &value("app_id")) />
                 <TextField name="job_type" label="Kind" placeholder="record.updated" value=value("job_type") />
                 <TextField name="record_type" label="Record type" placeholder="product" value=value("record_type") />
                 <TextField name="record_id" label="Record" value=value("record_id") />
@@ -116,28 +117,26 @@ fn More(url: PageUrl, snapshot: Snapshot) -> impl IntoView {
 }
 
 /// Those of the sample, and the one that is chosen.
-fn app_options(snapshot: &Snapshot, chosen: &str) -> Vec<SelectOption> {
-    let by_id: BTreeMap<_, _> =
-        snapshot.integrations.iter().map(|i| (i.app_id.to_string(), i.app_name.clone())).collect();
+fn app_options(choices: &Choices, chosen: &str) -> Vec<SelectOption> {
     let mut options: Vec<_> =
-        by_id.iter().map(|(id, name)| SelectOption::new(id.clone(), name.clone())).collect();
+        choices.apps.iter().map(|(id, name)| SelectOption::new(id.to_string(), name.clone())).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
-    if !chosen.is_empty() && !by_id.contains_key(chosen) {
+    if !chosen.is_empty() && options.iter().all(|option| option.value != chosen) {
         options.insert(0, SelectOption::new(chosen, "The one of this address"));
     }
+    options.extend(SelectOption::more(choices.more_apps, FROM_THERE));
     options.insert(0, SelectOption::new("", "All apps"));
     options
 }
 
 /// Those of the sample, and those on the page.
-fn integration_options(snapshot: &Snapshot, names: &Names) -> Vec<SelectOption> {
-    let sampled = snapshot.integrations.iter().map(|i| (i.integration_id, &i.name, &i.app_name));
-    let listed = names.iter().map(|(id, name)| (id, &name.name, &name.app_name));
-    let by_id: BTreeMap<_, _> =
-        sampled.chain(listed).map(|(id, name, app)| (id, format!("{name} · {app}"))).collect();
+fn integration_options(choices: &Choices, names: &Names) -> Vec<SelectOption> {
+    let mut by_id = choices.integrations.clone();
+    by_id.extend(names.iter().map(|(id, name)| (id, format!("{} · {}", name.name, name.app_name))));
     let mut options: Vec<_> =
         by_id.into_iter().map(|(id, label)| SelectOption::new(id.to_string(), label)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", "All integrations"));
+    options.extend(SelectOption::more(choices.more_integrations, FROM_THERE));
     options
 }

@@ -5,7 +5,7 @@ use crate::{
     calls::{
         error::CallError,
         session::{Session, load_session},
-        stats::load_gauges,
+        stats::{NavCounts, load_nav_counts},
     },
     format,
     state::{base_path, clock, hold, live, page_url, revision},
@@ -13,7 +13,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
-use model::{rules::permission::Permission, stats::Snapshot};
+use model::rules::permission::Permission;
 
 /// The reader, loaded once: pages wait for it beside their own data.
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ impl Reader {
 pub fn Frame() -> impl IntoView {
     let reader = Reader::current();
     provide_context(reader);
-    let first = Resource::new_blocking(|| (), |()| load_gauges());
+    let first = Resource::new_blocking(|| (), |()| load_nav_counts());
     hold::provide();
     let live = live::provide();
     clock::provide();
@@ -67,10 +67,12 @@ pub fn Frame() -> impl IntoView {
                 </Suspense>
                 <Suspense fallback=|| ()>
                     {move || Suspend::new(async move {
-                        let snapshot = first.await.ok();
+                        let first = first.await.unwrap_or_default();
                         let session = reader.get().await.ok();
                         let reads_deployment = session.is_some_and(|s| s.may(Permission::ReadDeployment));
-                        let counts = Signal::derive(move || live.snapshot().get().or_else(|| snapshot.clone()));
+                        let counts = Memo::new(move |_| {
+                            live.snapshot().with(|live| live.as_ref().map_or(first, NavCounts::from))
+                        });
                         view! { <Navigation counts=counts reads_deployment=reads_deployment /> }
                     })}
                 </Suspense>
@@ -112,13 +114,11 @@ pub fn Mark() -> impl IntoView {
 
 #[component]
 fn Navigation(
-    counts: Signal<Option<Snapshot>>,
+    counts: Memo<NavCounts>,
     /// Pages about the deployment are for operators and auditors.
     reads_deployment: bool,
 ) -> impl IntoView {
-    let number = move |read: fn(&Snapshot) -> i64| {
-        Signal::derive(move || counts.with(|s| s.as_ref().map(read)).unwrap_or_default())
-    };
+    let number = move |read: fn(NavCounts) -> i64| Signal::derive(move || read(counts.get()));
     let none = Signal::stored(0);
     view! {
         <ul>
@@ -130,13 +130,13 @@ fn Navigation(
                 href="/integrations"
                 glyph=Glyph::Plug
                 label="Integrations"
-                count=number(|s| i64::try_from(s.integrations.len()).unwrap_or(i64::MAX))
+                count=number(|n| n.integrations)
             />
             {reads_deployment
                 .then(|| {
                     view! {
                         <Entry href="/rate-limits" glyph=Glyph::Gauge label="Rate limits" count=none />
-                        <Entry href="/workers" glyph=Glyph::Monitor label="Workers" count=number(|s| s.workers) />
+                        <Entry href="/workers" glyph=Glyph::Monitor label="Workers" count=number(|n| n.workers) />
                     }
                 })}
         </ul>
@@ -148,7 +148,7 @@ fn Navigation(
                 href="/failures"
                 glyph=Glyph::Alert
                 label="Failures"
-                count=number(|s| s.failures.open)
+                count=number(|n| n.failures)
                 is_hot=true
                 most=model::failure::MOST_OPEN
             />
@@ -156,7 +156,7 @@ fn Navigation(
                 href="/dead-letters"
                 glyph=Glyph::Skull
                 label="Dead letters"
-                count=number(|s| s.totals.dead_letters)
+                count=number(|n| n.dead_letters)
                 is_hot=true
             />
             <Entry href="/operations" glyph=Glyph::Switch label="Bulk operations" count=none />

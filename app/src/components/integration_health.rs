@@ -228,9 +228,11 @@ pub(super) mod tests {
     use super::*;
     use chrono::{DateTime, TimeDelta, Utc};
     use model::{
+        failure::FailurePulse,
         id::{AppId, IntegrationId},
         integration::IntegrationType,
         rate_limit::RateLimitUse,
+        stats::{Snapshot, Totals},
         sync_status::LastError,
     };
 
@@ -270,6 +272,19 @@ pub(super) mod tests {
                 message: "503 Service Unavailable".to_owned(),
                 response_status: Some(503),
             }),
+        }
+    }
+
+    /// The deployment with these alone.
+    pub(crate) fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
+        Snapshot {
+            at: noon(),
+            totals: Totals::default(),
+            retry_pyramid: Vec::new(),
+            integrations,
+            workers: 1,
+            failures: FailurePulse::default(),
+            warnings: Vec::new(),
         }
     }
 

@@ -75,6 +75,8 @@ pub use flow_chart::FlowChart;
 pub use frame::{Frame, Mark, Reader};
 pub use gauge_table::{GaugeRow, GaugeTable};
 pub use growing_failures::GrowingFailures;
+#[cfg(test)]
+pub(crate) use integration_health::tests::{calm, snapshot_of};
 pub use integration_health::{Health, HealthBadge};
 pub use integration_link::IntegrationLink;
 pub use job_course::JobCourse;

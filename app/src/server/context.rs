@@ -2,6 +2,7 @@
 
 use crate::{
     calls::{
+        choices::Choices,
         error::{CallError, ResponseStatus},
         jobs::JobRecord,
         names::Names,
@@ -14,7 +15,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use delivery::{Delivery, RecordPageRequest, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
-use model::{actor::Scope, filter::JobFilter, id::IntegrationId, job::Job, stats::Snapshot};
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    id::{AppId, IntegrationId},
+    job::Job,
+    stats::Snapshot,
+};
 use queue::live::LiveHub;
 use sqlx::PgPool;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -81,12 +88,24 @@ impl ConsoleContext {
     ///
     /// # Errors
     /// When neither is there.
-    pub async fn snapshot(&self) -> Result<Snapshot, CallError> {
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, CallError> {
         let live = self.live.current();
         match (&live.snapshot, &live.error) {
-            (Some(snapshot), None) => Ok(Snapshot::clone(snapshot)),
-            _ => Ok(queue::store::stats::snapshot(&self.pool).await?),
+            (Some(snapshot), None) => Ok(Arc::clone(snapshot)),
+            _ => Ok(Arc::new(queue::store::stats::snapshot(&self.pool).await?)),
         }
+    }
+
+    /// What a list can be narrowed to, with what it is narrowed to.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub async fn choices(
+        &self,
+        app_id: Option<AppId>,
+        integration_id: Option<IntegrationId>,
+    ) -> Result<Choices, CallError> {
+        Ok(Choices::of(&*self.snapshot().await?, app_id, integration_id))
     }
 
     /// What integrations are called: those of a list's rows, and those its filter names.

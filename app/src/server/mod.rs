@@ -7,6 +7,7 @@ pub mod context;
 pub mod cookies;
 mod errors;
 pub mod forms;
+pub mod glance;
 pub mod integration_list;
 pub mod limit_wall;
 pub mod masked;

@@ -1,6 +1,7 @@
 //! The overview as it was: everything of one minute, read from what was recorded then.
 
 use super::context::ConsoleContext;
+use super::glance::glance;
 use crate::calls::{
     error::CallError,
     stats::{ACTIVITY, Charts, Overview, OverviewAnswer, Past},
@@ -32,6 +33,7 @@ pub async fn overview(
     };
     let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
     let until = moment.snapshot.at;
+    let (snapshot, left_out) = glance(&moment.snapshot);
     let newest = PageRequest { limit: ACTIVITY, after: None };
     let span = Span { from: None, until: Some(until) };
     let may_know_workers = is_allowed(actor.role, Permission::ReadDeployment);
@@ -49,7 +51,8 @@ pub async fn overview(
             // Of now: nobody keeps when which view alerted.
             alerts: Vec::new(),
         },
-        snapshot: moment.snapshot,
+        snapshot,
+        left_out,
         at: Some(at),
         now,
     })))

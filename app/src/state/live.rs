@@ -7,7 +7,7 @@
 use super::{base_path, hold};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, wasm_bindgen::JsCast};
-use model::stats::Snapshot;
+use model::{snapshot_changes::SnapshotChanges, stats::Snapshot};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -72,6 +72,11 @@ impl Live {
         .into()
     }
 
+    /// Whether the stream's gauges are those, or newer.
+    pub fn speaks_since(self, at: DateTime<Utc>) -> bool {
+        self.snapshot.with(|live| live.as_ref().is_some_and(|live| live.at >= at))
+    }
+
     /// The stream's gauges alone.
     pub fn snapshot(self) -> Signal<Option<Snapshot>> {
         self.snapshot.into()
@@ -125,7 +130,7 @@ pub fn provide() -> Live {
         held_since: RwSignal::new(None),
         refusal: RwSignal::new(None),
     };
-    let url = base_path::current().join("/api/v1/live");
+    let url = base_path::current().join("/api/v1/live?changes=true");
     Effect::new(move |_| connect(&url, live));
     provide_context(live);
     live
@@ -162,13 +167,14 @@ fn connect(url: &str, live: Live) {
     let reopen: Shared<Closure<dyn Fn()>> = Rc::default();
     let timer: Rc<Cell<Option<i32>>> = Rc::default();
     let failures: Rc<Cell<u32>> = Rc::default();
-    let kept: StoredValue<Option<Snapshot>> = StoredValue::new(None);
+    // What the stream said last; it is shown unless the page stands still.
+    let newest: StoredValue<Option<Snapshot>> = StoredValue::new(None);
     Effect::new(move |_| {
         if live.is_held.get() {
             live.held_since.set(Some(Utc::now()));
         } else {
             live.held_since.set(None);
-            if let Some(snapshot) = kept.try_update_value(Option::take).flatten() {
+            if let Some(snapshot) = newest.get_value() {
                 live.snapshot.set(Some(snapshot));
             }
         }
@@ -176,11 +182,16 @@ fn connect(url: &str, live: Live) {
     let on_snapshot = Closure::<dyn Fn(MessageEvent)>::new({
         let failures = failures.clone();
         move |event: MessageEvent| {
-            let text = event.data().as_string();
-            if let Some(snapshot) = text.and_then(|text| serde_json::from_str::<Snapshot>(&text).ok()) {
-                if live.is_held.try_get_untracked() == Some(true) {
-                    kept.try_update_value(|kept| *kept = Some(snapshot));
-                } else {
+            let text = event.data().as_string().unwrap_or_default();
+            let told = if event.type_() == "changes" {
+                let changes = serde_json::from_str::<SnapshotChanges>(&text).ok();
+                newest.try_with_value(|newest| changes?.onto(newest.as_ref()?)).flatten()
+            } else {
+                serde_json::from_str::<Snapshot>(&text).ok()
+            };
+            if let Some(snapshot) = told {
+                newest.try_set_value(Some(snapshot.clone()));
+                if live.is_held.try_get_untracked() != Some(true) {
                     live.snapshot.try_set(Some(snapshot));
                 }
                 live.received_at.try_set(Some(Utc::now()));
@@ -230,7 +241,9 @@ fn connect(url: &str, live: Live) {
                 return;
             }
             if let Ok(new) = EventSource::new(&url) {
-                let _ = new.add_event_listener_with_callback("snapshot", snapshot.unchecked_ref());
+                for event in ["snapshot", "changes"] {
+                    let _ = new.add_event_listener_with_callback(event, snapshot.unchecked_ref());
+                }
                 new.set_onopen(Some(opened.unchecked_ref()));
                 new.set_onerror(Some(failed.unchecked_ref()));
                 *source.borrow_mut() = Some(new);

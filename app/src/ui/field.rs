@@ -1,5 +1,6 @@
 //! Labelled form fields with hint and error, tied together for assistive technology.
 
+use crate::format;
 use leptos::prelude::*;
 
 /// A one-line input.
@@ -85,12 +86,20 @@ pub struct SelectOption {
     pub value: String,
     /// Shown.
     pub label: String,
+    /// Says something, and cannot be chosen.
+    pub is_note: bool,
 }
 
 impl SelectOption {
     /// A choice.
     pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { value: value.into(), label: label.into() }
+        Self { value: value.into(), label: label.into(), is_note: false }
+    }
+
+    /// How many more there are, and where.
+    pub fn more(n: i64, where_from: &str) -> Option<Self> {
+        let label = format!("{} more: {where_from}", format::count(n));
+        (n > 0).then(|| Self { value: String::new(), label, is_note: true })
     }
 }
 
@@ -119,7 +128,11 @@ pub fn SelectField(
                     .map(|option| {
                         let own = option.value.clone();
                         view! {
-                            <option value=option.value selected=move || value.get() == own>
+                            <option
+                                value=option.value
+                                disabled=option.is_note
+                                selected=move || !option.is_note && value.get() == own
+                            >
                                 {option.label}
                             </option>
                         }

@@ -70,19 +70,6 @@ impl Delivery {
         Ok(filter)
     }
 
-    /// Whether [`Self::filter_for`] refuses it.
-    ///
-    /// # Errors
-    /// As that.
-    pub async fn may_look_for(
-        &self,
-        actor: &Actor,
-        filter: &JobFilter,
-        place: &str,
-    ) -> Result<(), DeliveryError> {
-        self.filter_for(actor, filter, place).await.map(drop)
-    }
-
     /// A filter that looks through errors as far as all may read them, and the payload's paths it asks for although their values are masked
     /// in data that it may find.
     ///

@@ -37,6 +37,7 @@ pub mod request;
 pub mod resync;
 pub mod rules;
 pub mod saved_view;
+pub mod snapshot_changes;
 pub mod stats;
 pub mod storage;
 pub mod sync_status;

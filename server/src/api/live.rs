@@ -17,6 +17,7 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
+use chrono::{DateTime, Utc};
 use futures::{Stream, stream};
 use model::{
     actor::{Actor, Scope},
@@ -49,11 +50,15 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 struct LiveParams {
     /// One integration alone.
     integration_id: Option<IntegrationId>,
+    /// After the first snapshot send what changes alone: events named `changes`. `since` is `at` of the event before, `integrations` holds those
+    /// that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer that is left behind is sent a
+    /// `snapshot` again. Without effect on a part of the deployment, which is small.
+    changes: bool,
 }
 
 /// The deployment as it changes: server-sent events named `snapshot`, one a second at most. Takes the console's session as well as a key.
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
-    responses((status = 200, body = Snapshot, content_type = "text/event-stream")))]
+    responses((status = 200, description = "`changes` events are `SnapshotChanges`", body = Snapshot, content_type = "text/event-stream")))]
 async fn live(
     actor: Can<Read>,
     State(state): State<AppState>,
@@ -70,6 +75,8 @@ async fn live(
         is_first: true,
         scope: actor.scope(),
         integration_id: params.integration_id,
+        wants_changes: params.changes,
+        sent_at: None,
         shutdown: state.stop.clone(),
         checks,
         credential: Credential::of(&headers),
@@ -116,6 +123,9 @@ struct Viewer {
     is_first: bool,
     scope: Scope,
     integration_id: Option<IntegrationId>,
+    wants_changes: bool,
+    /// `at` of what was sent last.
+    sent_at: Option<DateTime<Utc>>,
     shutdown: CancellationToken,
     checks: Interval,
     credential: Credential,
@@ -151,14 +161,20 @@ impl Viewer {
         }
     }
 
-    fn event(&self, state: &LiveState) -> Option<Event> {
+    fn event(&mut self, state: &LiveState) -> Option<Event> {
         let snapshot = state.snapshot.as_ref()?;
-        let event = Event::default().event("snapshot").id(snapshot.at.timestamp_millis().to_string());
+        let event = |name| Event::default().event(name).id(snapshot.at.timestamp_millis().to_string());
+        let sent_at = self.sent_at.replace(snapshot.at);
         if self.scope == Scope::AllApps && self.integration_id.is_none() {
-            return Some(event.data(&state.json));
+            return Some(match &state.changes {
+                Some((since, json)) if self.wants_changes && sent_at == Some(*since) => {
+                    event("changes").data(json)
+                }
+                _ => event("snapshot").data(&state.json),
+            });
         }
         let own = narrowed(Snapshot::clone(snapshot), self.scope, self.integration_id);
-        Some(event.data(serde_json::to_string(&own).ok()?))
+        Some(event("snapshot").data(serde_json::to_string(&own).ok()?))
     }
 }
 
@@ -202,6 +218,7 @@ mod tests {
     use model::{
         id::AppId,
         integration::{IntegrationState, IntegrationType},
+        snapshot_changes::SnapshotChanges,
         stats::IntegrationGauge,
     };
 
@@ -261,5 +278,31 @@ mod tests {
         let one = narrowed(snapshot.clone(), Scope::AllApps, Some(first));
         assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));
         assert_eq!(narrowed(snapshot.clone(), Scope::AllApps, None), snapshot);
+    }
+
+    #[test]
+    fn changes_make_the_next_snapshot_of_the_one_before_and_of_no_other() {
+        let app = AppId::generate();
+        let mut integrations: Vec<_> = (0..4).map(|n| gauge(app, n, None, Vec::new())).collect();
+        integrations.sort_by_key(|gauge| gauge.integration_id);
+        let before = Snapshot {
+            at: DateTime::UNIX_EPOCH,
+            totals: Totals::default(),
+            retry_pyramid: Vec::new(),
+            integrations,
+            workers: 1,
+            failures: FailurePulse::default(),
+            warnings: Vec::new(),
+        };
+        let mut after =
+            Snapshot { at: before.at + chrono::TimeDelta::seconds(1), workers: 2, ..before.clone() };
+        let deleted = after.integrations.remove(2).integration_id;
+        after.integrations[0].backlog = 7;
+        after.integrations.push(gauge(app, 9, None, Vec::new()));
+        let changes = SnapshotChanges::between(&before, &after);
+        assert_eq!((changes.snapshot.integrations.len(), changes.gone.as_slice()), (2, [deleted].as_slice()));
+        let sent: SnapshotChanges = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
+        assert_eq!(sent.clone().onto(&before), Some(after.clone()));
+        assert_eq!(sent.onto(&after), None);
     }
 }

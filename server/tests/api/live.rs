@@ -1,5 +1,5 @@
 use crate::support::{Client, Server, a_webhook, an_app};
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use model::actor::Role;
 use reqwest::Method;
 use serde_json::Value;
@@ -31,10 +31,7 @@ async fn the_stream_begins_with_what_is_and_is_narrowed_to_the_scope(pool: PgPoo
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
     let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
     let other = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
-    // The sampler has seen all four integrations.
-    let mut live = server.state.live.subscribe();
-    let seen = live.wait_for(|state| state.snapshot.as_ref().is_some_and(|s| s.integrations.len() == 4));
-    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
+    sampled(&server, 4).await;
     assert_eq!(first(&client, "").await["integrations"].as_array().unwrap().len(), 4);
     let one = first(&client, &format!("?integration_id={integration}")).await;
     assert_eq!(one["integrations"].as_array().unwrap().len(), 1);
@@ -42,6 +39,63 @@ async fn the_stream_begins_with_what_is_and_is_narrowed_to_the_scope(pool: PgPoo
     assert_eq!(first(&portal, "").await["integrations"].as_array().unwrap().len(), 2);
     portal.get(&format!("/live?integration_id={other}")).await.problem(404);
     server.anonymous().get("/live").await.problem(401);
+}
+
+/// The next event of a stream: its name and its data.
+async fn next<B: AsRef<[u8]>>(
+    stream: &mut (impl Stream<Item = reqwest::Result<B>> + Unpin),
+    text: &mut String,
+) -> (String, Value) {
+    loop {
+        if let Some((event, rest)) = text.split_once("\n\n") {
+            let line = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+            let found = line("event: ").zip(line("data: "));
+            *text = rest.to_owned();
+            if let Some((name, data)) = found {
+                return (name, serde_json::from_str(&data).unwrap());
+            }
+            continue;
+        }
+        let chunk =
+            tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("an event in time");
+        text.push_str(std::str::from_utf8(chunk.unwrap().unwrap().as_ref()).unwrap());
+    }
+}
+
+/// Until the sampler has seen so many integrations.
+async fn sampled(server: &Server, integrations: usize) {
+    let mut live = server.state.live.subscribe();
+    let seen =
+        live.wait_for(|state| state.snapshot.as_ref().is_some_and(|s| s.integrations.len() == integrations));
+    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Own").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    sampled(&server, 2).await;
+    let response = client.request(Method::GET, "/api/v1/live?changes=true").send().await.unwrap();
+    let (mut stream, mut text) = (response.bytes_stream(), String::new());
+    let (name, first) = next(&mut stream, &mut text).await;
+    assert_eq!(name, "snapshot");
+    let mut before = first["at"].clone();
+    client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
+    loop {
+        let (name, told) = next(&mut stream, &mut text).await;
+        assert_eq!((name.as_str(), &told["since"]), ("changes", &before), "each builds on the one before");
+        before = told["at"].clone();
+        let changed = told["integrations"].as_array().unwrap();
+        if changed.iter().any(|gauge| gauge["state"] == "paused") {
+            assert_eq!(
+                (changed.len(), &changed[0]["integration_id"]),
+                (1, &Value::from(integration.clone()))
+            );
+            break;
+        }
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

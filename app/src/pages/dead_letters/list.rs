@@ -91,7 +91,7 @@ struct Rights {
 
 #[component]
 fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView {
-    let DeadLetterList { page, grid, names, snapshot, as_of } = list;
+    let DeadLetterList { page, grid, names, choices, as_of } = list;
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
@@ -140,7 +140,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
         <div class="stack">
             {grid.map(|grid| view! { <Grid grid=grid names=names.clone() url=url.clone() /> })}
             <Card title="One by one" sub="newest first, each kept until it is requeued or purged">
-                <FilterBar url=filtered.clone() path="/dead-letters" snapshot=snapshot names=names.clone() />
+                <FilterBar url=filtered.clone() path="/dead-letters" choices=choices names=names.clone() />
                 <FilterSentence url=filtered noun="dead letters" names=names.clone() />
                 {if is_empty {
                     view! {

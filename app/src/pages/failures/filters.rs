@@ -1,11 +1,12 @@
 //! Whose failures, and in which state: in the address.
 
 use crate::{
+    calls::choices::Choices,
     state::{base_path, failure_query, page_url::PageUrl},
     ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
 };
 use leptos::prelude::*;
-use model::{failure::FailureState, stats::Snapshot};
+use model::failure::FailureState;
 use std::collections::BTreeMap;
 
 /// The states, the open ones with their count.
@@ -39,20 +40,14 @@ pub fn states(url: &PageUrl, open: String) -> Vec<Segment> {
 pub fn Filters(
     /// The page with its filters.
     url: PageUrl,
-    /// For apps and integrations to choose from.
-    snapshot: Snapshot,
+    /// Apps and integrations to choose from.
+    choices: Choices,
 ) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
-    let apps: BTreeMap<_, _> =
-        snapshot.integrations.iter().map(|i| (i.app_id.to_string(), i.app_name.clone())).collect();
-    let integrations = snapshot
-        .integrations
-        .iter()
-        .map(|i| (i.integration_id.to_string(), format!("{} · {}", i.name, i.app_name)))
-        .collect();
     let (app_id, integration_id) = (value("app_id"), value("integration_id"));
-    let apps = choices("All apps", apps, &app_id);
-    let integrations = choices("All integrations", integrations, &integration_id);
+    let apps = options("All apps", choices.apps, choices.more_apps, &app_id);
+    let integrations =
+        options("All integrations", choices.integrations, choices.more_integrations, &integration_id);
     let state = url.get("state").map(str::to_owned);
     let clear = failure_query::is_narrowed(&url).then(|| {
         url.clone().settled().without("cursor").without("app_id").without("integration_id").to_string()
@@ -72,12 +67,19 @@ pub fn Filters(
 }
 
 /// By name; what the address says stays a choice, whether the sample knows it or not.
-fn choices(all: &str, mut names: BTreeMap<String, String>, chosen: &str) -> Vec<SelectOption> {
+fn options<Id: ToString>(
+    all: &str,
+    names: BTreeMap<Id, String>,
+    more: i64,
+    chosen: &str,
+) -> Vec<SelectOption> {
+    let mut names: BTreeMap<_, _> = names.into_iter().map(|(id, name)| (id.to_string(), name)).collect();
     if !chosen.is_empty() {
         names.entry(chosen.to_owned()).or_insert_with(|| chosen.to_owned());
     }
     let mut options: Vec<_> = names.into_iter().map(|(id, name)| SelectOption::new(id, name)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", all));
+    options.extend(SelectOption::more(more, "open one from Integrations"));
     options
 }

@@ -67,7 +67,7 @@ fn retried(url: &PageUrl) -> Option<String> {
 
 #[component]
 fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
-    let FailureList { page, open, group, snapshot, as_of } = list;
+    let FailureList { page, open, group, choices, as_of } = list;
     let now = clock::now_or(as_of);
     let query = url.query();
     let newer = refresh::every(Duration::from_secs(3), move || list_failures(query.clone()));
@@ -124,7 +124,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         <div class="stack">
             {group.map(|detail| view! { <Group detail=detail newer=newer here=settled now=now may_steer=may_steer /> })}
             <Card title="By cause" sub="most jobs first">
-                <Filters url=here.clone() snapshot=snapshot />
+                <Filters url=here.clone() choices=choices />
                 <NewerRows count=Signal::derive(move || came.get()) href=here.to_string() />
                 {if is_empty {
                     view! {

@@ -94,7 +94,7 @@ fn Content(
     selection: Selection,
     question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
 ) -> impl IntoView {
-    let JobList { page, names, columns, snapshot, refused, matched, may_turn, as_of } = list;
+    let JobList { page, names, columns, choices, refused, matched, may_turn, as_of } = list;
     let may_steer = reader.as_ref().is_some_and(|reader| reader.may(Permission::SteerJobs));
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
@@ -173,7 +173,7 @@ fn Content(
             <Segmented label="State" segments=segments />
         </div>
         <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
-            <FilterBar url=url.clone() path="/jobs" snapshot=snapshot names=names.clone() />
+            <FilterBar url=url.clone() path="/jobs" choices=choices names=names.clone() />
             <FilterSentence url=url.clone() noun="jobs" names=names.clone() />
             <ChooseColumns columns=columns.clone() here=settled.clone() />
             {(!refused.is_empty()).then(|| view! { <Refused names=refused.clone() /> })}

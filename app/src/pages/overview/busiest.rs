@@ -1,7 +1,9 @@
 //! Integrations with work, a limit or a fault, worst first.
 
 use crate::{
+    calls::stats::LeftOut,
     components::{GaugeRow, GaugeTable, Health},
+    format,
     ui::Card,
 };
 use leptos::prelude::*;
@@ -12,6 +14,8 @@ use model::stats::{IntegrationGauge, Snapshot};
 pub fn Busiest(
     /// The gauges.
     snapshot: Signal<Snapshot>,
+    /// What they leave out.
+    left_out: Signal<LeftOut>,
     /// Of a moment that is over: the table of now is another.
     is_past: bool,
 ) -> impl IntoView {
@@ -32,8 +36,12 @@ pub fn Busiest(
     let most =
         Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
     let sub = Signal::derive(move || {
-        let all = snapshot.with(|s| s.integrations.len());
-        if all > MOST { format!("{MOST} of {all}, worst first") } else { "worst first".to_owned() }
+        let all = snapshot.with(|s| s.integrations.len()) + left_out.get().integrations;
+        if all > MOST {
+            format!("{MOST} of {}, worst first", format::count(all as i64))
+        } else {
+            "worst first".to_owned()
+        }
     });
     view! {
         <Card title="Integrations" sub=sub more=(!is_past).then(|| ("/integrations".to_owned(), "Open table".to_owned()))>

@@ -1,20 +1,22 @@
 //! The page's answer in one sentence.
 
-use crate::{components::Health, format};
+use crate::{calls::stats::LeftOut, components::Health, format};
 use model::stats::Snapshot;
 
 /// What is wrong, and until when.
-pub fn lede(snapshot: &Snapshot, is_past: bool) -> String {
-    let all = snapshot.integrations.len();
-    let wrong = snapshot.integrations.iter().filter(|g| Health::of(g, snapshot.at).needs_attention()).count();
+pub fn lede(snapshot: &Snapshot, left_out: LeftOut, is_past: bool) -> String {
+    let all = snapshot.integrations.len() + left_out.integrations;
+    let wrong = snapshot.integrations.iter().filter(|g| Health::of(g, snapshot.at).needs_attention()).count()
+        + left_out.needing_attention;
+    let (many, wrong_ones) = (format::count(all as i64), format::count(wrong as i64));
     let mut parts = vec![match (all, wrong, is_past) {
         (0, _, false) => "Nothing is connected yet".to_owned(),
         (0, _, true) => "Nothing was connected then".to_owned(),
-        (_, 0, false) => format!("All **{all} integrations** are in sync or catching up by themselves"),
-        (_, 0, true) => format!("All **{all} integrations** were in sync or catching up by themselves"),
-        (_, 1, false) => format!("**1 of {all} integrations** needs attention"),
-        (_, _, false) => format!("**{wrong} of {all} integrations** need attention"),
-        (_, _, true) => format!("**{wrong} of {all} integrations** needed attention"),
+        (_, 0, false) => format!("All **{many} integrations** are in sync or catching up by themselves"),
+        (_, 0, true) => format!("All **{many} integrations** were in sync or catching up by themselves"),
+        (_, 1, false) => format!("**1 of {many} integrations** needs attention"),
+        (_, _, false) => format!("**{wrong_ones} of {many} integrations** need attention"),
+        (_, _, true) => format!("**{wrong_ones} of {many} integrations** needed attention"),
     }];
     if snapshot.workers == 0 {
         parts.push(if is_past {
@@ -22,7 +24,7 @@ pub fn lede(snapshot: &Snapshot, is_past: bool) -> String {
         } else {
             "**no worker is running**: jobs wait until one starts".to_owned()
         });
-    } else if let Some(eta) = eta(snapshot) {
+    } else if let Some(eta) = eta(snapshot).max(left_out.eta_seconds) {
         let eta = format::eta(eta);
         parts.push(if is_past {
             format!("at the rate of then all waiting work would have been done in **{eta}**")

@@ -20,7 +20,7 @@ use self::{
 use crate::{
     calls::{
         error::{CallError, ResponseStatus},
-        stats::{Charts, Overview, OverviewAnswer, load_charts, load_overview},
+        stats::{Charts, LeftOut, Overview, OverviewAnswer, load_charts, load_overview},
     },
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
@@ -89,18 +89,34 @@ pub fn OverviewPage() -> impl IntoView {
 #[derive(Clone, Copy)]
 struct Moving {
     snapshot: Signal<Snapshot>,
+    /// Of the first snapshot alone: the stream leaves nothing out.
+    left_out: Signal<LeftOut>,
     charts: Memo<Charts>,
 }
 
 impl Moving {
     /// Of now it moves; of a moment that is over it stands.
-    fn begin(snapshot: Snapshot, charts: Charts, window: Window, is_past: bool) -> Self {
+    fn begin(
+        (snapshot, left_out): (Snapshot, LeftOut),
+        charts: Charts,
+        window: Window,
+        is_past: bool,
+    ) -> Self {
         if is_past {
-            return Self { snapshot: Signal::stored(snapshot), charts: Memo::new(move |_| charts.clone()) };
+            return Self {
+                snapshot: Signal::stored(snapshot),
+                left_out: Signal::stored(left_out),
+                charts: Memo::new(move |_| charts.clone()),
+            };
         }
+        let (first_at, live) = (snapshot.at, live::current());
         let newer = refresh::every(Duration::from_secs(10), move || load_charts(window));
         Self {
-            snapshot: live::current().or(snapshot),
+            left_out: Memo::new(
+                move |_| if live.speaks_since(first_at) { LeftOut::default() } else { left_out },
+            )
+            .into(),
+            snapshot: live.or(snapshot),
             charts: Memo::new(move |_| newer.get().unwrap_or_else(|| charts.clone())),
         }
     }
@@ -114,11 +130,11 @@ impl Moving {
 #[component]
 fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) -> impl IntoView {
     ChartCursor::provide();
-    let Overview { snapshot, past, charts, at, now } = first;
+    let Overview { snapshot, left_out, past, charts, at, now } = first;
     let (as_of, is_past) = (snapshot.at, at.is_some());
     let yesterdays_pyramid = past.yesterdays_pyramid.clone().unwrap_or_default();
-    let moving = Moving::begin(snapshot, charts, window, is_past);
-    let snapshot = moving.snapshot;
+    let moving = Moving::begin((snapshot, left_out), charts, window, is_past);
+    let (snapshot, left_out) = (moving.snapshot, moving.left_out);
     let activity = moving.of(|c| c.activity.clone());
     let alerts = moving.of(|c| c.alerts.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
@@ -126,7 +142,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
-        <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(|s| lede(s, is_past)))>
+        <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(|s| lede(s, left_out.get(), is_past)))>
             {(!is_past)
                 .then(|| {
                     view! {
@@ -140,7 +156,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
         </PageHead>
         <div class="stack">
             <TimeTravel at=at now=now here=here />
-            <Tiles snapshot=snapshot past=past is_past=is_past />
+            <Tiles snapshot=snapshot left_out=left_out past=past is_past=is_past />
             <div class="two">
                 <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
                     <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
@@ -173,7 +189,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
                 </Card>
                 <Oldest snapshot=snapshot is_past=is_past />
             </div>
-            <Busiest snapshot=snapshot is_past=is_past />
+            <Busiest snapshot=snapshot left_out=left_out is_past=is_past />
         </div>
     }
     .into_any()

@@ -2,7 +2,7 @@
 
 use super::sparks::{Spark, sparks};
 use crate::{
-    calls::stats::Past,
+    calls::stats::{LeftOut, Past},
     format,
     ui::{Delta, Tile, Tone},
 };
@@ -15,6 +15,8 @@ use model::stats::{MinuteTotals, Snapshot, Totals};
 pub fn Tiles(
     /// The gauges.
     snapshot: Signal<Snapshot>,
+    /// What they leave out.
+    left_out: Signal<LeftOut>,
     /// What was before.
     past: Past,
     /// Of a moment that is over: what the tiles count is no list any more.
@@ -36,7 +38,9 @@ pub fn Tiles(
         })
     };
     let width = Signal::derive(move || {
-        snapshot.with(|s| s.integrations.iter().map(|g| i64::from(g.max_concurrency)).sum::<i64>())
+        let shown =
+            snapshot.with(|s| s.integrations.iter().map(|g| i64::from(g.max_concurrency)).sum::<i64>());
+        shown + left_out.get().slots
     });
     let href = move |path: &'static str| if is_past { String::new() } else { path.to_owned() };
     let line = |spark: Memo<Spark>| Signal::derive(move || spark.with(|s| s.line.clone()));

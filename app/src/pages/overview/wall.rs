@@ -48,17 +48,17 @@ pub fn WallPage() -> impl IntoView {
 #[component]
 fn Board(first: Overview, window: Window) -> impl IntoView {
     ChartCursor::provide();
-    let Overview { snapshot, past, charts, .. } = first;
+    let Overview { snapshot, left_out, past, charts, .. } = first;
     let as_of = snapshot.at;
     let ghost = past.yesterdays_pyramid.clone().unwrap_or_default();
-    let moving = Moving::begin(snapshot, charts, window, false);
-    let snapshot = moving.snapshot;
+    let moving = Moving::begin((snapshot, left_out), charts, window, false);
+    let (snapshot, left_out) = (moving.snapshot, moving.left_out);
     let activity = moving.of(|c| c.activity.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let now = clock::now_or(as_of);
     view! {
-        <PageHead title="Wallboard" lede=Signal::derive(move || snapshot.with(|s| lede(s, false)))>
+        <PageHead title="Wallboard" lede=Signal::derive(move || snapshot.with(|s| lede(s, left_out.get(), false)))>
             <span class="type-section font-semibold tabular-nums">{move || now.get().format("%H:%M UTC").to_string()}</span>
             <LiveBadge as_of=as_of />
             <LinkButton href="/" glyph=Glyph::Grid>
@@ -67,7 +67,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
             <ThemeSwitch />
         </PageHead>
         <Stale as_of=as_of />
-        <Tiles snapshot=snapshot past=past is_past=false />
+        <Tiles snapshot=snapshot left_out=left_out past=past is_past=false />
         <div class="board">
             <Card title="Needs attention" sub="worst first">
                 <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />

@@ -12,6 +12,7 @@ use crate::{
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     id::IntegrationId,
+    snapshot_changes::SnapshotChanges,
     stats::{FlowMinute, MinuteTotals, Snapshot},
 };
 use serde::de::DeserializeOwned;
@@ -181,8 +182,12 @@ impl Reader {
             });
             return;
         };
+        let changes = known.snapshot.as_ref().and_then(|before| {
+            let changes = SnapshotChanges::between(before, &snapshot);
+            Some((before.at, Arc::from(serde_json::to_string(&changes).ok()?)))
+        });
         let snapshot = Some(Arc::new(snapshot));
-        let next = LiveState { snapshot, json: Arc::from(json), measures, error: None, aged };
+        let next = LiveState { snapshot, json: Arc::from(json), changes, measures, error: None, aged };
         self.sender.send_replace(Arc::new(next));
     }
 

@@ -15,6 +15,8 @@ pub struct LiveState {
     pub snapshot: Option<Arc<Snapshot>>,
     /// The same as JSON, ready to be sent; `null` before the first was read.
     pub json: Arc<str>,
+    /// What it changed in the one before, as JSON, and when that was; none where there was none.
+    pub changes: Option<(DateTime<Utc>, Arc<str>)>,
     /// What was measured besides, and when; none before the first was read.
     pub measures: Option<(DateTime<Utc>, Arc<Measures>)>,
     /// Set while the database cannot be asked.
@@ -25,7 +27,14 @@ pub struct LiveState {
 
 impl LiveState {
     pub(super) fn empty() -> Self {
-        Self { snapshot: None, json: Arc::from("null"), measures: None, error: None, aged: None }
+        Self {
+            snapshot: None,
+            json: Arc::from("null"),
+            changes: None,
+            measures: None,
+            error: None,
+            aged: None,
+        }
     }
 
     /// How old the snapshot is now, measured on the database's clock when it was read and on ours since.

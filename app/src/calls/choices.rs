@@ -1,0 +1,83 @@
+//! Apps and integrations that a filter offers to choose from.
+
+use model::{
+    id::{AppId, IntegrationId},
+    stats::{IntegrationGauge, Snapshot},
+};
+use serde::{Deserialize, Serialize};
+use std::{cmp::Reverse, collections::BTreeMap};
+
+/// More than these make no list that anybody reads.
+const MOST: usize = 200;
+
+/// Names by id, and how many are not among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choices {
+    /// Apps.
+    pub apps: BTreeMap<AppId, String>,
+    /// Apps that are left out.
+    pub more_apps: i64,
+    /// Integrations, each with its app's name.
+    pub integrations: BTreeMap<IntegrationId, String>,
+    /// Integrations that are left out.
+    pub more_integrations: i64,
+}
+
+impl Choices {
+    /// What is chosen already, and of the others those with most jobs.
+    pub fn of(snapshot: &Snapshot, app_id: Option<AppId>, integration_id: Option<IntegrationId>) -> Self {
+        let mut gauges: Vec<_> = snapshot.integrations.iter().collect();
+        let jobs = |g: &IntegrationGauge| g.backlog + g.processing + g.to_be_retried + g.dead_letters;
+        gauges.sort_by_key(|g| {
+            (
+                Some(g.integration_id) != integration_id,
+                Some(g.app_id) != app_id,
+                Reverse(jobs(g)),
+                g.integration_id,
+            )
+        });
+        let all_apps: BTreeMap<_, _> = gauges.iter().map(|g| (g.app_id, ())).collect();
+        let mut apps = BTreeMap::new();
+        for gauge in &gauges {
+            if apps.len() < MOST {
+                apps.entry(gauge.app_id).or_insert_with(|| gauge.app_name.clone());
+            }
+        }
+        let named = |g: &&IntegrationGauge| (g.integration_id, format!("{} · {}", g.name, g.app_name));
+        let integrations: BTreeMap<_, _> = gauges.iter().take(MOST).map(named).collect();
+        Self {
+            more_apps: (all_apps.len() - apps.len()) as i64,
+            more_integrations: (gauges.len() - integrations.len()) as i64,
+            apps,
+            integrations,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::components::{calm, snapshot_of};
+
+    #[test]
+    fn of_thousands_the_busiest_are_offered_and_what_is_chosen_always() {
+        let mut gauges: Vec<_> = (0..1_000).map(|n| IntegrationGauge { backlog: n, ..calm() }).collect();
+        gauges.sort_by_key(|gauge| gauge.integration_id);
+        let (busiest, idle) = (
+            gauges.iter().max_by_key(|g| g.backlog).expect("one").clone(),
+            gauges.iter().min_by_key(|g| g.backlog).expect("one").clone(),
+        );
+        let snapshot = snapshot_of(gauges);
+        let choices = Choices::of(&snapshot, None, None);
+        assert_eq!((choices.integrations.len(), choices.more_integrations), (200, 800));
+        assert_eq!((choices.apps.len(), choices.more_apps), (200, 800));
+        assert_eq!(choices.integrations[&busiest.integration_id], "Warehouse · Acme");
+        assert!(!choices.integrations.contains_key(&idle.integration_id));
+        let choices = Choices::of(&snapshot, Some(idle.app_id), Some(idle.integration_id));
+        assert!(
+            choices.integrations.contains_key(&idle.integration_id)
+                && choices.apps.contains_key(&idle.app_id)
+        );
+        assert_eq!((choices.integrations.len(), choices.more_integrations), (200, 800));
+    }
+}

@@ -1,0 +1,62 @@
+//! What a snapshot has that the one before it had not: a deployment of thousands of integrations is megabytes a second, of which few change.
+
+use crate::{
+    id::IntegrationId,
+    stats::{IntegrationGauge, Snapshot},
+};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashMap};
+
+/// A snapshot with the integrations alone that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SnapshotChanges {
+    /// `at` of the snapshot that these change.
+    pub since: DateTime<Utc>,
+    /// Integrations that are not there any more.
+    pub gone: Vec<IntegrationId>,
+    /// What is now; of the integrations those that are new or have other numbers.
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+}
+
+impl SnapshotChanges {
+    /// From one to the next.
+    #[must_use]
+    pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
+        let known: HashMap<_, _> = before.integrations.iter().map(|g| (g.integration_id, g)).collect();
+        let left: BTreeSet<_> = after.integrations.iter().map(|g| g.integration_id).collect();
+        let is_news = |g: &&IntegrationGauge| known.get(&g.integration_id) != Some(g);
+        Self {
+            since: before.at,
+            gone: known.keys().filter(|id| !left.contains(id)).copied().collect(),
+            snapshot: Snapshot {
+                at: after.at,
+                totals: after.totals,
+                retry_pyramid: after.retry_pyramid.clone(),
+                integrations: after.integrations.iter().filter(is_news).cloned().collect(),
+                workers: after.workers,
+                failures: after.failures.clone(),
+                warnings: after.warnings.clone(),
+            },
+        }
+    }
+
+    /// The snapshot after; none when these are changes of another one.
+    #[must_use]
+    pub fn onto(self, before: &Snapshot) -> Option<Snapshot> {
+        let Self { since, gone, mut snapshot } = self;
+        if since != before.at {
+            return None;
+        }
+        let mut changed: HashMap<_, _> =
+            snapshot.integrations.drain(..).map(|gauge| (gauge.integration_id, gauge)).collect();
+        let kept = before.integrations.iter().filter(|g| !gone.contains(&g.integration_id));
+        let mut gauges: Vec<_> =
+            kept.map(|g| changed.remove(&g.integration_id).unwrap_or_else(|| g.clone())).collect();
+        gauges.extend(changed.into_values());
+        gauges.sort_by_key(|gauge| gauge.integration_id);
+        Some(Snapshot { integrations: gauges, ..snapshot })
+    }
+}
