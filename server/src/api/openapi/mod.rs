@@ -86,7 +86,7 @@ pub fn document() -> OpenApi {
 pub(super) fn finish(resources: OpenApiRouter<AppState>) -> (Router<AppState>, OpenApi) {
     let (router, mut openapi) = resources.split_for_parts();
     #[derive(utoipa::OpenApi)]
-    #[openapi(components(schemas(Document)))]
+    #[openapi(components(schemas(Document, model::snapshot_changes::SnapshotChanges)))]
     struct Shared;
     openapi.merge(Shared::openapi());
     let components = openapi.components.get_or_insert_default();
