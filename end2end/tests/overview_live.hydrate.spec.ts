@@ -52,7 +52,7 @@ test("a broken stream is told, then how old the numbers are, and it recovers by 
   await enter(page, "operator", sessions);
   const snapshot = await oneSnapshot();
   let answered = false;
-  await page.route("**/api/v1/live", (route) => {
+  await page.route("**/api/v1/live?*", (route) => {
     if (answered) return route.abort("connectionfailed");
     answered = true;
     return route.fulfill({ contentType: "text/event-stream", body: `event: snapshot\ndata: ${snapshot}\n\n` });
@@ -60,7 +60,7 @@ test("a broken stream is told, then how old the numbers are, and it recovers by 
   await open(page, "/");
   await expect(page.getByText("Reconnecting")).toBeVisible();
   await expect(page.getByText(/^Stale · \d+ s$/)).toBeVisible({ timeout: 15_000 });
-  await page.unroute("**/api/v1/live");
+  await page.unroute("**/api/v1/live?*");
   await expect(page.getByText(/^Live/)).toBeVisible({ timeout: 20_000 });
 });
 

@@ -41,7 +41,7 @@ test("old numbers are told across the board, with the reason", async ({ page, se
   await enter(page, "operator", sessions);
   await open(page, "/wall");
   await expect(page.getByText(/^Live/)).toBeVisible();
-  await page.route("**/api/v1/live", (route) => route.abort("connectionfailed"));
+  await page.route("**/api/v1/live?*", (route) => route.abort("connectionfailed"));
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   await expect(page.getByText(/^These numbers are of \d\d:\d\d:\d\d UTC: the connection to Headgate is broken/)).toBeVisible({ timeout: 15_000 });
 });
