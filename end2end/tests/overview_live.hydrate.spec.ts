@@ -64,6 +64,22 @@ test("a broken stream is told, then how old the numbers are, and it recovers by 
   await expect(page.getByText(/^Live/)).toBeVisible({ timeout: 20_000 });
 });
 
+test("nothing moves on a phone when the stream begins to speak", async ({ console: page }) => {
+  await page.setViewportSize({ width: 375, height: 800 });
+  let speak = () => {};
+  const maySpeak = new Promise<void>((resolve) => (speak = resolve));
+  await page.route("**/api/v1/live?*", async (route) => {
+    await maySpeak;
+    await route.continue();
+  });
+  await open(page, "/jobs");
+  await expect(page.getByText(/^As of/).first()).toBeVisible();
+  const before = await page.locator("main .card").first().boundingBox();
+  speak();
+  await expect(page.getByText(/^Live/)).toBeVisible();
+  expect((await page.locator("main .card").first().boundingBox())?.y).toBe(before?.y);
+});
+
 test("a hidden tab closes its stream and a visible one opens it again", async ({ console: page }) => {
   await page.addInitScript(() => {
     const streams: EventSource[] = [];
