@@ -5,10 +5,16 @@ use model::{
     stats::{IntegrationGauge, Snapshot},
 };
 use serde::{Deserialize, Serialize};
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// More than these make no list that anybody reads.
 const MOST: usize = 200;
+
+/// Where those are that are left out.
+pub const FROM_THERE: &str = "open one from Integrations";
 
 /// Names by id, and how many are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +42,7 @@ impl Choices {
                 g.integration_id,
             )
         });
-        let all_apps: BTreeMap<_, _> = gauges.iter().map(|g| (g.app_id, ())).collect();
+        let all_apps: BTreeSet<_> = gauges.iter().map(|g| g.app_id).collect();
         let mut apps = BTreeMap::new();
         for gauge in &gauges {
             if apps.len() < MOST {

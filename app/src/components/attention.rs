@@ -39,7 +39,7 @@ pub fn Attention(
                 .map(|gauge| (Health::of(gauge, s.at), gauge.clone()))
                 .filter(|(health, _)| health.needs_attention())
                 .collect();
-            rows.sort_by(|a, b| b.0.severity.cmp(&a.0.severity).then_with(|| b.1.backlog.cmp(&a.1.backlog)));
+            rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
             rows.truncate(most);
             rows
         })

@@ -1,15 +1,15 @@
 //! Narrowing a list. A GET form: what it says stands in the address, and it needs no script.
 
 use crate::{
-    calls::{choices::Choices, names::Names},
+    calls::{
+        choices::{Choices, FROM_THERE},
+        names::Names,
+    },
     format,
     state::{base_path, page_url::PageUrl, url_filters},
     ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
 };
 use leptos::prelude::*;
-
-/// Where those are that are not offered.
-const FROM_THERE: &str = "open one from Integrations";
 
 /// What may be typed for a number of attempts.
 const ATTEMPTS: Option<(i64, i64)> = Some((0, 100));

@@ -12,6 +12,7 @@ use model::{
     integration::IntegrationState,
     stats::IntegrationGauge,
 };
+use std::cmp::Ordering;
 
 /// A judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,14 @@ pub struct Health {
 impl Health {
     /// The least severity that belongs on the overview's list.
     pub const ATTENTION: u8 = 30;
+
+    /// Severity, then backlog; equals by name, so that rows stay where they are.
+    pub fn worst_first(a: (&Self, &IntegrationGauge), b: (&Self, &IntegrationGauge)) -> Ordering {
+        (b.0.severity, b.1.backlog)
+            .cmp(&(a.0.severity, a.1.backlog))
+            .then_with(|| a.1.name.cmp(&b.1.name))
+            .then(a.1.integration_id.cmp(&b.1.integration_id))
+    }
 
     /// Judges one integration at the moment of its gauges. The first rule that fits speaks.
     pub fn of(gauge: &IntegrationGauge, at: chrono::DateTime<chrono::Utc>) -> Self {

@@ -23,10 +23,7 @@ pub fn LiveBadge(
     let live = live::current();
     let now = clock::now_or(as_of);
     let state = Memo::new(move |_| Look::of(live, now.get(), as_of));
-    let shown_at = move || {
-        let now = now.get();
-        live.held_since().or_else(|| live.age(now).map(|(age, _)| now - age)).unwrap_or(as_of)
-    };
+    let shown_at = move || live.shown_at().unwrap_or(as_of);
     view! {
         <span
             class=move || {

@@ -2,11 +2,8 @@
 //! few rows; the stream brings the others.
 
 use crate::{calls::stats::LeftOut, components::Health};
-use model::stats::{IntegrationGauge, Snapshot};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, HashMap},
-};
+use model::stats::Snapshot;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 /// So many travel whole.
 const ALL: usize = 100;
@@ -20,42 +17,31 @@ pub fn glance(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
     if snapshot.integrations.len() <= ALL {
         return (snapshot.clone(), LeftOut::default());
     }
-    let health: HashMap<_, _> =
-        snapshot.integrations.iter().map(|g| (g.integration_id, Health::of(g, snapshot.at))).collect();
-    let mut gauges: Vec<&IntegrationGauge> = snapshot.integrations.iter().collect();
-    gauges.sort_by(|a, b| {
-        let rank = |g: &IntegrationGauge| (health[&g.integration_id].severity, g.backlog);
-        rank(b).cmp(&rank(a)).then_with(|| a.name.cmp(&b.name))
-    });
-    let mut kept: BTreeSet<_> = gauges.iter().take(WORST).map(|g| g.integration_id).collect();
-    gauges.retain(|g| g.backlog > 0 && g.oldest_pending_age_seconds.is_some());
-    gauges.sort_by_key(|g| (Reverse(g.oldest_pending_age_seconds), g.integration_id));
-    kept.extend(gauges.iter().take(OLDEST).map(|g| g.integration_id));
+    let mut judged: Vec<_> =
+        snapshot.integrations.iter().map(|gauge| (Health::of(gauge, snapshot.at), gauge)).collect();
+    judged.sort_by(|a, b| Health::worst_first((&a.0, a.1), (&b.0, b.1)));
+    let mut kept: BTreeSet<_> = judged.iter().take(WORST).map(|(_, g)| g.integration_id).collect();
+    let mut waiting: Vec<_> = snapshot.integrations.iter().filter(|g| g.backlog > 0).collect();
+    waiting.retain(|g| g.oldest_pending_age_seconds.is_some());
+    waiting.sort_by_key(|g| (Reverse(g.oldest_pending_age_seconds), g.integration_id));
+    kept.extend(waiting.iter().take(OLDEST).map(|g| g.integration_id));
 
-    let (shown, others): (Vec<_>, Vec<_>) =
-        snapshot.integrations.iter().partition(|g| kept.contains(&g.integration_id));
+    judged.retain(|(_, g)| !kept.contains(&g.integration_id));
     let left_out = LeftOut {
-        integrations: others.len(),
-        needing_attention: others.iter().filter(|g| health[&g.integration_id].needs_attention()).count(),
-        slots: others.iter().map(|g| i64::from(g.max_concurrency)).sum(),
-        eta_seconds: others.iter().filter(|g| g.backlog > 0).filter_map(|g| g.eta_seconds).max(),
+        integrations: judged.len(),
+        needing_attention: judged.iter().filter(|(health, _)| health.needs_attention()).count(),
+        slots: judged.iter().map(|(_, g)| i64::from(g.max_concurrency)).sum(),
+        eta_seconds: judged.iter().filter(|(_, g)| g.backlog > 0).filter_map(|(_, g)| g.eta_seconds).max(),
     };
-    let shown = Snapshot {
-        at: snapshot.at,
-        totals: snapshot.totals,
-        retry_pyramid: snapshot.retry_pyramid.clone(),
-        integrations: shown.into_iter().cloned().collect(),
-        workers: snapshot.workers,
-        failures: snapshot.failures.clone(),
-        warnings: snapshot.warnings.clone(),
-    };
-    (shown, left_out)
+    let shown = snapshot.integrations.iter().filter(|g| kept.contains(&g.integration_id)).cloned();
+    (snapshot.with_integrations(shown.collect()), left_out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::components::{calm, snapshot_of};
+    use model::stats::IntegrationGauge;
 
     #[test]
     fn what_a_page_shows_travels_and_the_rest_in_sum() {

@@ -163,7 +163,7 @@ fn is_in(only: Only, health: &Health, gauge: &IntegrationGauge) -> bool {
 
 type Judged<'a> = (Health, &'a IntegrationGauge);
 
-/// The largest first, names from a to z; what is not known comes last whichever way. Ties go by severity, backlog, name and id.
+/// The largest first, names from a to z; what is not known comes last whichever way. Ties: worst first.
 fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering {
     let turned = |order: Ordering| if query.is_reversed { order.reverse() } else { order };
     let by_value = |value: fn(&Judged<'_>) -> Option<f64>| match (value(a), value(b)) {
@@ -190,11 +190,7 @@ fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering
             by_value(|(_, g)| g.oldest_pending_age_seconds.filter(|_| g.backlog > 0).map(|n| n as f64))
         }
     };
-    asked
-        .then(b.0.severity.cmp(&a.0.severity))
-        .then(b.1.backlog.cmp(&a.1.backlog))
-        .then_with(|| a.1.name.cmp(&b.1.name))
-        .then(a.1.integration_id.cmp(&b.1.integration_id))
+    asked.then_with(|| Health::worst_first((&a.0, a.1), (&b.0, b.1)))
 }
 
 /// The share of attempts of the last minute that failed; none where none ended.

@@ -1,7 +1,6 @@
 //! The overview as it was: everything of one minute, read from what was recorded then.
 
-use super::context::ConsoleContext;
-use super::glance::glance;
+use super::{context::ConsoleContext, glance::glance};
 use crate::calls::{
     error::CallError,
     stats::{ACTIVITY, Charts, Overview, OverviewAnswer, Past},

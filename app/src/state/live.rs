@@ -66,15 +66,14 @@ impl Live {
     pub fn or(self, first: Snapshot) -> Signal<Snapshot> {
         // A memo: dozens of cells read it, and each reading would copy every integration.
         Memo::new(move |_| {
-            self.snapshot
-                .with(|live| live.as_ref().filter(|live| live.at >= first.at).unwrap_or(&first).clone())
+            self.snapshot.with(|live| since(live.as_ref(), first.at).unwrap_or(&first).clone())
         })
         .into()
     }
 
     /// Whether the stream's gauges are those, or newer.
     pub fn speaks_since(self, at: DateTime<Utc>) -> bool {
-        self.snapshot.with(|live| live.as_ref().is_some_and(|live| live.at >= at))
+        self.snapshot.with(|live| since(live.as_ref(), at).is_some())
     }
 
     /// The stream's gauges alone.
@@ -91,6 +90,11 @@ impl Live {
     pub fn age(self, now: DateTime<Utc>) -> Option<(TimeDelta, bool)> {
         let age = now - self.received_at.get()?;
         Some((age, age > STALE_AFTER))
+    }
+
+    /// Of when is what the stream told and the page shows.
+    pub fn shown_at(self) -> Option<DateTime<Utc>> {
+        self.held_since().or_else(|| self.received_at.get())
     }
 
     /// Since when the page stands still, if it does.
@@ -118,6 +122,11 @@ impl Live {
             *refusal = Some(Refusal { since, error });
         });
     }
+}
+
+/// What the stream told, unless that is older.
+fn since(told: Option<&Snapshot>, at: DateTime<Utc>) -> Option<&Snapshot> {
+    told.filter(|told| told.at >= at)
 }
 
 /// Opens the stream in the browser; on the server it only makes the signals.

@@ -15,7 +15,7 @@ pub struct SnapshotChanges {
     /// `at` of the snapshot that these change.
     pub since: DateTime<Utc>,
     /// Integrations that are not there any more.
-    pub gone: Vec<IntegrationId>,
+    pub gone: BTreeSet<IntegrationId>,
     /// What is now; of the integrations those that are new or have other numbers.
     #[serde(flatten)]
     pub snapshot: Snapshot,
@@ -26,21 +26,10 @@ impl SnapshotChanges {
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let known: HashMap<_, _> = before.integrations.iter().map(|g| (g.integration_id, g)).collect();
-        let left: BTreeSet<_> = after.integrations.iter().map(|g| g.integration_id).collect();
+        let ids = |of: &Snapshot| of.integrations.iter().map(|g| g.integration_id).collect::<BTreeSet<_>>();
         let is_news = |g: &&IntegrationGauge| known.get(&g.integration_id) != Some(g);
-        Self {
-            since: before.at,
-            gone: known.keys().filter(|id| !left.contains(id)).copied().collect(),
-            snapshot: Snapshot {
-                at: after.at,
-                totals: after.totals,
-                retry_pyramid: after.retry_pyramid.clone(),
-                integrations: after.integrations.iter().filter(is_news).cloned().collect(),
-                workers: after.workers,
-                failures: after.failures.clone(),
-                warnings: after.warnings.clone(),
-            },
-        }
+        let news = after.integrations.iter().filter(is_news).cloned().collect();
+        Self { since: before.at, gone: &ids(before) - &ids(after), snapshot: after.with_integrations(news) }
     }
 
     /// The snapshot after; none when these are changes of another one.

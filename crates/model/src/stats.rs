@@ -35,6 +35,22 @@ pub struct Snapshot {
     pub warnings: Vec<Warning>,
 }
 
+impl Snapshot {
+    /// The same moment with these integrations in the place of all.
+    #[must_use]
+    pub fn with_integrations(&self, integrations: Vec<IntegrationGauge>) -> Self {
+        Self {
+            at: self.at,
+            totals: self.totals,
+            retry_pyramid: self.retry_pyramid.clone(),
+            integrations,
+            workers: self.workers,
+            failures: self.failures.clone(),
+            warnings: self.warnings.clone(),
+        }
+    }
+}
+
 /// Something an operator of the deployment should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -221,6 +221,7 @@ mod tests {
         snapshot_changes::SnapshotChanges,
         stats::IntegrationGauge,
     };
+    use std::collections::BTreeSet;
 
     fn gauge(app_id: AppId, backlog: i64, age: Option<i64>, retry_pyramid: Vec<i64>) -> IntegrationGauge {
         IntegrationGauge {
@@ -253,6 +254,18 @@ mod tests {
         }
     }
 
+    fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
+        Snapshot {
+            at: DateTime::UNIX_EPOCH,
+            totals: Totals::default(),
+            retry_pyramid: Vec::new(),
+            integrations,
+            workers: 1,
+            failures: FailurePulse::default(),
+            warnings: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_scope_sees_its_own_sums_alone() {
         let (own, foreign) = (AppId::generate(), AppId::generate());
@@ -263,13 +276,10 @@ mod tests {
         ];
         let first = integrations[0].integration_id;
         let snapshot = Snapshot {
-            at: chrono::DateTime::UNIX_EPOCH,
             totals: Totals { backlog: 107, ..Totals::default() },
             retry_pyramid: vec![52, 2],
-            integrations,
-            workers: 1,
             failures: FailurePulse { open: 3, ..FailurePulse::default() },
-            warnings: Vec::new(),
+            ..snapshot_of(integrations)
         };
         let app = narrowed(snapshot.clone(), Scope::App(own), None);
         assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
@@ -285,22 +295,14 @@ mod tests {
         let app = AppId::generate();
         let mut integrations: Vec<_> = (0..4).map(|n| gauge(app, n, None, Vec::new())).collect();
         integrations.sort_by_key(|gauge| gauge.integration_id);
-        let before = Snapshot {
-            at: DateTime::UNIX_EPOCH,
-            totals: Totals::default(),
-            retry_pyramid: Vec::new(),
-            integrations,
-            workers: 1,
-            failures: FailurePulse::default(),
-            warnings: Vec::new(),
-        };
+        let before = snapshot_of(integrations);
         let mut after =
             Snapshot { at: before.at + chrono::TimeDelta::seconds(1), workers: 2, ..before.clone() };
         let deleted = after.integrations.remove(2).integration_id;
         after.integrations[0].backlog = 7;
         after.integrations.push(gauge(app, 9, None, Vec::new()));
         let changes = SnapshotChanges::between(&before, &after);
-        assert_eq!((changes.snapshot.integrations.len(), changes.gone.as_slice()), (2, [deleted].as_slice()));
+        assert_eq!((changes.snapshot.integrations.len(), &changes.gone), (2, &BTreeSet::from([deleted])));
         let sent: SnapshotChanges = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
         assert_eq!(sent.clone().onto(&before), Some(after.clone()));
         assert_eq!(sent.onto(&after), None);

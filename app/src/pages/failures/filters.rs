@@ -1,7 +1,7 @@
 //! Whose failures, and in which state: in the address.
 
 use crate::{
-    calls::choices::Choices,
+    calls::choices::{Choices, FROM_THERE},
     state::{base_path, failure_query, page_url::PageUrl},
     ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
 };
@@ -80,6 +80,6 @@ fn options<Id: ToString>(
     let mut options: Vec<_> = names.into_iter().map(|(id, name)| SelectOption::new(id, name)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", all));
-    options.extend(SelectOption::more(more, "open one from Integrations"));
+    options.extend(SelectOption::more(more, FROM_THERE));
     options
 }

@@ -23,12 +23,7 @@ pub fn Busiest(
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
             let mut rows: Vec<_> = s.integrations.iter().map(|g| (Health::of(g, s.at), g.clone())).collect();
-            rows.sort_by(|a, b| {
-                b.0.severity
-                    .cmp(&a.0.severity)
-                    .then(b.1.backlog.cmp(&a.1.backlog))
-                    .then_with(|| a.1.name.cmp(&b.1.name))
-            });
+            rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
             rows.truncate(MOST);
             rows
         })

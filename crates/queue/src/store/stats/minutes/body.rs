@@ -52,17 +52,8 @@ pub(super) fn write(moment: &Moment, whole: Option<&Snapshot>) -> Result<Vec<u8>
             None => gauges.push(fields(gauge)?),
         }
     }
-    let snapshot = &moment.snapshot;
     let body = Body {
-        snapshot: Snapshot {
-            at: snapshot.at,
-            totals: snapshot.totals,
-            retry_pyramid: snapshot.retry_pyramid.clone(),
-            integrations: Vec::new(),
-            workers: snapshot.workers,
-            failures: snapshot.failures.clone(),
-            warnings: snapshot.warnings.clone(),
-        },
+        snapshot: moment.snapshot.with_integrations(Vec::new()),
         workers: moment.workers.clone(),
         gauges,
         gone: before.keys().filter(|id| !now.contains(id)).copied().collect(),
