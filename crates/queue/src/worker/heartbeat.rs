@@ -252,29 +252,37 @@ async fn ask_what_was_called_off(shared: &Shared, connection: &mut Option<PgConn
 /// of their worker is gone.
 async fn leave(shared: &Shared, connection: Option<PgConnection>) {
     let farewell = async {
-        let mut connection = match connection {
-            Some(connection) => connection,
-            None => connect(shared).await?,
-        };
-        let done: Vec<ClaimBatchId> = shared.done_batches();
-        sqlx::query!(
-            r#"
-            with forgotten as (
-                delete from headgate.claim_batches where id = any ($2)
-            )
-            delete from headgate.workers where id = $1
-            "#,
-            shared.lease().worker_id.0,
-            &done as &[ClaimBatchId],
-        )
-        .execute(&mut connection)
-        .await?;
-        connection.close().await?;
-        Ok::<_, QueueError>(())
+        if let Some(used) = connection {
+            match sign_off(shared, used).await {
+                Ok(()) => return Ok(()),
+                // It may have broken since the last beat, and no beat follows that would notice.
+                Err(error) => tracing::debug!(%error, "the worker signs off once more, on a new connection"),
+            }
+        }
+        sign_off(shared, connect(shared).await?).await
     };
     match tokio::time::timeout(Duration::from_secs(3), farewell).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(%error, "the worker could not sign off; its lease runs out"),
         Err(_) => tracing::warn!("the worker could not sign off in time; its lease runs out"),
     }
+}
+
+async fn sign_off(shared: &Shared, mut connection: PgConnection) -> Result<(), QueueError> {
+    let done: Vec<ClaimBatchId> = shared.done_batches();
+    sqlx::query!(
+        r#"
+        with forgotten as (
+            delete from headgate.claim_batches where id = any ($2)
+        )
+        delete from headgate.workers where id = $1
+        "#,
+        shared.lease().worker_id.0,
+        &done as &[ClaimBatchId],
+    )
+    .execute(&mut connection)
+    .await?;
+    // Signed off it is: how the connection ends changes nothing.
+    let _ = connection.close().await;
+    Ok(())
 }

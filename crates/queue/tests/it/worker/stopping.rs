@@ -84,3 +84,25 @@ async fn what_outlasts_the_grace_time_is_given_back(pool: PgPool) {
     world.must_be_sound().await;
     assert_eq!(world.number("select count(*) from headgate.workers").await, 0);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_worker_whose_connection_broke_since_its_last_heartbeat_signs_off_on_another(pool: PgPool) {
+    let world = World::new(&pool).await;
+    // No heartbeat follows that would notice.
+    let config = EngineConfig { heartbeat_interval: Duration::from_secs(3_600), ..config() };
+    let engine = start(&pool, config, Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    until(&pool, "select count(*) = 1 from headgate.workers").await;
+    let broken = world
+        .number(
+            "select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
+             where datname = current_database() and query ~ '(into|update) headgate.workers' and pid <> pg_backend_pid()",
+        )
+        .await;
+    assert!(broken > 0, "the connection of its heartbeats");
+    engine.shutdown().await;
+    assert_eq!(
+        world.number("select count(*) from headgate.workers").await,
+        0,
+        "rows of workers that are gone"
+    );
+}
