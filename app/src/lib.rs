@@ -18,6 +18,10 @@ pub mod shell;
 pub mod state;
 pub mod ui;
 
+/// What taking a page over needs, in bytes.
+#[cfg(feature = "hydrate")]
+const MEMORY: usize = 4 << 20;
+
 /// Takes the page over in the browser.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
@@ -26,6 +30,8 @@ pub fn hydrate() {
     use state::{base_path::BasePath, page_files, theme::Theme};
     use wasm_bindgen_futures::spawn_local;
     console_error_panic_hook::set_once();
+    // Memory once, instead of bit by bit while the page is taken over: each growth makes the script look at all of it anew.
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(MEMORY)));
     let root = document().document_element();
     let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
     let base = BasePath::new(&attribute("data-base"));

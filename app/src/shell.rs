@@ -6,13 +6,24 @@ use crate::{
 };
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::MetaTags;
+use serde_json::json;
+
+/// What makes the page work. Leptos' own script would begin before the page is painted.
+const START: &str = include_str!("start.js");
+
+/// What every page is set in.
+const FONTS: [&str; 2] =
+    ["/fonts/inter-latin-wght-normal.woff2", "/fonts/jetbrains-mono-latin-wght-normal.woff2"];
 
 /// Renders the document. Theme and mount prefix come from the request's context and stand on `<html>`, where the
 /// browser finds them again; so the first paint has the right colours without a script.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     let base = base_path::current();
     let theme = theme::current().get_untracked();
-    let style = base.join(&format!("/{}/{}.css", options.site_pkg_dir, options.output_name));
+    let file =
+        |ending: &str| base.join(&format!("/{}/{}{ending}", options.site_pkg_dir, options.output_name));
+    let (style, module, wasm) = (file(".css"), file(".js"), file("_bg.wasm"));
+    let start = format!("{}({}, {})", START.trim_end(), json!(module), json!(wasm));
     view! {
         <!DOCTYPE html>
         <html lang="en" data-theme=theme.attribute() data-base=base.as_str().to_owned()>
@@ -23,10 +34,17 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 // Stricter than the browser's default, and not so strict that forms come without their origin.
                 <meta name="referrer" content="same-origin" />
                 <meta name="robots" content="noindex" />
+                // Known only from the style sheet they would come after the first paint, and move it.
+                {FONTS
+                    .map(|font| {
+                        view! { <link rel="preload" href=base.join(font) r#as="font" r#type="font/woff2" crossorigin="anonymous" /> }
+                    })}
                 <link rel="stylesheet" href=style />
                 <link rel="icon" type="image/svg+xml" href=base.join("/favicon.svg") />
-                {page_files::loader().map(|loader| view! { <link rel="modulepreload" href=loader nonce=use_nonce() /> })}
-                <HydrationScripts options=options root=base.as_str().to_owned() />
+                {page_files::loader().map(|loader| view! { <link rel="later" href=loader nonce=use_nonce() /> })}
+                <link rel="later" href=module nonce=use_nonce() />
+                <link rel="later" href=wasm r#as="fetch" crossorigin="anonymous" />
+                <script type="module" nonce=use_nonce() inner_html=start></script>
                 <MetaTags />
             </head>
             <body>

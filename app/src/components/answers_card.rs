@@ -3,7 +3,7 @@
 use super::windows::{self, over_time};
 use crate::{
     format,
-    ui::{Card, ChartData, ChartSeries, Meter, Table, TimeChart, Tone, legend},
+    ui::{Card, ChartData, ChartSeries, Meter, Table, TimeChart, Tone, data_label, legend},
 };
 use leptos::prelude::*;
 use model::stats::Answers;
@@ -86,8 +86,8 @@ pub fn AnswersCard(
                 view! {
                     <tr>
                         <td class="what">{words}</td>
-                        <td class="n" data-label="answers">{format::count(n)}</td>
-                        <td class="n" data-label="share">
+                        <td class="n" {..data_label("answers")}>{format::count(n)}</td>
+                        <td class="n" {..data_label("share")}>
                             <Meter share=Signal::stored(share) tone=Class::of(status).look().1 />
                             {format::percent(share)}
                         </td>

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     format,
-    ui::{Link, Meter, Table, Tone},
+    ui::{Link, Meter, Table, Tone, data_label},
 };
 use leptos::prelude::*;
 use model::stats::IntegrationGauge;
@@ -75,28 +75,28 @@ pub fn GaugeRow(
             <td class="state">
                 <HealthBadge health=Signal::derive(move || row.get().0) />
             </td>
-            <td class=zero(|g| g.backlog == 0) data-label="backlog">
+            <td class=zero(|g| g.backlog == 0) {..data_label("backlog")}>
                 <Meter share=share tone=Tone::Waiting />
                 <span class="inline-block min-w-[42px]">{move || format::count(backlog.get())}</span>
             </td>
-            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0) data-label="done in">
+            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0) {..data_label("done in")}>
                 {read(|g| match g.eta_seconds {
                     Some(eta) if g.backlog > 0 => format::eta(eta),
                     _ => "–".to_owned(),
                 })}
             </td>
-            <td class=zero(|g| g.delivered_per_minute == 0) data-label="out / min">{read(|g| format::count(g.delivered_per_minute))}</td>
-            <td class=zero(|g| g.latency.is_none()) data-label="p95">
+            <td class=zero(|g| g.delivered_per_minute == 0) {..data_label("out / min")}>{read(|g| format::count(g.delivered_per_minute))}</td>
+            <td class=zero(|g| g.latency.is_none()) {..data_label("p95")}>
                 {read(|g| g.latency.map_or_else(|| "–".to_owned(), |latency| format::milliseconds(latency.p95_ms)))}
             </td>
-            <td class=zero(|g| g.processing == 0) data-label="processing">
+            <td class=zero(|g| g.processing == 0) {..data_label("processing")}>
                 {read(|g| format::of_most(g.processing, g.max_concurrency.into()))}
             </td>
-            <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } data-label="limit">
+            <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } {..data_label("limit")}>
                 <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />
             </td>
-            <td class=move || alarming(failing.get()) data-label="failing">{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
-            <td class=zero(|g| oldest(g).is_none()) data-label="oldest">{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
+            <td class=move || alarming(failing.get()) {..data_label("failing")}>{move || failing.get().map_or_else(|| "–".to_owned(), format::percent)}</td>
+            <td class=zero(|g| oldest(g).is_none()) {..data_label("oldest")}>{read(|g| oldest(g).map_or_else(|| "–".to_owned(), format::age_seconds))}</td>
             <td
                 class=move || if error.with(String::is_empty) { "grow rest zero" } else { "grow rest text-muted" }
                 title=move || error.get()

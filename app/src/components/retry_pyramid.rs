@@ -88,31 +88,13 @@ fn Step(
     #[prop(into)] most: Signal<i64>,
     kind: &'static str,
 ) -> impl IntoView {
-    let width = move |n: i64| {
-        // One job is still a visible step.
-        if n == 0 { 0.0 } else { (n as f64 / most.get() as f64 * 100.0).clamp(1.2, 100.0) }
-    };
-    let x = move |n: i64| format!("{:.1}%", 50.0 - width(n) / 2.0);
-    let tone = if kind == "dead" { "fill-failed-solid" } else { "fill-retrying-solid" };
+    let bars = move || drawing(value.get(), before.get().unwrap_or(0), most.get(), kind);
     let says = move || before.get().map(|n| format!("a day before: {}", format::count(n)));
     let class = Signal::derive(move || format!("row {kind} {}", if value.get() == 0 { "none" } else { "" }));
     view! {
         <PerhapsLink href=href class=class>
         <span>{label}</span>
-        <svg aria-hidden="true">
-            <rect class=tone rx="3" height="14" x=move || x(value.get()) width=move || format!("{:.1}%", width(value.get())) />
-            <rect
-                class="stroke-muted"
-                fill="none"
-                stroke-dasharray="3 3"
-                rx="3"
-                y="0.5"
-                height="13"
-                x=move || x(before.get().unwrap_or(0))
-                width=move || format!("{:.1}%", width(before.get().unwrap_or(0)))
-                visibility=move || if before.get().unwrap_or(0) == 0 { "hidden" } else { "visible" }
-            />
-        </svg>
+        <svg aria-hidden="true" inner_html=bars></svg>
         <span title=says>
             {move || format::count(value.get())}
             {move || says().map(|says| view! { <span class="sr-only">", " {says}</span> })}
@@ -120,4 +102,26 @@ fn Step(
         </PerhapsLink>
     }
     .into_any()
+}
+
+/// A bar in the middle, and around it, dashed, how wide it was the day before.
+fn drawing(value: i64, before: i64, most: i64, kind: &str) -> String {
+    // One job is still a visible step.
+    let width = |n: i64| if n == 0 { 0.0 } else { (n as f64 / most as f64 * 100.0).clamp(1.2, 100.0) };
+    let x = |n: i64| 50.0 - width(n) / 2.0;
+    let tone = if kind == "dead" { "fill-failed-solid" } else { "fill-retrying-solid" };
+    let mut bars = format!(
+        "<rect class=\"{tone}\" rx=\"3\" height=\"14\" x=\"{:.1}%\" width=\"{:.1}%\"></rect>",
+        x(value),
+        width(value)
+    );
+    if before > 0 {
+        bars += &format!(
+            "<rect class=\"stroke-muted\" fill=\"none\" stroke-dasharray=\"3 3\" rx=\"3\" y=\"0.5\" height=\"13\" x=\"{:.1}%\" \
+             width=\"{:.1}%\"></rect>",
+            x(before),
+            width(before)
+        );
+    }
+    bars
 }

@@ -34,7 +34,7 @@ impl Page {
 
 impl ChooseView for Page {
     async fn choose(self) -> AnyView {
-        page_files::preload(self.name);
+        page_files::announce(self.name);
         match (self.show)().await {
             Ok(view) => view,
             // It was downloaded before.

@@ -1,5 +1,5 @@
 //! The files that a page's script is made of, beside what every page begins with: told to the browser with the page, so
-//! that it asks for all of them at once.
+//! that it asks for all of them at once, when the page is painted (`start.js`).
 
 use super::base_path;
 use leptos::prelude::*;
@@ -16,7 +16,7 @@ pub struct PageFiles {
 }
 
 /// Puts a page's files into the head of the document that is being rendered.
-pub(crate) fn preload(page: &str) {
+pub(crate) fn announce(page: &str) {
     if !cfg!(feature = "ssr") {
         return;
     }
@@ -25,7 +25,7 @@ pub(crate) fn preload(page: &str) {
     for file in (files.of_page)(page) {
         let href = base.join(&format!("/pkg/{file}"));
         // Rendering tells the document's head.
-        let _ = view! { <Link rel="preload" href=href as_="fetch" crossorigin="anonymous" /> }.to_html();
+        let _ = view! { <Link rel="later" href=href as_="fetch" crossorigin="anonymous" /> }.to_html();
     }
 }
 

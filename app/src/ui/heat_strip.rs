@@ -1,6 +1,7 @@
 //! A row of cells, darker where more was used; hatched where the other side said no; a tick where something was changed.
 
 use super::Tone;
+use html_escape::encode_text;
 use leptos::prelude::*;
 use std::fmt::Write as _;
 
@@ -13,7 +14,7 @@ pub struct HeatCell {
     pub refused: bool,
     /// Draws the tick.
     pub is_marked: bool,
-    /// What it says under the pointer. Digits and plain words: it is written into the drawing as it is.
+    /// What it says under the pointer.
     pub says: String,
 }
 
@@ -89,7 +90,7 @@ fn drawing(cells: &[HeatCell]) -> String {
             let _ = write!(svg, "<rect class=\"{TICK}\" x=\"{}\" width=\"9\" height=\"16\"/>", x + 12);
         }
         if !cell.says.is_empty() {
-            let _ = write!(svg, "<title>{}</title>", cell.says.replace(['<', '>', '&'], " "));
+            let _ = write!(svg, "<title>{}</title>", encode_text(&cell.says));
         }
         svg.push_str("</g>");
     }

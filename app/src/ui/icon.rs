@@ -1,6 +1,6 @@
 //! One drawing style for all icons: 24 units, 2 thick, round ends, the colour of the text around.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, tachys::html::InertElement};
 use serde::{Deserialize, Serialize};
 
 /// Every icon of the console.
@@ -90,18 +90,14 @@ pub fn Icon(
     #[prop(default = "w-3.5 h-3.5")]
     size: &'static str,
 ) -> impl IntoView {
-    view! {
-        <svg
-            class=format!("flex-none {size}")
-            viewBox="0 0 24 24"
-            fill="none"
-            stroke="currentColor"
-            stroke-width="2"
-            stroke-linecap="round"
-            stroke-linejoin="round"
-            aria-hidden="true"
-        >
-            <path d=move || glyph.get().path() />
-        </svg>
-    }
+    // One node without parts of its own: a page has a hundred, and taking over attributes that HTML does not know would write each anew.
+    move || InertElement::new(drawing(glyph.get(), size))
+}
+
+fn drawing(glyph: Glyph, size: &str) -> String {
+    format!(
+        "<svg class=\"flex-none {size}\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" \
+         stroke-linecap=\"round\" stroke-linejoin=\"round\" aria-hidden=\"true\"><path d=\"{}\"></path></svg>",
+        glyph.path()
+    )
 }

@@ -1,5 +1,6 @@
 //! Links inside the console. The router follows them without a reload once the page is hydrated.
 
+use super::data_noscroll;
 use crate::state::base_path;
 use leptos::prelude::*;
 
@@ -52,7 +53,7 @@ pub fn Link(
             class=move || class.get()
             aria-current=move || is_current.get().then_some("page")
             aria-label=(!says.is_empty()).then_some(says)
-            data-noscroll=stay
+            {..data_noscroll(stay)}
         >
             {children()}
         </a>

@@ -19,33 +19,28 @@ pub fn Sparkline(
     #[prop(into)]
     label: Signal<String>,
 ) -> impl IntoView {
-    let lines = Memo::new(move |_| {
-        values.with(|values| {
-            ghost.with(|ghost| {
-                let top = top(values.iter().chain(ghost));
-                (path(values, top, WIDTH, HEIGHT), path(ghost, top, WIDTH, HEIGHT))
-            })
-        })
-    });
+    let drawn = Memo::new(move |_| values.with(|values| ghost.with(|ghost| drawing(values, ghost))));
     view! {
-        <svg viewBox="0 0 200 30" preserveAspectRatio="none" role="img" aria-label=move || label.get()>
-            <path
-                class="stroke-muted"
-                d=move || lines.with(|(_, ghost)| ghost.clone())
-                fill="none"
-                stroke-dasharray="3 3"
-                vector-effect="non-scaling-stroke"
-            />
-            <path class="fill-tone-soft" d=move || lines.with(|(line, _)| areas(line)) />
-            <path
-                class="stroke-tone-solid"
-                d=move || lines.with(|(line, _)| line.clone())
-                fill="none"
-                stroke-width="1.5"
-                vector-effect="non-scaling-stroke"
-            />
-        </svg>
+        <svg
+            viewBox="0 0 200 30"
+            preserveAspectRatio="none"
+            role="img"
+            aria-label=move || label.get()
+            inner_html=move || drawn.get()
+        ></svg>
     }
+}
+
+fn drawing(values: &[Option<f64>], ghost: &[Option<f64>]) -> String {
+    const THIN: &str = "fill=\"none\" vector-effect=\"non-scaling-stroke\"";
+    let top = top(values.iter().chain(ghost));
+    let (line, ghost) = (path(values, top, WIDTH, HEIGHT), path(ghost, top, WIDTH, HEIGHT));
+    format!(
+        "<path class=\"stroke-muted\" d=\"{ghost}\" stroke-dasharray=\"3 3\" {THIN}></path>\
+         <path class=\"fill-tone-soft\" d=\"{}\"></path>\
+         <path class=\"stroke-tone-solid\" d=\"{line}\" stroke-width=\"1.5\" {THIN}></path>",
+        areas(&line)
+    )
 }
 
 /// Each piece of a line, closed along the ground.

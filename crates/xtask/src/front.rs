@@ -54,7 +54,7 @@ fn compile(mode: Mode) -> Result<PathBuf> {
 }
 
 /// wasm-bindgen as a library: its version is in our lock file and can never differ from the app's.
-/// The names stay `headgate.js` and `headgate_bg.wasm`, which is what `HydrationScripts` asks for.
+/// The names stay `headgate.js` and `headgate_bg.wasm`, which is what the page asks for.
 fn bind(wasm: &Path, mode: Mode) -> Result<()> {
     let out = workspace::pkg_dir();
     let stamp = workspace::front_target_dir().join("bound-as");

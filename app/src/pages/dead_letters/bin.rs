@@ -10,7 +10,7 @@ use crate::{
     state::{clock, page_url::PageUrl},
     ui::{
         Ago, Anew, Button, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
-        Table,
+        Table, data_label,
     },
 };
 use chrono::{DateTime, Utc};
@@ -118,13 +118,13 @@ fn Row(
             <td class="where">
                 <IntegrationLink id=letter.integration_id names=names />
             </td>
-            <td class="first text-muted" data-label="purged">
+            <td class="first text-muted" {..data_label("purged")}>
                 <Ago at=binned_at now=now />
             </td>
             <td class="when text-muted">
                 <Ago at=deleted_at now=now />
             </td>
-            <td class="rest" data-label="by">{by}</td>
+            <td class="rest" {..data_label("by")}>{by}</td>
             {may_steer
                 .then(|| {
                     view! {

@@ -17,7 +17,7 @@ use crate::{
     state::{base_path, clock, letter_grid, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
         Ago, Anew, Button, ButtonKind, Card, CheckField, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Table, Tone,
+        PostForm, Table, Tone, data_label,
     },
 };
 use chrono::{DateTime, Utc};
@@ -252,7 +252,7 @@ fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rig
             <td class="where">
                 <IntegrationLink id=letter.integration_id names=names />
             </td>
-            <td class="n" data-label="attempts">{letter.attempts.len()}</td>
+            <td class="n" {..data_label("attempts")}>{letter.attempts.len()}</td>
             <td class="when text-muted">
                 <Ago at=letter.failed_at now=now />
             </td>

@@ -5,7 +5,7 @@ use crate::{
     components::{IntegrationLink, JobStateBadge},
     format,
     state::job_columns::JobColumn,
-    ui::Ago,
+    ui::{Ago, data_label},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -29,7 +29,7 @@ pub fn Cell(
     let text = |value: Option<String>| text(label, value);
     let time = |at: Option<DateTime<Utc>>| match at {
         Some(at) => view! {
-            <td class="extra text-muted" data-label=label>
+            <td class="extra text-muted" {..data_label(label)}>
                 <Ago at=at now=now />
             </td>
         }
@@ -51,7 +51,7 @@ pub fn Cell(
         }
         .into_any(),
         JobColumn::Attempt => view! {
-            <td class=move || if state.get().1 == 0 { "n zero" } else { "n" } data-label="attempts">
+            <td class=move || if state.get().1 == 0 { "n zero" } else { "n" } {..data_label("attempts")}>
                 {move || format!("{} / {most}", state.get().1)}
             </td>
         }
@@ -92,7 +92,7 @@ fn text(label: &'static str, value: Option<String>) -> AnyView {
     let Some(value) = value else { return nothing() };
     let whole = value.clone();
     view! {
-        <td class="extra clip text-muted" data-label=label title=whole>
+        <td class="extra clip text-muted" {..data_label(label)} title=whole>
             {value}
         </td>
     }
@@ -101,7 +101,7 @@ fn text(label: &'static str, value: Option<String>) -> AnyView {
 
 fn number(label: &'static str, n: i64) -> AnyView {
     view! {
-        <td class=if n == 0 { "n extra zero" } else { "n extra" } data-label=label>
+        <td class=if n == 0 { "n extra zero" } else { "n extra" } {..data_label(label)}>
             {format::count(n)}
         </td>
     }

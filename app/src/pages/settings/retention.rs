@@ -3,7 +3,7 @@
 use crate::{
     components::LiveBadge,
     format,
-    ui::{Card, Fact, Facts, Table},
+    ui::{Card, Fact, Facts, Table, data_label},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
@@ -59,10 +59,10 @@ fn Row(kept: Kept) -> impl IntoView {
         <tr>
             <td class="what font-semibold">{name(kept.what)}</td>
             <td class="where">{kept.seconds.map_or_else(|| stays(kept.what).to_owned(), length)}</td>
-            <td class="n" data-label="rows">
+            <td class="n" {..data_label("rows")}>
                 {kept.estimated_rows.map_or_else(|| "–".to_owned(), |rows| format!("about {}", format::compact(rows as f64)))}
             </td>
-            <td class="n" data-label="room">{size(kept.bytes)}</td>
+            <td class="n" {..data_label("room")}>{size(kept.bytes)}</td>
             <td class="when text-muted">{kept.oldest_day.map_or_else(|| "–".to_owned(), |day| day.to_string())}</td>
         </tr>
     }

@@ -4,6 +4,7 @@ use super::{
     HEIGHT, STEP,
     data::{ChartBucket, ChartData, ChartForm},
 };
+use html_escape::encode_text;
 use std::fmt::Write as _;
 
 /// What is drawn of one series: what is over, and the bucket that is not.
@@ -23,6 +24,15 @@ pub(super) fn paths(data: &ChartData, series: usize, form: ChartForm, top: f64) 
             partial: String::new(),
         },
     }
+}
+
+/// What a bucket says under the pointer, over its whole height.
+pub(super) fn hit(at: usize, says: &str) -> String {
+    format!(
+        "<rect class=\"hit\" x=\"{:.0}\" y=\"0\" width=\"{STEP}\" height=\"{HEIGHT}\"><title>{}</title></rect>",
+        at as f64 * STEP,
+        encode_text(says)
+    )
 }
 
 /// The dashed outline.

@@ -2,6 +2,7 @@
 
 use super::data::ChartData;
 use crate::ui::Tone;
+use html_escape::encode_text;
 use leptos::prelude::*;
 
 /// Per cent of the width that words may take.
@@ -18,31 +19,24 @@ struct Line {
 /// In a drawing of its own that is not stretched, so that words keep their shape.
 #[component]
 pub(super) fn Marks(data: Signal<ChartData>) -> impl IntoView {
-    let lines = Memo::new(move |_| data.with(lines));
-    view! {
-        <svg class="marks" aria-hidden="true">
-            {move || lines.get().into_iter().map(line).collect_view()}
-        </svg>
-    }
+    let drawn = move || -> String { data.with(lines).iter().map(drawing).collect() };
+    view! { <svg class="marks" aria-hidden="true" inner_html=drawn></svg> }
 }
 
-fn line(line: Line) -> impl IntoView {
-    let x = format!("{:.2}%", line.x);
-    let is_right = line.x > 50.0;
-    view! {
-        <g class=line.tone.class()>
-            <line class="stroke-tone" x1=x.clone() x2=x.clone() y1="0" y2="100%" stroke-dasharray="3 3" />
-            {line
-                .words
-                .map(|words| {
-                    view! {
-                        <text x=x y="11" dx=if is_right { "-5" } else { "5" } text-anchor=if is_right { "end" } else { "start" }>
-                            {words}
-                        </text>
-                    }
-                })}
-        </g>
-    }
+fn drawing(line: &Line) -> String {
+    let (x, tone) = (line.x, line.tone.class());
+    let (dx, anchor) = if x > 50.0 { (-5, "end") } else { (5, "start") };
+    let words = line.words.as_deref().map(|words| {
+        format!(
+            "<text x=\"{x:.2}%\" y=\"11\" dx=\"{dx}\" text-anchor=\"{anchor}\">{}</text>",
+            encode_text(words)
+        )
+    });
+    format!(
+        "<g class=\"{tone}\"><line class=\"stroke-tone\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"100%\" \
+         stroke-dasharray=\"3 3\"></line>{}</g>",
+        words.unwrap_or_default()
+    )
 }
 
 /// One for each bucket in which something happened; the newest words have their place first.

@@ -64,6 +64,14 @@ pub fn TimeChart(
     };
     let shapes =
         (0..series.with_value(Vec::len)).map(|at| shape(at, series, data, scale, form)).collect_view();
+    // With a script they lie under the slider.
+    let hits: String = if cfg!(feature = "ssr") {
+        (0..data.with_untracked(|d| d.buckets.len()))
+            .map(|at| drawing::hit(at, &untrack(|| sentence(at))))
+            .collect()
+    } else {
+        String::new()
+    };
     view! {
         <div class="chart">
             <div class="plot">
@@ -87,17 +95,7 @@ pub fn TimeChart(
                             vector-effect="non-scaling-stroke"
                             d=move || data.with(|d| drawing::ghost(d, scale.get().0))
                         />
-                        {move || {
-                            (0..data.with(|d| d.buckets.len()))
-                                .map(|at| {
-                                    view! {
-                                        <rect class="hit" x=format!("{:.0}", at as f64 * STEP) y="0" width=STEP.to_string() height=HEIGHT.to_string()>
-                                            <title>{sentence(at)}</title>
-                                        </rect>
-                                    }
-                                })
-                                .collect_view()
-                        }}
+                        <g inner_html=hits></g>
                         <path
                             class="stroke-ink"
                             stroke-opacity="0.5"

@@ -3,6 +3,9 @@ import { initSync } from "../../headgate.js";
 /* Parts that run, or are about to. A part that ran twice would begin with fresh data under the feet of the first. */
 const running = new Map();
 
+/* Parts begun in one go: a few milliseconds, on a phone too. */
+const AT_ONCE = 64;
+
 async function download(pack) {
 	const response = await fetch(new URL(`./${pack}.pack`, import.meta.url));
 	if (!response.ok) throw new Error(`${pack}: ${response.status}`);
@@ -24,8 +27,13 @@ async function load(pack) {
 		return Promise.all(CONTENTS[pack].map(([part]) => running.get(part)));
 	}
 	const bytes = await download(pack);
+	const parts = [];
 	let at = 0;
-	const parts = CONTENTS[pack].map(([part, length]) => start(part, bytes.slice(at, (at += length))));
+	for (const [part, length] of CONTENTS[pack]) {
+		parts.push(start(part, bytes.slice(at, (at += length))));
+		/* Hundreds at once would keep the page from answering. */
+		if (parts.length % AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve));
+	}
 	return Promise.all(parts);
 }
 
