@@ -104,4 +104,11 @@ mod tests {
         );
         assert_eq!(shortened(&"x".repeat(90)).chars().count(), 32);
     }
+
+    #[test]
+    fn words_are_text_whatever_an_integration_is_called() {
+        let line = Line { x: 80.0, tone: Tone::Failed, words: Some("<script>&".to_owned()) };
+        let drawn = drawing(&line);
+        assert!(drawn.contains(">&lt;script&gt;&amp;</text>") && drawn.contains("x1=\"80.00%\""), "{drawn}");
+    }
 }

@@ -69,3 +69,26 @@ fn cells(data: &ChartData, at: usize, unit: ChartUnit, has_events: bool) -> Stri
     }
     cells
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::{ChartBucket, ChartMark, Tone};
+
+    #[test]
+    fn a_row_has_its_numbers_and_what_happened_as_text() {
+        let bucket = ChartBucket {
+            label: "14:03".to_owned(),
+            values: vec![Some(1_234), None],
+            is_partial: true,
+            ..ChartBucket::default()
+        };
+        let mark = ChartMark { at: bucket.at, label: "<i>Shop</i> paused".to_owned(), tone: Tone::Failed };
+        let data = ChartData { buckets: vec![bucket], marks: vec![mark], ..ChartData::default() };
+        assert_eq!(
+            cells(&data, 0, ChartUnit::default(), true),
+            "<td>14:03 (running)</td><td class=\"n\">1,234</td><td class=\"n\">–</td><td>&lt;i&gt;Shop&lt;/i&gt; paused</td>"
+        );
+        assert!(!cells(&data, 0, ChartUnit::default(), false).contains("Shop"));
+    }
+}
