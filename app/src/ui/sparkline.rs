@@ -19,14 +19,13 @@ pub fn Sparkline(
     #[prop(into)]
     label: Signal<String>,
 ) -> impl IntoView {
-    let drawn = Memo::new(move |_| values.with(|values| ghost.with(|ghost| drawing(values, ghost))));
     view! {
         <svg
             viewBox="0 0 200 30"
             preserveAspectRatio="none"
             role="img"
             aria-label=move || label.get()
-            inner_html=move || drawn.get()
+            inner_html=move || values.with(|values| ghost.with(|ghost| drawing(values, ghost)))
         ></svg>
     }
 }
