@@ -16,8 +16,8 @@ use queue::{
 use sqlx::PgPool;
 
 use crate::{
-    DeliveryConfig, DeliveryError, MasterKey, RecordFilter, RecordPageRequest, TargetGuard, connector,
-    http::client::Client, resync, store,
+    DeliveryConfig, DeliveryError, MasterKey, RecordFilter, RecordPageRequest, TargetGuard,
+    catalog::Gathering, connector, http::client::Client, resync, store,
 };
 
 /// The door to everything about integrations. Cheap to clone.
@@ -32,6 +32,8 @@ pub struct Delivery {
     pub(crate) client: Client,
     pub(crate) config: Arc<DeliveryConfig>,
     pub(crate) waker: Waker,
+    pub(crate) gathering: Arc<Gathering>,
+    pub(crate) reading: Arc<connector::Reading>,
 }
 
 impl Delivery {
@@ -45,13 +47,14 @@ impl Delivery {
         waker: Waker,
     ) -> Result<Self, DeliveryError> {
         let client = Client::new(guard, &config.user_agent)?;
-        Ok(Self { pool, key, client, config: Arc::new(config), waker })
+        let reading = Arc::new(connector::Reading::new(&pool));
+        Ok(Self { pool, key, client, config: Arc::new(config), waker, gathering: Arc::default(), reading })
     }
 
     /// The same with other connections: requests must not take those that jobs run with.
     #[must_use]
     pub fn with_pool(self, pool: PgPool) -> Self {
-        Self { pool, ..self }
+        Self { pool, gathering: Arc::default(), ..self }
     }
 
     /// Tells the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.

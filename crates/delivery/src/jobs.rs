@@ -58,7 +58,7 @@ impl Delivery {
         let mut tries = 0;
         loop {
             tries += 1;
-            let mut transaction = self.pool.begin_with(BEGIN).await?;
+            let mut transaction = queue::pool::begin(&self.pool, BEGIN).await?;
             let places = Places::hold(&mut transaction, scope, &new).await?;
             let specs = self.specs(scope, &new, &places, &pointer)?;
             match queue::store::jobs::enqueue(&mut transaction, &specs).await {

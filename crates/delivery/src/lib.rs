@@ -20,6 +20,7 @@ mod resync;
 pub mod secrets;
 mod status;
 mod store;
+mod together;
 mod trail;
 
 pub use config::DeliveryConfig;

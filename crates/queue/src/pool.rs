@@ -4,7 +4,7 @@
 //! cut-off peer keeps its locks for hours (0.10), and a transaction pooler hands over other clients' answers (0.2). The settings
 //! are sent as statements and not as start-up options, which session poolers refuse.
 
-use crate::error::QueueError;
+use crate::error::{QueueError, is_unavailable};
 use rand::Rng as _;
 use sqlx::{
     PgConnection, PgPool, Postgres, Row as _, Transaction,
@@ -14,6 +14,9 @@ use std::{str::FromStr as _, time::Duration};
 
 /// How long a connection may take to come, or to prove that it is sound.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection that lay idle for less is handed out unasked.
+const ASKED_AFTER: Duration = Duration::from_millis(100);
 
 /// The longest statement and the longest wait for a lock of a pool that sets none: far beyond anything we do, and yet an end.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
@@ -78,7 +81,7 @@ pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
         .acquire_timeout(PATIENCE)
         .max_lifetime(Duration::from_secs(30 * 60))
         .idle_timeout(Duration::from_secs(5 * 60))
-        // The hook below asks the server already.
+        // The hooks below do.
         .test_before_acquire(false)
         .after_connect(move |connection, _| {
             Box::pin(async move {
@@ -88,9 +91,37 @@ pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
                 Ok(())
             })
         })
-        .before_acquire(|connection, _| Box::pin(is_sound(connection)))
+        .before_acquire(|connection, metadata| {
+            Box::pin(async move {
+                // It was asked when it was put back, which nobody waits for; what broke since tells the next statement.
+                if metadata.idle_for < ASKED_AFTER { Ok(true) } else { is_sound(connection).await }
+            })
+        })
         .after_release(|connection, _| Box::pin(is_sound(connection)))
         .connect_lazy_with(options))
+}
+
+/// Connections for single statements that probe tables by key, and are run again and again: their plans are kept, and what the planner
+/// believes of a table's size decides nothing. No transaction may be begun on them; with the other pool's address and settings.
+#[must_use]
+pub fn probing(pool: &PgPool, most: u32) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(PATIENCE)
+        .max_lifetime(Duration::from_secs(30 * 60))
+        .idle_timeout(Duration::from_secs(5 * 60))
+        .test_before_acquire(false)
+        .after_connect(|connection, _| {
+            Box::pin(async move {
+                // Later than those who wait for an answer: one that comes too late is no refusal.
+                prepare(connection, Some(PATIENCE * 2)).await?;
+                let settings = "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; \
+                                set plan_cache_mode = force_generic_plan";
+                sqlx::raw_sql(settings).execute(connection).await?;
+                Ok(())
+            })
+        })
+        .connect_lazy_with((*pool.connect_options()).clone())
 }
 
 /// The session settings of every connection: no JIT (it added 40 ms to a claim of 2 ms), UTC, and an end for peers that vanish.
@@ -110,6 +141,28 @@ pub(crate) async fn prepare(
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(settings)).execute(connection).await?;
     Ok(())
+}
+
+/// Begins a transaction; on another connection when the one it got turns out to be broken, because nothing is done by then. For those whom
+/// somebody waits for: after the database was away each connection of the pool may be one that broke since it was last asked.
+///
+/// # Errors
+/// When the database is away.
+pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, QueueError> {
+    for _ in 0..pool.options().get_max_connections() {
+        match pool.begin_with(sqlx::AssertSqlSafe(begin.to_owned())).await {
+            Err(error) if is_broken(&error) => {
+                tracing::debug!(%error, "a connection broke while it was idle");
+            }
+            answer => return Ok(answer?),
+        }
+    }
+    Ok(pool.begin_with(sqlx::AssertSqlSafe(begin.to_owned())).await?)
+}
+
+/// Whether the connection is of no use, and another one may be.
+fn is_broken(error: &sqlx::Error) -> bool {
+    is_unavailable(error) && !matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
 }
 
 /// Commits what went well, and undoes what did not before it says so: whoever tries a part of it again would meet its locks otherwise.

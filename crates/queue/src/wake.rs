@@ -2,7 +2,8 @@
 //!
 //! Sent after the commit and never inside the data's transaction, where the notification's database-wide lock made inserting five
 //! times slower (RELIABILITY 0.7). The first call notifies at once, further ones within the gap are gathered into one at
-//! its end. The payload says nothing about jobs, only who tells: the engine that this waker rang itself need not look again.
+//! its end. The gap is so short that hundreds of jobs a second are told of one by one; only where calls keep coming within it does it grow,
+//! because whoever works through thousands a second looks for more by itself. The payload says nothing about jobs, only who tells: the engine that this waker rang itself need not look again.
 
 use crate::{error::QueueError, worker::EngineHandle};
 use sqlx::PgPool;
@@ -17,8 +18,9 @@ use uuid::Uuid;
 pub const CHANNEL: &str = "headgate_jobs";
 /// The channel workers hear on which of their assignments they are to let go of: their ids, separated by commas.
 pub(crate) const CANCELS: &str = "headgate_cancels";
-/// At most one notification in this time.
-const GAP: Duration = Duration::from_millis(20);
+/// At most one notification in this time, at first; twice as much after each in which it was asked for again.
+const SHORTEST_GAP: Duration = Duration::from_millis(1);
+const LONGEST_GAP: Duration = Duration::from_millis(8);
 
 /// Wakes the workers of all processes once, and says so when it cannot. For those that have no [`Waker`].
 ///
@@ -52,12 +54,16 @@ impl Waker {
         let (alive, mut ended) = tokio::sync::mpsc::channel::<()>(1);
         let waiting = Arc::clone(&asked);
         tokio::spawn(async move {
+            let (mut gap, mut quiet_from) = (SHORTEST_GAP, Instant::now());
             loop {
                 tokio::select! {
                     () = waiting.notified() => {}
                     _ = ended.recv() => return,
                 }
                 let sent_at = Instant::now();
+                // Within the gap it would have been asked at once.
+                let is_crowded = sent_at < quiet_from + SHORTEST_GAP;
+                gap = if is_crowded { (gap * 2).min(LONGEST_GAP) } else { SHORTEST_GAP };
                 // A wake-up that cannot be sent is no loss: every worker polls.
                 // And nobody waits for it to reach the disk, which would take longer than all the rest.
                 let told =
@@ -65,7 +71,8 @@ impl Waker {
                 if let Err(error) = told.bind(CHANNEL).bind(id.to_string()).execute(&pool).await {
                     tracing::debug!(%error, "no wake-up sent");
                 }
-                tokio::time::sleep_until(sent_at + GAP).await;
+                quiet_from = sent_at + gap;
+                tokio::time::sleep_until(quiet_from).await;
             }
         });
         Self { id, asked, own, _alive: Arc::new(alive) }

@@ -1,4 +1,5 @@
-//! Accepting events: records are written, interested integrations found and jobs made in one transaction, all or nothing.
+//! Accepting events: records are written, interested integrations found and jobs made in one transaction, all or nothing; small requests
+//! that come at once share one ([`gather`]).
 //!
 //! The statements are few and set-based: records are held in key order, read in portions of bounded size, changed in memory by
 //! [`fold`] (so that several events of one record behave as if they had come one by one), written back together, and one job per
@@ -6,5 +7,9 @@
 
 mod accept;
 mod fold;
+mod gather;
 pub(crate) mod key;
 mod numbers;
+mod take_in;
+
+pub(crate) use gather::Gathering;

@@ -11,9 +11,8 @@ use model::{
     record::Attributes,
     rules::verdict::Verdict,
 };
-use queue::{
-    QueueError,
-    worker::{AT_ONCE, AttemptHandler, CompletedJob, EndedJob, HeldJob, How, Outcome, Slot, Unhandled},
+use queue::worker::{
+    AT_ONCE, AttemptHandler, CompletedJob, EndedJob, HeldJob, How, Outcome, Slot, Unhandled,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -26,6 +25,7 @@ use super::{
     doubt::{self, MayHaveArrived},
     gone,
     outcome::{Judged, judge_result, told_attributes},
+    reading::READ_TIMEOUT,
     receipt::{self, Receipt},
     rest,
     stop::{Stop, unusable},
@@ -39,8 +39,8 @@ use crate::{
     store::material::{self, Material},
 };
 
-/// The database has this long to say what is to be sent.
-pub(super) const READ_PATIENCE: Duration = Duration::from_secs(5);
+/// What was read longer ago is read again before it leaves: a job may wait for its slot while its record, or its integration, changes.
+const FRESH_FOR: Duration = Duration::from_millis(100);
 /// The wait when it did not; within the margin a job has beyond its own time.
 const READ_AGAIN: Duration = Duration::from_millis(100);
 
@@ -95,6 +95,10 @@ impl AttemptHandler for DeliveryHandler {
         receipt::write(conn, done).await
     }
 
+    fn may_enqueue(&self) -> bool {
+        false
+    }
+
     async fn on_ended(&self, conn: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
         doubt::write(conn, ended).await
     }
@@ -109,16 +113,18 @@ impl DeliveryHandler {
         let begun = Instant::now();
         // Before anything is known, so that those it was claimed with wait for it, should it turn out to be an item of a bundle.
         let place = Place::take(job);
-        let material = self.read(job).await?;
-        if material.integration_type == IntegrationType::External {
+        let mut material = self.read(job).await?;
+        if material.settings.integration_type == IntegrationType::External {
             // The engine claims none of external workers' jobs: a program with handlers of its own does this one.
             return Ok(self.others.run(job).await);
         }
-        let Some(prepared) = prepare(&Asked::by(job), &material)? else { return Ok(unchanged(&material)) };
+        let Some(mut prepared) = prepare(&Asked::by(job), &material)? else {
+            return Ok(unchanged(&material));
+        };
         let preparing = begun.elapsed();
         let judged = if prepared.is_item {
             // What the others take does not count against this job's time; the request itself has a time-out of its own.
-            let item = item(job, material, &prepared);
+            let item = item(job, &material, &prepared);
             job.retry_with_peers();
             let handed_in_at = Instant::now();
             let mut judged = job.off_the_clock(place.hand_in(&self.delivery, item)).await?;
@@ -128,7 +134,21 @@ impl DeliveryHandler {
             judged
         } else {
             drop(place);
-            self.send(job, &material, &prepared, preparing).await?
+            let asked_at = Instant::now();
+            if let Slot::Later(until) = job.slot().await {
+                return Err(Stop::Later(until));
+            }
+            let (limited, mut preparing) = (asked_at.elapsed(), preparing);
+            if limited > FRESH_FOR {
+                let begun = Instant::now();
+                material = self.read(job).await?;
+                let again = prepare(&Asked::by(job), &material)?;
+                // The slot goes unused: it changed back meanwhile.
+                let Some(again) = again else { return Ok(unchanged(&material)) };
+                prepared = again;
+                preparing += begun.elapsed();
+            }
+            self.send(job, &material, &prepared, (preparing, limited)).await?
         };
         if judged.is_echo {
             job.echo();
@@ -145,20 +165,15 @@ impl DeliveryHandler {
         job: &HeldJob,
         material: &Material,
         prepared: &Prepared,
-        preparing: Duration,
+        (preparing, limited): (Duration, Duration),
     ) -> Result<Judged, Stop> {
-        let asked_at = Instant::now();
-        if let Slot::Later(until) = job.slot().await {
-            return Err(Stop::Later(until));
-        }
-        let limited = asked_at.elapsed();
-        let key = &self.delivery.key;
-        let secrets = open_signing_secrets(key, job.integration_id, &material.secrets).map_err(unusable)?;
-        let credentials = open_credentials(key, job.integration_id, &material.secrets).map_err(unusable)?;
+        let (key, settings) = (&self.delivery.key, &material.settings);
+        let secrets = open_signing_secrets(key, job.integration_id, &settings.secrets).map_err(unusable)?;
+        let credentials = open_credentials(key, job.integration_id, &settings.secrets).map_err(unusable)?;
         let request = Seal {
             webhook_id: &job.id.to_string(),
             correlation_id: &job.correlation_id,
-            headers: &material.headers,
+            headers: &settings.headers,
             credentials: &credentials,
             secrets: &secrets,
             // Receivers compare it with the time of day, which every host has; nothing of ours is decided by it.
@@ -179,11 +194,14 @@ impl DeliveryHandler {
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
-        let record = job.record.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str()));
-        let reading = material::read(&self.delivery.pool, job.integration_id, job.id, record);
+        let asked = material::Asked {
+            integration_id: job.integration_id,
+            job_id: job.id,
+            record: job.record.clone(),
+        };
         // Within the attempt's own time, so that waiting for a connection never looks like an external system that does not answer.
-        let read = timeout(job.timeout.min(READ_PATIENCE), reading).await;
-        let material = match read.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(QueueError::from) {
+        let read = timeout(job.timeout.min(READ_TIMEOUT), self.delivery.reading.read(asked)).await;
+        let material = match read.unwrap_or_else(|_| Err(Arc::new(sqlx::Error::PoolTimedOut.into()))) {
             Ok(material) => material,
             Err(error) => {
                 tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
@@ -223,7 +241,7 @@ impl DeliveryHandler {
 
 /// The request of a job; none when there is nothing to tell.
 pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Prepared>, Stop> {
-    let endpoint = material.endpoint_url.clone();
+    let endpoint = material.settings.endpoint_url.clone();
     let endpoint = endpoint.ok_or_else(|| Stop::give_up("the integration has no address to send to"))?;
     let subject = Subject {
         job_id: job.job_id,
@@ -233,7 +251,7 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
         now: material.now,
     };
     let Some((record_type, record_id)) = job.record else {
-        if material.integration_type != IntegrationType::Webhook {
+        if material.settings.integration_type != IntegrationType::Webhook {
             let message = "a job that is not about a record can be sent by webhook only";
             return Err(Stop::give_up(message));
         }
@@ -254,7 +272,7 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
         version: material.record.as_ref().map(|r| r.version).or(sent.map(|s| s.version)).unwrap_or(0),
         attributes: material.record.as_ref().map_or(&none, |record| &record.attributes),
     };
-    let draft = match material.integration_type {
+    let draft = match material.settings.integration_type {
         // Of a bundle: one item of it.
         IntegrationType::Webhook | IntegrationType::Bundle => {
             Draft::json(Method::POST, endpoint, &webhook::record_body(subject, told, &telling))
@@ -272,19 +290,19 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
         Telling::Deletion { .. } => Receipt::Deleted,
         _ => Receipt::Accepted { version: told.version, attributes: told.attributes.clone() },
     };
-    let is_item = material.integration_type == IntegrationType::Bundle;
+    let is_item = material.settings.integration_type == IntegrationType::Bundle;
     Ok(Some(Prepared { draft, telling: Some(telling), receipt: Some(receipt), is_item }))
 }
 
 /// What a job hands in to its group.
-fn item(job: &HeldJob, material: Material, prepared: &Prepared) -> Item {
+fn item(job: &HeldJob, material: &Material, prepared: &Prepared) -> Item {
     let address = Address {
         integration_id: job.integration_id,
         now: material.now,
         read_at: Instant::now(),
         url: prepared.draft.url.clone(),
-        headers: material.headers,
-        secrets: material.secrets,
+        headers: material.settings.headers.clone(),
+        secrets: material.settings.secrets.clone(),
     };
     Item {
         job_id: job.id,

@@ -18,9 +18,12 @@ impl Delivery {
     /// When the database cannot be asked.
     pub async fn preview(&self, job: &Job) -> Result<Option<RequestPreview>, DeliveryError> {
         let record = job.record_type.as_deref().zip(job.record_id.as_deref());
-        let Some(material) = material::read(&self.pool, job.integration_id, job.id, record).await? else {
-            return Ok(None);
+        let wanted = material::Asked {
+            integration_id: job.integration_id,
+            job_id: job.id,
+            record: job.record_type.clone().zip(job.record_id.clone()),
         };
+        let Some(material) = self.reading.look(wanted).await? else { return Ok(None) };
         let asked = Asked {
             job_id: job.id,
             job_type: &job.job_type,
@@ -32,10 +35,11 @@ impl Delivery {
             is_full: false,
         };
         let Ok(Some(prepared)) = prepare(&asked, &material) else { return Ok(None) };
-        let names = open_credentials(&self.key, job.integration_id, &material.secrets)
+        let names = open_credentials(&self.key, job.integration_id, &material.settings.secrets)
             .map(|credentials| credentials.expose().keys().cloned().collect::<Vec<_>>())
             .unwrap_or_default();
-        let own = material.headers.keys().cloned().chain(names).map(|name| (name, SECRET.to_owned()));
+        let own =
+            material.settings.headers.keys().cloned().chain(names).map(|name| (name, SECRET.to_owned()));
         let mut headers: Vec<(String, String)> = own.collect();
         headers.extend(prepared.draft.content_type.map(|kind| ("content-type".to_owned(), kind.to_owned())));
         headers.extend([

@@ -34,6 +34,8 @@ pub(super) async fn write(conn: &mut PgConnection, done: &[CompletedJob]) -> Res
         };
         accepted.push(Accepted { integration_id: job.integration_id, record_type, record_id, state });
     }
+    // The order in which everybody locks integrations.
+    accepted.sort_by_key(|one| (one.integration_id, one.record_type, one.record_id));
     sent::record(conn, &accepted).await?;
     sent::advance(conn, &advanced).await
 }

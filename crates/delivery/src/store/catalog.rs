@@ -1,11 +1,15 @@
 //! The writes of `accept_events`: rows are held in key order, read in portions, written set-based.
+//!
+//! Every table is probed by its key from a sub-query with `offset 0`, or by where its held rows lie: plans are kept, and one made while
+//! the catalog was almost empty must not read all of it for each request after an import.
+
+use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
     record::Attributes,
 };
-use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
 
 use crate::{DeliveryError, catalog::key::RecordKey};
@@ -18,7 +22,14 @@ pub(crate) struct HeldRecord {
     pub(crate) version: i64,
     pub(crate) attribute_bytes: i32,
     pub(crate) is_deleted: bool,
+    /// Where the row lies: nobody moves it while it is held.
+    pub(crate) place: String,
+    /// Of a record of at most [`SMALL_BYTES`].
+    pub(crate) attributes: Option<Json<Attributes>>,
 }
+
+/// Records up to this size are read when they are held: a thousand of them are 16 MB.
+const SMALL_BYTES: i32 = 16_000;
 
 /// Keys as the three arrays every statement takes.
 pub(crate) struct KeyColumns {
@@ -71,30 +82,53 @@ impl Interested {
     }
 }
 
-/// The integrations of these apps that take record changes, each held against its deletion: a job must not be left without its
-/// integration. Paused ones collect; disabled ones do not.
+/// Those of the apps that exist, and their integrations that take record changes, each held against its deletion: a job must not be left
+/// without its integration. Paused ones collect; disabled ones do not.
 pub(crate) async fn hold_interested(
     conn: &mut PgConnection,
     apps: &[uuid::Uuid],
-) -> Result<Vec<Interested>, DeliveryError> {
-    let interested = sqlx::query_as!(
-        Interested,
+) -> Result<(HashSet<AppId>, Vec<Interested>), DeliveryError> {
+    let rows = sqlx::query!(
         r#"
-        select id as "id: IntegrationId", app_id as "app_id: AppId", record_types, timeout_ms, max_attempts,
-            headgate.window_ends_at(bundle_window_seconds) as window_ends_at
-        from headgate.integrations
-        where app_id = any ($1) and state <> 'disabled' and integration_type <> 'external'
-        order by id
-        for key share
+        with held as materialized (
+            select id from headgate.apps where id = any ($1) order by id for key share
+        ), interested as materialized (
+            select id, app_id, record_types, timeout_ms, max_attempts, bundle_window_seconds
+            from headgate.integrations
+            where app_id = any ($1) and state <> 'disabled' and integration_type <> 'external'
+            order by id
+            for key share
+        )
+        select id as "app_id!: AppId", null::uuid as "integration_id: IntegrationId", null::text[] as record_types,
+            null::int as timeout_ms, null::smallint as max_attempts, null::timestamptz as window_ends_at
+        from held
+        union all
+        select app_id, id, record_types, timeout_ms, max_attempts, headgate.window_ends_at(bundle_window_seconds) from interested
         "#,
         apps,
     )
     .fetch_all(conn)
     .await?;
-    Ok(interested)
+    let (mut known, mut interested) = (HashSet::new(), Vec::new());
+    for row in rows {
+        match row.integration_id {
+            None => {
+                known.insert(row.app_id);
+            }
+            Some(id) => interested.push(Interested {
+                id,
+                app_id: row.app_id,
+                record_types: row.record_types,
+                timeout_ms: row.timeout_ms,
+                max_attempts: row.max_attempts,
+                window_ends_at: row.window_ends_at,
+            }),
+        }
+    }
+    Ok((known, interested))
 }
 
-/// Holds those of the records that exist, in key order.
+/// Holds those of the records that exist, in the order given, which is that of their keys for everybody.
 pub(crate) async fn hold_records(
     conn: &mut PgConnection,
     keys: &KeyColumns,
@@ -103,16 +137,22 @@ pub(crate) async fn hold_records(
         HeldRecord,
         r#"
         select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.version, r.attribute_bytes,
-            r.deleted_at is not null as "is_deleted!"
-        from headgate.records r
-        join unnest($1::uuid[], $2::text[], $3::text[]) as k (app_id, record_type, record_id)
-            on k.app_id = r.app_id and k.record_type = r.record_type and k.record_id = r.record_id
-        order by r.app_id, r.record_type, r.record_id
-        for update of r
+            r.deleted_at is not null as "is_deleted!", r.ctid::text as "place!",
+            case when r.attribute_bytes <= $4 then r.attributes end as "attributes: Json<Attributes>"
+        from (
+            select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id
+        ) k
+        cross join lateral (
+            select r.ctid, r.app_id, r.record_type, r.record_id, r.version, r.attribute_bytes, r.deleted_at, r.attributes
+            from headgate.records r
+            where r.app_id = k.app_id and r.record_type = k.record_type and r.record_id = k.record_id
+            for update offset 0
+        ) r
         "#,
         &keys.apps,
         &keys.types,
         &keys.ids,
+        SMALL_BYTES,
     )
     .fetch_all(conn)
     .await?;
@@ -124,12 +164,20 @@ pub(crate) async fn read_attributes(
     conn: &mut PgConnection,
     keys: &KeyColumns,
 ) -> Result<Vec<(RecordKey, Attributes)>, DeliveryError> {
+    if keys.apps.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows = sqlx::query!(
         r#"
         select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.attributes as "attributes: Json<Attributes>"
-        from headgate.records r
-        join unnest($1::uuid[], $2::text[], $3::text[]) as k (app_id, record_type, record_id)
-            on k.app_id = r.app_id and k.record_type = r.record_type and k.record_id = r.record_id
+        from (
+            select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id
+        ) k
+        cross join lateral (
+            select r.app_id, r.record_type, r.record_id, r.attributes from headgate.records r
+            where r.app_id = k.app_id and r.record_type = k.record_type and r.record_id = k.record_id
+            offset 0
+        ) r
         "#,
         &keys.apps,
         &keys.types,
@@ -150,86 +198,74 @@ pub(crate) async fn read_attributes(
 /// A record as it is after a request's events.
 pub(crate) struct Written {
     pub(crate) key: RecordKey,
+    /// Where it lies, when it was there before.
+    pub(crate) place: Option<String>,
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
     pub(crate) attribute_bytes: i32,
     pub(crate) is_deleted: bool,
 }
 
-struct WrittenColumns {
-    keys: KeyColumns,
-    versions: Vec<i64>,
-    attributes: Vec<Value>,
-    bytes: Vec<i32>,
-    deleted: Vec<bool>,
-}
-
-impl WrittenColumns {
-    fn of(rows: Vec<Written>) -> Self {
-        let mut columns = Self {
-            keys: KeyColumns::of(rows.iter().map(|row| &row.key)),
-            versions: Vec::new(),
-            attributes: Vec::new(),
-            bytes: Vec::new(),
-            deleted: Vec::new(),
-        };
-        for row in rows {
-            columns.versions.push(row.version);
-            columns.attributes.push(Value::Object(row.attributes));
-            columns.bytes.push(row.attribute_bytes);
-            columns.deleted.push(row.is_deleted);
-        }
-        columns
-    }
-}
-
-/// Inserts records nobody knew. Answers how many: fewer than given means that somebody else was first, and the transaction has to be
-/// repeated.
-pub(crate) async fn insert(conn: &mut PgConnection, rows: Vec<Written>) -> Result<u64, DeliveryError> {
-    let columns = WrittenColumns::of(rows);
-    let inserted = sqlx::query!(
+/// Writes records in key order: new ones are inserted, held ones updated where they lie; and how many more there are of each app and type.
+///
+/// False when somebody else was first with one of the new ones: the transaction has to be repeated.
+pub(crate) async fn write(
+    conn: &mut PgConnection,
+    rows: &[Written],
+    counts: &[(AppId, String, i32)],
+) -> Result<bool, DeliveryError> {
+    let (known, fresh): (Vec<&Written>, Vec<&Written>) = rows.iter().partition(|row| row.place.is_some());
+    let keys = KeyColumns::of(fresh.iter().map(|row| &row.key));
+    let written = sqlx::query!(
         r#"
-        insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes, deleted_at)
-        select g.app_id, g.record_type, g.record_id, g.version, g.attributes, g.bytes, case when g.is_deleted then clock_timestamp() end
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::jsonb[], $6::int[], $7::boolean[])
-            as g (app_id, record_type, record_id, version, attributes, bytes, is_deleted)
-        order by g.app_id, g.record_type, g.record_id
-        on conflict (app_id, record_type, record_id) do nothing
+        with fresh as (
+            insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes, deleted_at)
+            select g.app_id, g.record_type, g.record_id, g.version, g.attributes, g.bytes,
+                case when g.is_deleted then clock_timestamp() end
+            from (
+                select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
+                    unnest($4::bigint[]) as version, unnest($5::jsonb[]) as attributes, unnest($6::int[]) as bytes,
+                    unnest($7::boolean[]) as is_deleted
+            ) g
+            on conflict (app_id, record_type, record_id) do nothing
+            returning 1
+        ), known as (
+            update headgate.records r
+            set version = g.version, attributes = g.attributes, attribute_bytes = g.bytes, updated_at = clock_timestamp(),
+                deleted_at = case when g.is_deleted then clock_timestamp() end
+            from (
+                select unnest($8::text[])::tid as place, unnest($9::bigint[]) as version, unnest($10::jsonb[]) as attributes,
+                    unnest($11::int[]) as bytes, unnest($12::boolean[]) as is_deleted
+            ) g
+            where r.ctid = g.place
+            returning 1
+        ), counted as (
+            insert into headgate.record_count_deltas (app_id, record_type, n)
+            select g.app_id, g.record_type, g.n from unnest($13::uuid[], $14::text[], $15::int[]) as g (app_id, record_type, n)
+        )
+        select (select count(*) from fresh) + (select count(*) from known) as "n!"
         "#,
-        &columns.keys.apps,
-        &columns.keys.types,
-        &columns.keys.ids,
-        &columns.versions,
-        &columns.attributes,
-        &columns.bytes,
-        &columns.deleted,
+        &keys.apps,
+        &keys.types,
+        &keys.ids,
+        &column(&fresh, |row| row.version),
+        &column(&fresh, |row| Json(&row.attributes)) as &[Json<&Attributes>],
+        &column(&fresh, |row| row.attribute_bytes),
+        &column(&fresh, |row| row.is_deleted),
+        &column(&known, |row| row.place.as_deref()) as &[Option<&str>],
+        &column(&known, |row| row.version),
+        &column(&known, |row| Json(&row.attributes)) as &[Json<&Attributes>],
+        &column(&known, |row| row.attribute_bytes),
+        &column(&known, |row| row.is_deleted),
+        &column(counts, |count| count.0.0),
+        &column(counts, |count| count.1.as_str()) as &[&str],
+        &column(counts, |count| count.2),
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(inserted.rows_affected())
+    Ok(usize::try_from(written.n) == Ok(rows.len()))
 }
 
-/// Writes held records.
-pub(crate) async fn update(conn: &mut PgConnection, rows: Vec<Written>) -> Result<(), DeliveryError> {
-    let columns = WrittenColumns::of(rows);
-    sqlx::query!(
-        r#"
-        update headgate.records r
-        set version = g.version, attributes = g.attributes, attribute_bytes = g.bytes, updated_at = clock_timestamp(),
-            deleted_at = case when g.is_deleted then clock_timestamp() end
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::jsonb[], $6::int[], $7::boolean[])
-            as g (app_id, record_type, record_id, version, attributes, bytes, is_deleted)
-        where r.app_id = g.app_id and r.record_type = g.record_type and r.record_id = g.record_id
-        "#,
-        &columns.keys.apps,
-        &columns.keys.types,
-        &columns.keys.ids,
-        &columns.versions,
-        &columns.attributes,
-        &columns.bytes,
-        &columns.deleted,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
+fn column<'a, R, T>(rows: &'a [R], take: impl Fn(&'a R) -> T) -> Vec<T> {
+    rows.iter().map(take).collect()
 }

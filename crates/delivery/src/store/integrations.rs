@@ -359,6 +359,7 @@ pub(crate) async fn oldest_signing_secret(
 }
 
 /// What signs and authenticates an integration's requests, sealed; the previous secret only while it still signs.
+#[derive(Clone)]
 pub(crate) struct SealedSecrets {
     pub(crate) signing_secret: Vec<u8>,
     pub(crate) previous_secret: Option<Vec<u8>>,

@@ -1,7 +1,10 @@
-//! What one attempt needs to know, in one statement: the integration as it is now, the record, what was last accepted of it, and the
-//! database's time.
+//! What attempts need to know, of many in one statement: the integration as it is now, the record, what was last accepted of it, and the
+//! database's time. An integration's settings come along only where they changed since they were last read.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -9,24 +12,62 @@ use model::{
     integration::{IntegrationState, IntegrationType},
     record::Attributes,
 };
-use sqlx::{PgPool, types::Json};
+use sqlx::{PgConnection, PgPool, types::Json};
 
 use super::integrations::{SealedSecrets, known};
 
 /// What one attempt needs to know.
+#[derive(Clone)]
 pub(crate) struct Material {
     pub(crate) now: DateTime<Utc>,
-    pub(crate) integration_type: IntegrationType,
     pub(crate) state: IntegrationState,
-    pub(crate) endpoint_url: Option<String>,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) secrets: SealedSecrets,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) record: Option<KnownRecord>,
     pub(crate) sent: Option<SentState>,
     pub(crate) unsure: Option<Unsure>,
 }
 
+/// What of an integration decides its requests.
+pub(crate) struct Settings {
+    /// Another one after each change of the row, and once the secret before signs no more.
+    version: i64,
+    pub(crate) integration_type: IntegrationType,
+    pub(crate) endpoint_url: Option<String>,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) secrets: SealedSecrets,
+}
+
+/// The settings of integrations as they were last read.
+#[derive(Default)]
+pub(crate) struct KnownSettings(Mutex<HashMap<IntegrationId, Arc<Settings>>>);
+
+impl KnownSettings {
+    /// Integrations come and go: beyond so many, all are read anew.
+    const MAX: usize = 10_000;
+
+    fn get(&self, id: IntegrationId) -> Option<Arc<Settings>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone)
+    }
+
+    fn set(&self, id: IntegrationId, settings: &Arc<Settings>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= Self::MAX {
+            all.clear();
+        }
+        all.insert(id, Arc::clone(settings));
+    }
+}
+
+/// Which attempt asks.
+pub(crate) struct Asked {
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) job_id: JobId,
+    /// Type and id.
+    pub(crate) record: Option<(String, String)>,
+}
+
 /// The record as it is now.
+#[derive(Clone)]
 pub(crate) struct KnownRecord {
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
@@ -34,68 +75,144 @@ pub(crate) struct KnownRecord {
 }
 
 /// What was last accepted.
+#[derive(Clone)]
 pub(crate) struct SentState {
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
 }
 
 /// What may have arrived besides.
+#[derive(Clone)]
 pub(crate) struct Unsure {
     /// None: all attributes, or a deletion.
     pub(crate) attributes: Option<Vec<String>>,
 }
 
-/// None: the integration is gone.
+/// What each needs to know; none: the integration is gone. On a connection that [probes](queue::pool::probing).
 pub(crate) async fn read(
-    pool: &PgPool,
-    integration_id: IntegrationId,
-    job_id: JobId,
-    record: Option<(&str, &str)>,
-) -> Result<Option<Material>, sqlx::Error> {
-    let row = sqlx::query!(
+    conn: &mut PgConnection,
+    known_settings: &KnownSettings,
+    asked: &[Asked],
+) -> Result<Vec<Option<Material>>, sqlx::Error> {
+    let integrations: Vec<uuid::Uuid> = asked.iter().map(|one| one.integration_id.0).collect();
+    let jobs: Vec<uuid::Uuid> = asked.iter().map(|one| one.job_id.0).collect();
+    let types: Vec<Option<&str>> =
+        asked.iter().map(|one| one.record.as_ref().map(|record| record.0.as_str())).collect();
+    let ids: Vec<Option<&str>> =
+        asked.iter().map(|one| one.record.as_ref().map(|record| record.1.as_str())).collect();
+    // Held until the answer is here: another read may replace them meanwhile.
+    let mut settings: HashMap<IntegrationId, Arc<Settings>> = HashMap::new();
+    for one in asked {
+        if !settings.contains_key(&one.integration_id)
+            && let Some(known) = known_settings.get(one.integration_id)
+        {
+            settings.insert(one.integration_id, known);
+        }
+    }
+    let versions: Vec<Option<i64>> =
+        asked.iter().map(|one| settings.get(&one.integration_id).map(|known| known.version)).collect();
+    let rows = sqlx::query!(
         r#"
-        select now as "now!", integration_type as "integration_type!", state as "state!", endpoint_url,
-            headers as "headers!: Json<BTreeMap<String, String>>", signing_secret as "signing_secret!", previous_secret, credentials,
-            version, attributes as "attributes: Json<Attributes>", deleted_at, sent_version,
-            sent_attributes as "sent_attributes: Json<Attributes>", is_unsure as "is_unsure!", unsure_attributes,
-            was_lost as "was_lost!"
-        from headgate.delivery_material($1, $2, $3, $4)
+        select g.n as "n!", clock_timestamp() as "now!", i.version as "settings_version!", i.state,
+            case when i.is_new then i.integration_type end as integration_type,
+            case when i.is_new then i.endpoint_url end as endpoint_url,
+            case when i.is_new then i.headers end as "headers: Json<BTreeMap<String, String>>",
+            case when i.is_new then i.signing_secret_sealed end as signing_secret,
+            case when i.is_new and i.does_previous_sign then i.previous_secret_sealed end as previous_secret,
+            case when i.is_new then i.credentials_sealed end as credentials,
+            r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
+            s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
+            u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?",
+            coalesce(j.may_have_arrived, false) as "was_lost!"
+        from (
+            select generate_series(1, cardinality($1::uuid[])) as n, unnest($1::uuid[]) as integration_id, unnest($2::uuid[]) as job_id,
+                unnest($3::text[]) as record_type, unnest($4::text[]) as record_id, unnest($5::bigint[]) as known_version
+        ) g
+        cross join lateral (
+            select v.version is distinct from g.known_version as is_new, i.id, i.app_id, v.version, v.does_previous_sign, i.state,
+                i.integration_type, i.endpoint_url, i.headers, i.signing_secret_sealed, i.previous_secret_sealed, i.credentials_sealed
+            from headgate.integrations i
+            cross join lateral (
+                -- Who wrote the row last: changes with each change of it.
+                select p.signs as does_previous_sign, i.xmin::text::bigint * 2 + p.signs::int as version
+                from (select coalesce(i.previous_secret_until > clock_timestamp(), false) as signs) p
+            ) v
+            where i.id = g.integration_id
+            offset 0
+        ) i
+        left join lateral (
+            select r.version, r.attributes, r.deleted_at from headgate.records r
+            where r.app_id = i.app_id and r.record_type = g.record_type and r.record_id = g.record_id
+            offset 0
+        ) r on true
+        left join lateral (
+            select s.version, s.attributes from headgate.sent_records s
+            where s.integration_id = i.id and s.record_type = g.record_type and s.record_id = g.record_id
+            offset 0
+        ) s on true
+        left join lateral (
+            select u.integration_id, u.attributes from headgate.unsure_records u
+            where u.integration_id = i.id and u.record_type = g.record_type and u.record_id = g.record_id
+            offset 0
+        ) u on true
+        left join lateral (
+            select j.may_have_arrived from headgate.jobs j where j.id = g.job_id offset 0
+        ) j on true
         "#,
-        integration_id as IntegrationId,
-        job_id as JobId,
-        record.map(|record| record.0),
-        record.map(|record| record.1),
+        &integrations,
+        &jobs,
+        &types as &[Option<&str>],
+        &ids as &[Option<&str>],
+        &versions as &[Option<i64>],
     )
-    .fetch_optional(pool)
+    .fetch_all(conn)
     .await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(Material {
-        now: row.now,
-        integration_type: known(&row.integration_type)?,
-        state: known(&row.state)?,
-        endpoint_url: row.endpoint_url,
-        headers: row.headers.0,
-        secrets: SealedSecrets {
-            signing_secret: row.signing_secret,
-            previous_secret: row.previous_secret,
-            credentials: row.credentials,
-        },
-        record: row.version.zip(row.attributes).map(|(version, attributes)| KnownRecord {
-            version,
-            attributes: attributes.0,
-            is_deleted: row.deleted_at.is_some(),
-        }),
-        sent: row
-            .sent_version
-            .zip(row.sent_attributes)
-            .map(|(version, attributes)| SentState { version, attributes: attributes.0 }),
-        unsure: match (row.was_lost, row.is_unsure) {
-            // An attempt of this job, or of the one before it, vanished: nobody knows what it had sent by then.
-            (true, _) => Some(Unsure { attributes: None }),
-            (false, true) => Some(Unsure { attributes: row.unsure_attributes }),
-            (false, false) => None,
-        },
-    }))
+
+    let mut materials: Vec<Option<Material>> = asked.iter().map(|_| None).collect();
+    for row in rows {
+        let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < asked.len()) else { continue };
+        let id = asked[at].integration_id;
+        let settings = match settings.get(&id) {
+            Some(known) if known.version == row.settings_version => Arc::clone(known),
+            _ => {
+                let name = row.integration_type.as_deref().unwrap_or_default();
+                let new = Arc::new(Settings {
+                    version: row.settings_version,
+                    integration_type: known(name)?,
+                    endpoint_url: row.endpoint_url,
+                    headers: row.headers.map(|headers| headers.0).unwrap_or_default(),
+                    secrets: SealedSecrets {
+                        signing_secret: row.signing_secret.unwrap_or_default(),
+                        previous_secret: row.previous_secret,
+                        credentials: row.credentials,
+                    },
+                });
+                known_settings.set(id, &new);
+                new
+            }
+        };
+        materials[at] = Some(Material {
+            now: row.now,
+            state: known(&row.state)?,
+            settings,
+            record: row.version.zip(row.attributes).map(|(version, attributes)| KnownRecord {
+                version,
+                attributes: attributes.0,
+                is_deleted: row.deleted_at.is_some(),
+            }),
+            sent: row
+                .sent_version
+                .zip(row.sent_attributes)
+                .map(|(version, attributes)| SentState { version, attributes: attributes.0 }),
+            unsure: match (row.was_lost, row.is_unsure) {
+                // An attempt of this job, or of the one before it, vanished: nobody knows what it had sent by then.
+                (true, _) => Some(Unsure { attributes: None }),
+                (false, true) => Some(Unsure { attributes: row.unsure_attributes }),
+                (false, false) => None,
+            },
+        });
+    }
+    Ok(materials)
 }
 
 /// Where the requests of an integration go just now.

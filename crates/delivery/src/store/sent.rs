@@ -85,20 +85,22 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
         return Ok(());
     }
     let integrations: Vec<uuid::Uuid> = accepted.iter().map(|one| one.integration_id.0).collect();
-    let types: Vec<String> = accepted.iter().map(|one| one.record_type.to_owned()).collect();
-    let ids: Vec<String> = accepted.iter().map(|one| one.record_id.to_owned()).collect();
+    let types: Vec<&str> = accepted.iter().map(|one| one.record_type).collect();
+    let ids: Vec<&str> = accepted.iter().map(|one| one.record_id).collect();
     let versions: Vec<Option<i64>> = accepted.iter().map(|one| one.state.map(|state| state.0)).collect();
-    let attributes: Vec<Option<Value>> =
-        accepted.iter().map(|one| one.state.map(|state| Value::Object(state.1.clone()))).collect();
+    let attributes: Vec<Option<Json<&Attributes>>> =
+        accepted.iter().map(|one| one.state.map(|state| Json(state.1))).collect();
     sqlx::query!(
         r#"
-        with present as materialized (
-            select id from headgate.integrations where id = any ($1) order by id for key share
-        ), accepted as materialized (
+        with accepted as materialized (
             select g.integration_id, g.record_type, g.record_id, g.version, g.attributes
-            from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::jsonb[])
-                as g (integration_id, record_type, record_id, version, attributes)
-            join present p on p.id = g.integration_id
+            from (
+                select unnest($1::uuid[]) as integration_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
+                    unnest($4::bigint[]) as version, unnest($5::jsonb[]) as attributes
+            ) g
+            cross join lateral (
+                select i.id from headgate.integrations i where i.id = g.integration_id for key share offset 0
+            ) p
         ), sure as (
             delete from headgate.unsure_records u using accepted a
             where u.integration_id = a.integration_id and u.record_type = a.record_type and u.record_id = a.record_id
@@ -115,10 +117,10 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
         set version = excluded.version, attributes = excluded.attributes, sent_at = clock_timestamp()
         "#,
         &integrations,
-        &types,
-        &ids,
+        &types as &[&str],
+        &ids as &[&str],
         &versions as &[Option<i64>],
-        &attributes as &[Option<Value>],
+        &attributes as &[Option<Json<&Attributes>>],
     )
     .execute(conn)
     .await?;

@@ -193,3 +193,62 @@ async fn many_large_records_are_changed_in_portions(pool: PgPool) {
     let (version, attributes) = record(&world, "23").await;
     assert_eq!((version, attributes.unwrap()["small"].clone()), (2, json!(23)));
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn requests_that_come_at_once_are_each_answered_as_if_they_had_come_alone(pool: PgPool) {
+    let world = World::new(pool).await;
+    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    world.accept([json!({"record_id": "large", "attributes": {"x": "y".repeat(900_000)}})]).await;
+    // One connection that nobody gets before all of them wait: they are taken in together.
+    let narrow = sqlx::postgres::PgPoolOptions::new()
+        .max_connections(1)
+        .connect_with((*world.pool.connect_options()).clone())
+        .await
+        .unwrap();
+    let taken = narrow.acquire().await.unwrap();
+    let delivery = world.delivery.clone().with_pool(narrow);
+    let ask = |fields: Value, app: Option<AppId>| {
+        let (delivery, mut event) = (delivery.clone(), world.event(fields));
+        event.app_id = app.unwrap_or(event.app_id);
+        tokio::spawn(async move { delivery.accept_event(Scope::AllApps, event).await })
+    };
+    let good: Vec<_> = (0..20)
+        .map(|n| ask(json!({"record_id": format!("r-{}", n % 10), "attributes": {"n": n}}), None))
+        .collect();
+    let unknown = ask(json!({}), Some(AppId::generate()));
+    let too_large = ask(json!({"record_id": "large", "attributes": {"z": "y".repeat(200_000)}}), None);
+    let more = ask(json!({"record_id": "r-0", "attributes": {"last": true}}), None);
+    tokio::task::yield_now().await;
+    drop(taken);
+    let mut sums = (0, 0, 0);
+    for one in good {
+        let one = one.await.unwrap().unwrap();
+        assert_eq!((one.accepted, one.records_changed), (1, 1));
+        sums = (sums.0 + one.accepted, sums.1 + one.jobs_created, sums.2 + one.jobs_coalesced);
+    }
+    assert_eq!(sums, (20, 10, 10));
+    assert!(matches!(unknown.await.unwrap(), Err(DeliveryError::NotFound { what: "app", .. })));
+    let refused = faults(too_large.await.unwrap());
+    assert!(refused.iter().any(|fault| fault.starts_with("/attributes")), "{refused:?}");
+    assert_eq!(more.await.unwrap().unwrap(), accepted(1, 1, 0, 1));
+    assert_eq!(world.jobs(shop).await.len(), 11);
+    assert_eq!(record(&world, "r-0").await, (3, Some(json!({"n": 10, "last": true}))));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_belongs_to_an_app_or_an_integration_goes_with_it(pool: PgPool) {
+    let world = World::new(pool).await;
+    let receiver = crate::support::Receiver::start().await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    world.set(json!({"a": 1})).await;
+    world.run_until(1).await;
+    assert_eq!(world.number("select count(*) from headgate.sent_records").await, 1);
+    sqlx::query("delete from headgate.integrations where id = $1")
+        .bind(shop)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(world.number("select count(*) from headgate.sent_records").await, 0);
+    sqlx::query("delete from headgate.apps").execute(&world.pool).await.unwrap();
+    assert_eq!(world.number("select count(*) from headgate.records").await, 0);
+}

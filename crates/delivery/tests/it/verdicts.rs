@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::{actor::Scope, id::IntegrationId, integration::IntegrationState};
 use serde_json::json;
-use sqlx::{PgPool, postgres::PgPoolOptions};
+use sqlx::PgPool;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -222,21 +222,20 @@ async fn an_address_that_became_forbidden_is_given_up_without_a_request(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_database_without_a_free_connection_costs_no_attempt(pool: PgPool) {
+async fn a_database_that_does_not_answer_in_time_costs_no_attempt(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url, "timeout_ms": 500})).await;
     world.set(json!({"a": 1})).await;
-    // The handler's own connections: one, which somebody else has.
-    let narrow =
-        PgPoolOptions::new().max_connections(1).connect_with((*world.pool.connect_options()).clone());
-    let narrow = narrow.await.unwrap();
-    let taken = narrow.acquire().await.unwrap();
-    let mut starved = world.restarted(&["127.0.0.0/8"]);
-    starved.delivery = starved.delivery.clone().with_pool(narrow);
-    let running = starved.run();
+    // What was last sent cannot be read.
+    let mut locking = world.pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.sent_records in access exclusive mode")
+        .execute(&mut *locking)
+        .await
+        .unwrap();
+    let running = world.run();
     running.until(1).await;
     assert!(receiver.rest().await.is_empty());
-    drop(taken);
+    locking.rollback().await.unwrap();
     receiver.next().await;
     running.stop().await;
     let job = world.jobs(shop).await.remove(0);

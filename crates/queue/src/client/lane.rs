@@ -13,7 +13,8 @@ pub struct LaneOptions {
 }
 
 impl LaneOptions {
-    /// A lane with this name, 1 to 200 characters. A new one runs 100 jobs at once and has no rate limit.
+    /// A lane with this name, 1 to 200 characters. A new one is as wide as the workers of all its processes
+    /// together (at most 10,000), and has no rate limit.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), max_concurrency: None, rate_limits: None }
     }

@@ -168,7 +168,7 @@ impl Client {
     }
 
     /// Wakes the workers of all processes up. Call it after the commit of a transaction of yours that enqueued; all else does so by itself.
-    /// Calls within 20 ms are gathered into one.
+    /// Calls within a few milliseconds are gathered into one.
     pub fn wake(&self) {
         self.waker.jobs_added();
     }
@@ -201,6 +201,20 @@ impl Client {
     ) -> Result<Vec<EnqueuedJob>, QueueError> {
         if connection.is_in_transaction() {
             return self.accept_here(connection, new).await;
+        }
+        if let [one] = new
+            && let Some(alone) = one.alone(self.app_id, self.integration_id)
+        {
+            // One statement is a transaction of its own: two round trips less.
+            match jobs::enqueue_alone(connection, &alone?).await {
+                Ok(accepted) => {
+                    self.wake();
+                    return Ok(vec![accepted]);
+                }
+                // A session whose transactions are serialisable: by one that is not.
+                Err(error) if error.lost_a_race() => {}
+                Err(error) => return Err(error),
+            }
         }
         let mut tries = 0;
         loop {

@@ -1,7 +1,10 @@
 //! A job that is to be accepted.
 
 use super::Job;
-use crate::{error::QueueError, store::jobs::JobSpec};
+use crate::{
+    error::QueueError,
+    store::jobs::{Alone, JobSpec},
+};
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
@@ -109,6 +112,23 @@ impl<J: Job> NewJob<J> {
     /// Ties together what belongs together, 1 to 255 characters: found by `GET /jobs?correlation_id=`. Made when not given.
     pub fn correlation_id(self, id: impl Into<String>) -> Self {
         Self { correlation_id: Some(id.into()), ..self }
+    }
+
+    /// As it is accepted by one statement, which looks up itself what its lane says; none: it may fold into another one, stand behind another
+    /// one, or be counted from the database's time.
+    pub(crate) fn alone(
+        &self,
+        app_id: AppId,
+        integration_id: IntegrationId,
+    ) -> Option<Result<Alone, QueueError>> {
+        let needs_more = self.deduplication_id.is_some()
+            || self.serialize_key.is_some()
+            || self.delay.is_some()
+            || self.expires_in.is_some();
+        // What the lane says is filled in by the statement, and the time is not asked for.
+        let place =
+            Place { app_id, integration_id, max_attempts: None, timeout_ms: None, now: DateTime::UNIX_EPOCH };
+        (!needs_more).then(|| Ok(Alone { spec: self.spec(&place)?, max_attempts: self.max_attempts }))
     }
 
     /// Checks it and puts it into its place.

@@ -7,11 +7,16 @@ use crate::{
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 /// One chunk of each running operation in turn, at its chosen rate.
 #[derive(Debug, Default)]
-pub struct RunOperations;
+pub struct RunOperations {
+    is_busy: AtomicBool,
+}
 
 #[async_trait]
 impl Service for RunOperations {
@@ -19,12 +24,17 @@ impl Service for RunOperations {
         "operations"
     }
 
-    /// A quarter of a second: the grain of a chosen rate.
+    /// A quarter of a second: the grain of a chosen rate. A second while there is none.
     fn interval(&self) -> Duration {
-        Duration::from_millis(250)
+        Duration::from_millis(if self.is_busy.load(Ordering::Relaxed) { 250 } else { 1_000 })
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+        let are_any = operations::are_any_unfinished(pool).await?;
+        self.is_busy.store(are_any, Ordering::Relaxed);
+        if !are_any {
+            return Ok(false);
+        }
         operations::begin_held(pool, term).await?;
         let mut is_more = false;
         let mut failed = None;

@@ -51,7 +51,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Failures::default()),
         Arc::new(Sample::default()),
         Arc::new(LimitUse),
-        Arc::new(RunOperations),
+        Arc::new(RunOperations::default()),
         Arc::new(CountViews),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retention)),

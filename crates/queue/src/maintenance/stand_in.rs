@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// Between two looks.
 const STEP: Duration = Duration::from_secs(1);
 /// A busy leader leaves fewer.
-const MANY: i64 = 5_000;
+const MANY: i64 = 1_000;
 
 /// Every claim sums the deltas that are not folded. While nobody leads (for ten seconds after a leader died) or the leader does not come to
 /// it, whoever finds too many folds them.

@@ -11,6 +11,7 @@ use crate::{
 };
 use model::{
     id::{AppId, IntegrationId},
+    limits,
     rate_limit::RateLimit,
 };
 use sqlx::{PgConnection, types::Json};
@@ -24,8 +25,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) rate_limits: Option<&'a [RateLimit]>,
 }
 
-/// Jobs of a new lane that run at once.
-const DEFAULT_MAX_CONCURRENCY: i32 = 100;
+/// Jobs of a new lane that run at once: as many as may be, so that the workers alone decide.
+const DEFAULT_MAX_CONCURRENCY: i32 = *limits::MAX_CONCURRENCY.end();
 
 /// The app with this slug, made when there is none, and with it what every app has. Its row stays locked, so that of several processes that start together one makes
 /// what is missing.

@@ -29,6 +29,12 @@ const PROMOTED: i32 = 500;
 const RECONCILED_EVERY: Duration = Duration::from_secs(30);
 /// Between claims that found nothing while there are lanes left to look at.
 const BETWEEN_TURNS: Duration = Duration::from_millis(5);
+/// What is due next is asked for no more often: what comes in meanwhile rings.
+const LOOKED_EVERY: Duration = Duration::from_millis(20);
+/// Between two claims where work comes in all the time.
+const LONGEST_BREATH: Duration = Duration::from_millis(3);
+/// How long a full process gathers slots that come free.
+const GATHER_ROOM: Duration = Duration::from_millis(2);
 /// The wait when something should be claimable and is not (another process is at it, or a cap is full).
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -42,6 +48,7 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut claimer = Claimer::new(&shared.pool);
     let mut failures = 0;
     let mut reconciled_at = Instant::now();
+    let mut last_look = None;
     let pulse = shared.pulses.watch("claims");
     while !shared.no_more_claims.is_cancelled() {
         shared.meters.claimer_moves();
@@ -62,7 +69,8 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
         pulse.within(PATIENCE * 4 + shared.config.poll_interval.mul_f64(1.2));
         let wanted = shared.free_slots().min(shared.config.fetch_limit);
         if wanted == 0 || shared.is_away() || shared.is_draining() {
-            rest(&shared, shared.config.poll_interval).await;
+            rest(&shared, Until::WorkOrRoom, shared.config.poll_interval).await;
+            gather_room(&shared).await;
             continue;
         }
         if shared.has_left() {
@@ -70,14 +78,24 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             pause(&shared, failures).await;
         }
         let doubt = Doubt::after(failures, reconciled_at);
-        match round(&shared, &mut claimer, &finisher, wanted, doubt).await {
-            Ok(wait) => {
+        let began_at = Instant::now();
+        match round(&shared, &mut claimer, &finisher, wanted, doubt, &mut last_look).await {
+            Ok(next) => {
                 failures = 0;
                 if doubt != Doubt::None {
                     reconciled_at = Instant::now();
                 }
-                if let Some(wait) = wait {
-                    rest(&shared, wait).await;
+                match next {
+                    Next::AtOnce => {}
+                    Next::WithRoom => gather_room(&shared).await,
+                    Next::After(until, wait) => {
+                        // Where work comes in all the time it is claimed half of the time: more at once, and nobody waits longer for it
+                        // than a claim takes anyway.
+                        if shared.running() > 0 {
+                            tokio::time::sleep(began_at.elapsed().min(LONGEST_BREATH)).await;
+                        }
+                        rest(&shared, until, wait).await;
+                    }
                 }
             }
             Err(error) => {
@@ -138,14 +156,33 @@ impl Doubt {
     }
 }
 
-/// One claim. Answers how long to wait before the next; none: there may be more at once.
+/// What was last found out about what is due next.
+#[derive(Clone, Copy)]
+struct Look {
+    at: Instant,
+    until: Until,
+    are_lanes_left: bool,
+}
+
+/// When the next claim is made.
+enum Next {
+    /// There may be more.
+    AtOnce,
+    /// There may be more, once there is room for it.
+    WithRoom,
+    /// When something makes it worth it, or this much later.
+    After(Until, Duration),
+}
+
+/// One claim. Answers when the next is made.
 async fn round(
     shared: &Arc<Shared>,
     claimer: &mut Claimer,
     finisher: &Finisher,
     wanted: usize,
     doubt: Doubt,
-) -> Result<Option<Duration>, QueueError> {
+    last_look: &mut Option<Look>,
+) -> Result<Next, QueueError> {
     let lease = shared.lease();
     if doubt != Doubt::None {
         let known = Known {
@@ -188,26 +225,38 @@ async fn round(
         }
     });
     if claimed >= wanted {
-        return Ok(None);
+        return Ok(if wanted < shared.config.fetch_limit { Next::WithRoom } else { Next::AtOnce });
     }
     let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
-    let ahead = match in_time(look_ahead(shared)).await {
+    if let Some(look) = *last_look
+        && let Some(left) = LOOKED_EVERY.checked_sub(look.at.elapsed())
+    {
+        return Ok(match look.are_lanes_left {
+            true if claimed > 0 => Next::AtOnce,
+            true => Next::After(look.until, BETWEEN_TURNS),
+            false => Next::After(look.until, left),
+        });
+    }
+    let program = shared.handlers.program_name();
+    let ahead = match in_time(claimer.look_ahead(PROMOTED, shared.config.poll_interval, program)).await {
         Ok(ahead) => ahead,
         // The claim went well: nothing is in doubt, and what is due is the leader's business too.
         Err(error) => {
             tracing::debug!(%error, source = ?std::error::Error::source(&error), "nothing is known of what is due next");
-            return Ok(Some(poll));
+            return Ok(Next::After(Until::WorkOrRecorded, poll));
         }
     };
     if ahead.promoted > 0 {
-        return Ok(None);
+        return Ok(Next::AtOnce);
     }
+    let until = if ahead.is_work_left { Until::WorkOrRecorded } else { Until::Work };
+    *last_look = Some(Look { at: Instant::now(), until, are_lanes_left: ahead.are_lanes_left });
     if ahead.are_lanes_left {
-        return Ok(if claimed > 0 { None } else { Some(BETWEEN_TURNS) });
+        return Ok(if claimed > 0 { Next::AtOnce } else { Next::After(until, BETWEEN_TURNS) });
     }
     // After a claim that found nothing, "at once" means that something else is in the way.
     let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
-    Ok(Some(ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
+    Ok(Next::After(until, ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
 }
 
 /// A connection whose answer was not waited for is refused by the pool, and dropped by the claimer.
@@ -253,39 +302,56 @@ fn peers(jobs: &[ClaimedJob]) -> HashMap<IntegrationId, Arc<Peers>> {
     counts.into_iter().map(|(lane, count)| (lane, Arc::new(Peers::new(count)))).collect()
 }
 
-/// What a claim that got less than it wanted finds out.
-struct Ahead {
-    /// Jobs that became claimable.
-    promoted: i32,
-    /// There are more lanes than one claim looks at.
-    are_lanes_left: bool,
-    /// When something is due next.
-    wake_in: Option<Duration>,
+/// What makes the next claim worth it before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// New work alone: all that was claimable is claimed.
+    Work,
+    /// A slot of this process, too: they were all taken.
+    WorkOrRoom,
+    /// Results that are recorded, too: something claimable was left, because its lane is full.
+    WorkOrRecorded,
 }
 
-/// Makes due jobs claimable, and tells when something is due next.
-async fn look_ahead(shared: &Shared) -> Result<Ahead, QueueError> {
-    let row = sqlx::query!(
-        r#"
-        select headgate.promote_due($1) as "promoted!", coalesce(headgate.lanes_are_left($2 * interval '1 second', $3), false) as "are_lanes_left!",
-            (extract(epoch from headgate.next_wake_at($3) - clock_timestamp()) * 1000)::float8 as wake_in_ms
-        "#,
-        PROMOTED,
-        shared.config.poll_interval.as_secs_f64(),
-        shared.handlers.program_name(),
-    )
-    .fetch_one(&shared.pool)
-    .await?;
-    let wake_in = row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0));
-    Ok(Ahead { promoted: row.promoted, are_lanes_left: row.are_lanes_left, wake_in })
-}
-
-/// Waits for work, at most this long.
-async fn rest(shared: &Shared, at_most: Duration) {
+/// Waits for what makes a claim worth it, at most this long.
+async fn rest(shared: &Shared, until: Until, at_most: Duration) {
+    shared.set_waiting_for_results(until == Until::WorkOrRecorded);
     tokio::select! {
         () = shared.no_more_claims.cancelled() => {}
         () = shared.work.notified() => {}
+        () = shared.room.notified(), if until == Until::WorkOrRoom => {}
+        () = results_recorded(shared), if until == Until::WorkOrRecorded => {}
         () = tokio::time::sleep(at_most) => {}
+    }
+    shared.set_waiting_for_results(false);
+}
+
+/// Until results are recorded, and a moment longer while more of them are about to be: a claim for each part would get a part each.
+async fn results_recorded(shared: &Shared) {
+    shared.lanes_emptied.notified().await;
+    let all = async {
+        while shared.unrecorded() > shared.held() {
+            shared.lanes_emptied.notified().await;
+        }
+    };
+    // Whatever is recorded by then is worth a claim.
+    let _ = tokio::time::timeout(GATHER_ROOM, all).await;
+}
+
+/// All slots were filled, and jobs end one by one: a claim for each would cost more than the job. Waits for a quarter of the slots, or a moment.
+async fn gather_room(shared: &Shared) {
+    let is_enough = || shared.free_slots() * 4 >= shared.config.workers;
+    let enough = async {
+        while !is_enough() {
+            shared.room.notified().await;
+        }
+    };
+    if shared.free_slots() > 0 {
+        tokio::select! {
+            () = shared.no_more_claims.cancelled() => {}
+            () = enough => {}
+            () = tokio::time::sleep(GATHER_ROOM) => {}
+        }
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) async fn execute(
 /// The handler yields at last. Its time-out has been recorded: what it answers now is too late, and only its thread is of use.
 fn come_back(shared: &Shared, attempt: &Attempt) {
     shared.attempts.came_back();
-    shared.work.notify_one();
+    shared.room.notify_one();
     let (held, late) = (&attempt.held, attempt.began_at.elapsed());
     tracing::warn!(
         job.id = %held.id,

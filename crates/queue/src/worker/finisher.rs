@@ -21,12 +21,17 @@ use tokio::sync::{Semaphore, mpsc};
 
 /// Ends written in one statement at most.
 const MOST: usize = 1_000;
-/// So many ends handed in at once are the sign of a busy engine.
+/// So many ends handed in at once, or jobs under way, are the sign of a busy engine.
 const BUSY: usize = 8;
 /// Batches written at once.
 const WRITERS: usize = 4;
-/// How long a busy engine gathers.
+/// How long a busy engine gathers, and how long while writers are at work: each transaction costs its statements and its wait for the disk.
 const GATHER: Duration = Duration::from_millis(3);
+const GATHER_BEHIND_WRITERS: Duration = Duration::from_millis(8);
+/// How often somebody who gathers looks whether anything can still come.
+const LOOK: Duration = Duration::from_millis(1);
+/// So many are worth a transaction of their own at once.
+const PLENTY: usize = 200;
 /// What came of one job.
 pub(super) struct Finished {
     /// Without its payload.
@@ -90,9 +95,22 @@ async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finish
     let mut batch = Vec::new();
     let pulse = shared.pulses.watch("finisher");
     while results.recv_many(&mut batch, MOST).await > 0 {
-        // Several at once, or writers at work: more will come in a moment.
-        if batch.len() >= BUSY || writers.available_permits() < WRITERS {
-            tokio::time::sleep(GATHER).await;
+        // Several at once, or many that run, or writers at work: more will come in a moment.
+        let is_writing = writers.available_permits() < WRITERS;
+        if batch.len() >= BUSY || is_writing || shared.running() >= BUSY {
+            let gather = if is_writing { GATHER_BEHIND_WRITERS } else { GATHER };
+            let more = async {
+                while batch.len() < PLENTY {
+                    let room = MOST - batch.len();
+                    match tokio::time::timeout(LOOK, results.recv_many(&mut batch, room)).await {
+                        Ok(0) => break,
+                        Err(_) if shared.waits_for_results() => break,
+                        Ok(_) | Err(_) => {}
+                    }
+                }
+            };
+            // Cut off between two of them, none is lost.
+            let _ = tokio::time::timeout(gather, more).await;
         }
         let Ok(permit) = Arc::clone(&writers).acquire_owned().await else { break };
         while batch.len() < MOST {

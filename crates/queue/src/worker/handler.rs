@@ -133,6 +133,12 @@ pub trait AttemptHandler: Send + Sync + 'static {
     async fn on_ended(&self, _connection: &mut PgConnection, _ended: &[EndedJob]) -> Result<(), sqlx::Error> {
         Ok(())
     }
+
+    /// Whether [`on_completed`](Self::on_completed) or [`on_ended`](Self::on_ended) may enqueue jobs: then this process looks for work once
+    /// they are committed. Say no where it never does, and the end of a job asks the database for nothing.
+    fn may_enqueue(&self) -> bool {
+        true
+    }
 }
 
 /// The program of those who name none.

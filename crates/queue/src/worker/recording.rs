@@ -144,14 +144,18 @@ async fn transaction(
         held.extend(take_out(batch, &places));
         ends = batch.iter().map(|finished| finished.end.clone()).collect();
     }
-    let applied = finish(&mut transaction, &ends).await?;
-    telling.measure(tell::handlers(&shared.handlers, &mut transaction, batch, &applied)).await?;
+    let finished = finish(&mut transaction, &ends).await?;
+    telling.measure(tell::handlers(&shared.handlers, &mut transaction, batch, &finished.applied)).await?;
     transaction.commit().await?;
+    let may_have_enqueued = || batch.iter().any(|one| shared.handlers.of(&one.job.job_type).may_enqueue());
+    if finished.is_work_made || may_have_enqueued() {
+        shared.work.notify_one();
+    }
     if !batch.is_empty() {
         shared.meters.finished(batch.len(), began_at.elapsed());
     }
     tracing::debug!(count = batch.len(), duration_ms = began_at.elapsed().as_millis(), "recorded");
-    Ok(applied)
+    Ok(finished.applied)
 }
 
 /// How a transaction that waits so long begins.

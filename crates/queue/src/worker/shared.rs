@@ -44,6 +44,8 @@ pub(super) struct Shared {
     pub is_registered: watch::Sender<bool>,
     running: Mutex<HashMap<AssignmentId, IntegrationId>>,
     batches: Mutex<Batches>,
+    /// The next claim can take more as soon as results are recorded.
+    waits_for_results: AtomicBool,
     /// Claimed jobs were left, since it was last asked.
     has_left: AtomicBool,
     /// Results that are not recorded yet.
@@ -54,8 +56,12 @@ pub(super) struct Shared {
     is_away: AtomicBool,
     /// An operator asked this process to claim nothing more.
     is_draining: AtomicBool,
-    /// A slot came free, a result was recorded, or someone says that there is work.
+    /// Someone says that there is work.
     pub work: Arc<Notify>,
+    /// A slot came free: worth a claim when all were taken.
+    pub room: Notify,
+    /// Results were recorded: worth a claim when something claimable was left because its lane is full, which is counted by then.
+    pub lanes_emptied: Notify,
     /// Wakers that ring `work` themselves.
     wakers: Mutex<Vec<Uuid>>,
     /// A job left the process: what a shutdown waits for.
@@ -103,12 +109,15 @@ impl Shared {
             is_registered: watch::Sender::new(false),
             running: Mutex::default(),
             batches: Mutex::default(),
+            waits_for_results: AtomicBool::new(false),
             has_left: AtomicBool::new(false),
             unrecorded: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             work: Arc::default(),
+            room: Notify::new(),
+            lanes_emptied: Notify::new(),
             wakers: Mutex::default(),
             left: Notify::new(),
             recorded: watch::Sender::new(0),
@@ -156,6 +165,7 @@ impl Shared {
         for (assignment_id, _) in leases {
             self.let_go(*assignment_id);
         }
+        self.work.notify_one();
     }
 
     /// Whether claimed jobs were left since the last time this was asked.
@@ -167,7 +177,7 @@ impl Shared {
     pub(super) fn let_go(&self, assignment_id: AssignmentId) {
         lock(&self.running).remove(&assignment_id);
         self.left.notify_one();
-        self.work.notify_one();
+        self.room.notify_one();
     }
 
     /// Nothing more will be written about this job.
@@ -270,8 +280,18 @@ impl Shared {
         self.unrecorded.fetch_sub(count, Ordering::Relaxed);
         self.meters.results_move();
         self.recorded.send_modify(|recorded| *recorded += count as u64);
-        self.work.notify_one();
+        self.room.notify_one();
+        self.lanes_emptied.notify_one();
         self.left.notify_one();
+    }
+
+    /// Whether results are to be recorded as soon as no more of them can come.
+    pub(super) fn waits_for_results(&self) -> bool {
+        self.waits_for_results.load(Ordering::Relaxed) && self.running() == 0
+    }
+
+    pub(super) fn set_waiting_for_results(&self, is_waiting: bool) {
+        self.waits_for_results.store(is_waiting, Ordering::Relaxed);
     }
 
     pub(super) fn is_away(&self) -> bool {

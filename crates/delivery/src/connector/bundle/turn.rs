@@ -8,7 +8,7 @@ use queue::worker::AT_ONCE;
 use tokio::time::{Instant, timeout};
 
 use super::Address;
-use crate::{Delivery, connector::handler::READ_PATIENCE, store::material};
+use crate::{Delivery, connector::reading::READ_TIMEOUT, store::material};
 
 /// What one carrier does for its group, from its first request on.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Turn {
 
 /// Where the next request goes; or until when there is none.
 pub(super) async fn look_again(delivery: &Delivery, id: IntegrationId) -> Result<Address, DateTime<Utc>> {
-    let read = timeout(READ_PATIENCE, material::read_current(&delivery.pool, id)).await;
+    let read = timeout(READ_TIMEOUT, material::read_current(&delivery.pool, id)).await;
     let current = match read.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
         Ok(current) => current.ok_or(AT_ONCE)?,
         Err(error) => {

@@ -78,7 +78,9 @@ with recursive woken as materialized (
             0 as busy
         from visited v
         union all
-        select d.integration_id, null, null, null, null, null, null, d.n, 0 from headgate.job_count_deltas d where d.status = 1
+        -- Summed first: there may be a thousand of them, and sorting them took longer than all the rest.
+        select d.integration_id, null, null, null, null, null, null, sum(d.n), 0 from headgate.job_count_deltas d where d.status = 1
+        group by d.integration_id
         union all
         select v.integration_id, null, null, null, null, null, null, k.n, 0
         from visited v

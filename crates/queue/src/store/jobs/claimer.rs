@@ -38,6 +38,19 @@ pub enum Durability {
     AheadOfDisk,
 }
 
+/// What there is to do after a claim that got less than it wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// Jobs that became claimable.
+    pub promoted: i32,
+    /// There are more lanes than one claim looks at.
+    pub are_lanes_left: bool,
+    /// Something claimable was left, because its lane is at its limits.
+    pub is_work_left: bool,
+    /// When something is due next.
+    pub wake_in: Option<Duration>,
+}
+
 impl Claimer {
     /// Connects with the pool's options, when it is first needed and after each failure.
     #[must_use]
@@ -66,6 +79,42 @@ impl Claimer {
         sqlx::raw_sql(commit).execute(&mut connection).await?;
         self.open = Some(connection);
         Ok((claimed, durability))
+    }
+
+    /// What a claim that got less than it wanted finds out: makes due jobs claimable, at most `most`, and tells what there is to do and when.
+    ///
+    /// # Errors
+    /// When the database is away.
+    pub async fn look_ahead(
+        &mut self,
+        most: i32,
+        lately: Duration,
+        program: Option<&str>,
+    ) -> Result<Ahead, QueueError> {
+        let mut connection = match self.open.take() {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        let row = sqlx::query!(
+            r#"
+            select headgate.promote_due($1) as "promoted!",
+                coalesce(headgate.lanes_are_left($2 * interval '1 second', $3), false) as "are_lanes_left!",
+                headgate.is_work_left($3) as "is_work_left!",
+                (extract(epoch from headgate.next_wake_at($3) - clock_timestamp()) * 1000)::float8 as wake_in_ms
+            "#,
+            most,
+            lately.as_secs_f64(),
+            program,
+        )
+        .fetch_one(&mut connection)
+        .await?;
+        self.open = Some(connection);
+        Ok(Ahead {
+            promoted: row.promoted,
+            are_lanes_left: row.are_lanes_left,
+            is_work_left: row.is_work_left,
+            wake_in: row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0)),
+        })
     }
 
     async fn connect(&self) -> Result<PgConnection, QueueError> {

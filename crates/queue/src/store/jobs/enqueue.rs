@@ -14,7 +14,7 @@ use model::{
 };
 use serde_json::Value;
 use sqlx::PgConnection;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A job to be accepted. Integration, app and batch have been looked up and belong together.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +54,9 @@ pub struct JobSpec {
 /// So many of the changes that were folded into a job are kept by kind and time: the last ones. The statement says so too.
 const MOST_TWINS: usize = 20;
 
+/// Integration and deduplication id.
+type Key<'a> = (IntegrationId, &'a str);
+
 /// One row of the statement: a spec, with those of the same call folded into it.
 struct Row<'a> {
     id: JobId,
@@ -75,7 +78,12 @@ struct Row<'a> {
     kinds: Vec<&'a str>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// What it may fold into something by.
+    fn key(&self) -> Option<Key<'a>> {
+        Some((self.spec.integration_id, self.spec.deduplication_id.as_deref()?))
+    }
+
     /// Whether it can be folded into nothing and stands in no line.
     fn is_plain(&self) -> bool {
         self.spec.deduplication_id.is_none() && self.spec.serialize_key.is_none()
@@ -125,25 +133,32 @@ pub async fn enqueue(
         store_plain(connection, &rows).await?;
         return Ok(answers(specs, &rows, &row_of, &[]));
     }
-    let stored = store(connection, &rows).await?;
+    let folded = store(connection, &rows).await?;
 
     let more_urgent: Vec<JobId> =
-        stored.iter().filter(|row| row.is_more_urgent).map(|row| row.row_id).collect();
+        folded.iter().filter(|row| row.is_more_urgent).map(|row| row.row_id).collect();
     if !more_urgent.is_empty() {
         move_up(connection, &more_urgent).await?;
     }
-    let sooner: Vec<JobId> = stored.iter().filter(|row| row.is_sooner).map(|row| row.row_id).collect();
+    let sooner = brought_forward(&rows, &folded);
     if !sooner.is_empty() {
         bring_forward(connection, &sooner).await?;
     }
-    let held: Vec<JobId> = stored.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
+    let held: Vec<JobId> = folded.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
     if !held.is_empty() {
         hold::let_go(connection, &held).await?;
     }
     if !places.is_empty() {
-        let made: std::collections::HashSet<JobId> = stored.iter().map(|row| row.id).collect();
-        let (taken, unused): (Vec<_>, Vec<_>) =
-            places.into_iter().partition(|place| made.contains(&place.job_id));
+        let folded = by_key(&folded);
+        let unused: HashSet<JobId> = rows
+            .iter()
+            .filter(|row| {
+                row.key().and_then(|key| folded.get(&key)).is_some_and(|folded| folded.id != row.id)
+            })
+            .map(|row| row.id)
+            .collect();
+        let (unused, taken): (Vec<_>, Vec<_>) =
+            places.into_iter().partition(|place| unused.contains(&place.job_id));
         keys::line_up(connection, taken).await?;
         if !unused.is_empty() {
             // Folded into a job that may have another key: a key with nobody in line is forgotten.
@@ -152,7 +167,43 @@ pub async fn enqueue(
             keys::advance(connection, &lanes, &keys).await?;
         }
     }
-    Ok(answers(specs, &rows, &row_of, &stored))
+    Ok(answers(specs, &rows, &row_of, &folded))
+}
+
+/// A job that folds into nothing, stands in no line and takes from its lane what it does not say itself.
+pub(crate) struct Alone {
+    pub(crate) spec: JobSpec,
+    /// None: the lane's, or else that of the spec.
+    pub(crate) max_attempts: Option<i16>,
+}
+
+/// Accepts one job by one statement, which is its own transaction where the connection is in none.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when its lane was deleted or switched off; when the database is away.
+pub(crate) async fn enqueue_alone(
+    connection: &mut PgConnection,
+    Alone { spec, max_attempts }: &Alone,
+) -> Result<EnqueuedJob, QueueError> {
+    let id = sqlx::query_file_scalar!(
+        "src/store/jobs/enqueue_alone.sql",
+        JobId::generate().0,
+        spec.integration_id.0,
+        spec.run_at,
+        spec.expires_at,
+        spec.timeout_ms,
+        rank(&spec.job_type, spec.priority),
+        spec.priority,
+        *max_attempts,
+        spec.max_attempts,
+        spec.job_type,
+        spec.correlation_id,
+        spec.payload.as_ref(),
+    )
+    .fetch_optional(connection)
+    .await?
+    .ok_or(QueueError::NotFound)?;
+    Ok(EnqueuedJob { id, outcome: EnqueueOutcome::Created })
 }
 
 /// Folds the duplicates of one call in memory: the statement cannot touch a row twice. Answers the rows, and for each spec the
@@ -212,8 +263,8 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
     (rows, row_of)
 }
 
-/// What became of a row.
-struct Stored {
+/// What became of a row that was folded into one that was there.
+struct Folded {
     /// The job that will do the work.
     id: JobId,
     integration_id: IntegrationId,
@@ -221,14 +272,17 @@ struct Stored {
     /// The row it stands in: another job's, when it is a successor.
     row_id: JobId,
     is_more_urgent: bool,
-    is_sooner: bool,
+    /// It may wait for this time.
+    run_at: Option<DateTime<Utc>>,
+    /// Which was not there yet.
+    is_later: bool,
     /// It was held with its batch: whoever wants it now does not wait for that.
     is_held: bool,
 }
 
-async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Stored>, QueueError> {
+async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Folded>, QueueError> {
     let stored = sqlx::query_file_as!(
-        Stored,
+        Folded,
         "src/store/jobs/enqueue.sql",
         &column(rows, |row| row.id.0),
         &column(rows, |row| row.spec.app_id.0),
@@ -350,11 +404,34 @@ async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<
     Ok(())
 }
 
-fn answers(specs: &[JobSpec], rows: &[Row<'_>], row_of: &[JobId], stored: &[Stored]) -> Vec<EnqueuedJob> {
-    let by_key: HashMap<(IntegrationId, &str), JobId> = stored
-        .iter()
-        .filter_map(|row| Some(((row.integration_id, row.deduplication_id.as_deref()?), row.id)))
-        .collect();
+fn by_key(folded: &[Folded]) -> HashMap<Key<'_>, &Folded> {
+    let keyed = folded.iter().filter_map(|row| {
+        let key = (row.integration_id, row.deduplication_id.as_deref()?);
+        Some((key, row))
+    });
+    keyed.collect()
+}
+
+/// The rows whose time is the one this call asked for: their entries in `waiting`, if they stand there, have to follow.
+fn brought_forward(rows: &[Row<'_>], folded: &[Folded]) -> Vec<JobId> {
+    // The everyday fold asks for no time, and what it folds into waits for none.
+    if rows.iter().all(|row| row.run_at.is_none()) && folded.iter().all(|row| !row.is_later) {
+        return Vec::new();
+    }
+    let folded = by_key(folded);
+    let is_asked_for = |row: &Row<'_>| {
+        let folded = folded.get(&row.key()?)?;
+        let at = folded.run_at?;
+        // Now (none) is what the statement says it is.
+        let is_ours =
+            row.run_at.map_or(folded.is_later, |asked| asked.timestamp_micros() == at.timestamp_micros());
+        is_ours.then_some(folded.row_id)
+    };
+    rows.iter().filter_map(is_asked_for).collect()
+}
+
+fn answers(specs: &[JobSpec], rows: &[Row<'_>], row_of: &[JobId], folded: &[Folded]) -> Vec<EnqueuedJob> {
+    let folded = by_key(folded);
     let first_of: HashMap<JobId, usize> = rows.iter().map(|row| (row.id, row.position)).collect();
     specs
         .iter()
@@ -364,8 +441,8 @@ fn answers(specs: &[JobSpec], rows: &[Row<'_>], row_of: &[JobId], stored: &[Stor
             let id = spec
                 .deduplication_id
                 .as_deref()
-                .and_then(|key| by_key.get(&(spec.integration_id, key)).copied())
-                .unwrap_or(*own);
+                .and_then(|id| folded.get(&(spec.integration_id, id)))
+                .map_or(*own, |folded| folded.id);
             let is_new = id == *own && first_of.get(own) == Some(&position);
             let outcome = if is_new { EnqueueOutcome::Created } else { EnqueueOutcome::Coalesced };
             EnqueuedJob { id, outcome }

@@ -163,6 +163,11 @@ impl End {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
     }
 
+    /// Whether the job goes on, at once or so soon that a claimer has to know when.
+    fn goes_on(&self) -> bool {
+        matches!(self.ending, Ending::Retried { .. } | Ending::Released { .. })
+    }
+
     pub(super) fn lock_order(&self) -> (IntegrationId, bool, Option<&str>, JobId) {
         let deduplication_id = self.deduplication_id.as_deref();
         (self.integration_id, deduplication_id.is_none(), deduplication_id, self.job_id)
@@ -190,18 +195,32 @@ impl Applied {
     }
 }
 
-/// The settings a transaction of [`finish`] begins with: without them a plan made while `jobs` was almost empty reads the whole
-/// table for every batch once it has grown, until the next `analyze`.
-pub const BEGIN: &str = "begin isolation level read committed; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
+/// How transactions begin whose statements probe tables by key, and do nothing else with them: accepting, finishing, steering. Without it a
+/// plan made while `jobs` was almost empty reads the whole table for every batch once it has grown, until the next `analyze`. Plans are kept:
+/// making one took longer than running it.
+///
+/// No statement under it may join two things without an index (lists that came in, steps of its own): that can only be done pair by pair,
+/// which for 5,000 rows is 25 million pairs. `tests/it/jobs/scaling.rs` holds the hot ones to that.
+pub const BEGIN: &str = "begin isolation level read committed; set local enable_seqscan = off; set local enable_hashjoin = off; \
+    set local enable_mergejoin = off; set local plan_cache_mode = force_generic_plan";
 
-/// Ends a batch of attempts; answers for each, in the order of the input, whether it was recorded.
+/// What came of a batch of ends.
+#[derive(Debug)]
+pub struct Finished {
+    /// For each, in the order of the input, whether it was recorded.
+    pub applied: Vec<Applied>,
+    /// Whether something is claimable, or will be: what waited behind one of them, or one of them itself.
+    pub is_work_made: bool,
+}
+
+/// Ends a batch of attempts.
 ///
 /// # Errors
 /// When the database is away, or the batch lost a race (a deadlock, a unique row, a lock that was not given within the transaction's
 /// `lock_timeout`): repeat it in parts.
-pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<Applied>, QueueError> {
+pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Finished, QueueError> {
     if ends.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Finished { applied: Vec::new(), is_work_made: false });
     }
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
@@ -224,7 +243,9 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
     let mut ended = Vec::new();
     let mut left = (Vec::new(), Vec::new());
     let mut successors = (Vec::new(), Vec::new());
+    let mut is_work_made = sorted.iter().any(|end| end.goes_on());
     for row in rows {
+        is_work_made |= row.successor_id.is_some();
         let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < sorted.len()) else { continue };
         applied[order[at]] = match (row.is_applied, row.is_called_off) {
             (true, false) => Applied::Yes,
@@ -244,6 +265,7 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
         }
     }
     if !ended.is_empty() {
+        is_work_made = true;
         keys::leave(connection, &left.0, &left.1, &ended).await?;
     }
     if !successors.1.is_empty() {
@@ -251,7 +273,7 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Vec<A
         keys::lock(connection, &successors.0, &successors.1).await?;
         keys::advance(connection, &successors.0, &successors.1).await?;
     }
-    Ok(applied)
+    Ok(Finished { applied, is_work_made })
 }
 
 struct Row {

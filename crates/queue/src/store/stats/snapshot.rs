@@ -198,10 +198,18 @@ impl Lane {
     }
 }
 
+/// The plan is kept: made anew each second it took 3 ms, a third of what an idle deployment cost.
+const BEGIN: &str =
+    "begin isolation level read committed read only; set local plan_cache_mode = force_generic_plan";
+const BEGIN_FOR_ONE: &str = "begin isolation level read committed read only";
+
 async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, QueueError> {
+    // Of one, the plan that looks for it alone is worth making.
+    let mut transaction = pool.begin_with(if only.is_none() { BEGIN } else { BEGIN_FOR_ONE }).await?;
     let rows = sqlx::query_file!("src/store/stats/snapshot.sql", only as Option<IntegrationId>)
-        .fetch_all(pool)
+        .fetch_all(&mut *transaction)
         .await?;
+    transaction.commit().await?;
     rows.into_iter()
         .map(|row| {
             let mut counts = LaneCounts::default();

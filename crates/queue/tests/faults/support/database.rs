@@ -67,6 +67,12 @@ impl Database {
     }
 
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
+        // A pool hands out a connection that was in use a moment ago unasked: one that was terminated since says so itself.
+        for _ in 0..20 {
+            if let Ok(number) = sqlx::query_scalar(sql).fetch_one(&self.pool).await {
+                return number;
+            }
+        }
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 

@@ -229,3 +229,22 @@ async fn folds_and_claims_of_the_same_jobs_do_not_deadlock(pool: PgPool) {
     tokio::join!(folding, working);
     world.must_be_sound().await;
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_fold_that_asks_for_a_time_that_has_passed_makes_the_job_claimable(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let at = |minutes| Some(chrono::Utc::now() + chrono::Duration::minutes(minutes));
+    for (id, asked) in [("now", None), ("passed", at(-1)), ("later", at(30))] {
+        world.accept(&[JobSpec { run_at: at(60), ..keyed(&world, lane, id) }]).await;
+        assert_eq!(world.ready().await, [], "{id}");
+        let folded = world.accept(&[JobSpec { run_at: asked, ..keyed(&world, lane, id) }]).await;
+        let is_due = asked.is_none_or(|asked| asked < chrono::Utc::now());
+        assert_eq!(world.ready().await, if is_due { vec![folded[0].id] } else { vec![] }, "{id}");
+        world.must_be_sound().await;
+        sqlx::query("delete from headgate.ready").execute(&pool).await.unwrap();
+        sqlx::query("delete from headgate.jobs").execute(&pool).await.unwrap();
+        sqlx::query("delete from headgate.waiting").execute(&pool).await.unwrap();
+        sqlx::query("delete from headgate.job_count_deltas").execute(&pool).await.unwrap();
+    }
+}

@@ -18,6 +18,7 @@ mod masked_errors;
 mod plans;
 mod requeuing;
 mod requeuing_twins;
+mod scaling;
 mod sharing;
 mod starving;
 mod steering;

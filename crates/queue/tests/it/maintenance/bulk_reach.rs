@@ -171,7 +171,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     assert_eq!(counts(&done), (5, 5, 0));
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 1, "the one that is processed");
     let stopped = jobs::End::of(&held, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
-    assert_eq!(jobs::finish(&mut connection, &[stopped]).await.unwrap(), [jobs::Applied::Yes]);
+    assert_eq!(jobs::finish(&mut connection, &[stopped]).await.unwrap().applied, [jobs::Applied::Yes]);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
     assert_eq!(world.number("select count(*) from headgate.serialized_jobs").await, 0);

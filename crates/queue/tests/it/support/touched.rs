@@ -29,6 +29,8 @@ pub(crate) struct Touched {
     pub(crate) in_sequence: u64,
     /// Pages, each as often as it was looked at.
     pub(crate) pages: u64,
+    /// Rows that any step handed on or threw away, those of what the statement made itself included: a join of two lists by pairs shows here.
+    pub(crate) handled: u64,
 }
 
 /// Listens to a session, as long as it is held.
@@ -79,6 +81,9 @@ fn below(node: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn add(node: &Value, touched: &mut Touched) {
+    let of_any = ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter"];
+    touched.handled +=
+        of_any.iter().map(|name| number(node, name)).sum::<u64>() * number(node, "Actual Loops");
     // Scans of what a statement made itself have no relation.
     if node.get("Relation Name").is_some() || node.get("Index Name").is_some() {
         let of_one = ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"];

@@ -122,7 +122,7 @@ impl World {
 
     pub(crate) async fn finish(&self, ends: &[End]) -> Vec<Applied> {
         let mut transaction = self.pool.begin().await.unwrap();
-        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap().applied;
         transaction.commit().await.unwrap();
         applied
     }
@@ -130,7 +130,7 @@ impl World {
     /// Under the settings the engine's finisher begins its transactions with.
     pub(crate) async fn finish_as_the_engine_does(&self, ends: &[End]) -> Vec<Applied> {
         let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
-        let applied = jobs::finish(&mut transaction, ends).await.unwrap();
+        let applied = jobs::finish(&mut transaction, ends).await.unwrap().applied;
         transaction.commit().await.unwrap();
         applied
     }

@@ -259,3 +259,75 @@ async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
     }
     engine.shutdown().await;
 }
+
+/// Nothing is looked for by itself: what becomes claimable must ring.
+fn without_polls() -> EngineConfig {
+    EngineConfig { poll_interval: Duration::from_secs(3_600), ..config() }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_retry_that_is_due_before_the_next_poll_is_begun_when_it_is_due(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let handler = Script::new(|job: &HeldJob| {
+        Box::pin(async move {
+            let at_least = Some(Duration::from_millis(300));
+            let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least, holds_integration: false };
+            if job.attempt == 1 { failed(retry) } else { ok() }
+        })
+    });
+    let engine = start(&pool, without_polls(), handler);
+    world.accept(&[typed(&world, lane, "a")]).await;
+    engine.wake();
+    until_recorded(&engine, 2).await;
+    engine.shutdown().await;
+}
+
+/// Enqueues the next link of a chain in the transaction that ends the one before.
+struct Chain(World, model::id::IntegrationId);
+
+#[async_trait]
+impl AttemptHandler for Chain {
+    async fn run(&self, _: &HeldJob) -> Outcome {
+        ok()
+    }
+
+    async fn on_completed(
+        &self,
+        connection: &mut PgConnection,
+        done: &[CompletedJob],
+    ) -> Result<(), sqlx::Error> {
+        for link in done.iter().filter(|link| link.job_type.len() < 4) {
+            let next = typed(&self.0, self.1, &format!("{}a", link.job_type));
+            queue::store::jobs::enqueue(connection, &[next]).await.unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_enqueued_when_a_job_completes_is_begun_without_a_poll(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    world.accept(&[typed(&world, lane, "a")]).await;
+    let engine = start(&pool, without_polls(), Arc::new(Chain(World::new(&pool).await, lane)));
+    until_recorded(&engine, 4).await;
+    engine.shutdown().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_waits_for_room_in_its_lane_or_behind_its_key_is_begun_without_a_poll(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let narrow = world.lane_with(1, None).await;
+    let wide = world.lane().await;
+    let keyed = |n: usize| JobSpec {
+        serialize_key: n.is_multiple_of(2).then(|| "k".to_owned()),
+        ..typed(&world, wide, "a")
+    };
+    let specs: Vec<JobSpec> =
+        (0..10).map(|n| if n < 5 { typed(&world, narrow, "a") } else { keyed(n) }).collect();
+    world.accept(&specs).await;
+    let engine = start(&pool, without_polls(), Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    until_recorded(&engine, 10).await;
+    engine.shutdown().await;
+}

@@ -1,0 +1,43 @@
+//! Small requests that come at once are taken in by one transaction: under load one wait for the disk and one wake-up serve many.
+
+use std::sync::Arc;
+
+use model::record::Accepted;
+use queue::QueueError;
+
+use super::accept::Request;
+use crate::{
+    Delivery, DeliveryError,
+    together::{Limits, Together},
+};
+
+/// Larger requests have a transaction of their own.
+pub(super) const MAX_SMALL: usize = 20;
+/// At most 500 events a transaction, and one after the other: eight clients that send one event each are served by half the transactions
+/// that two at a time would take, and sooner.
+const LIMITS: Limits = Limits { rounds: 1, weight: 500, gathers: true };
+
+/// What became of a request.
+pub(super) type Answer = Result<Accepted, DeliveryError>;
+
+/// Where small requests wait for the next transaction.
+pub(crate) struct Gathering(Arc<Together<Request, Answer>>);
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self(Together::new(LIMITS))
+    }
+}
+
+impl Gathering {
+    pub(super) async fn accept(&self, delivery: &Delivery, request: Request) -> Answer {
+        let (delivery, weight) = (delivery.clone(), request.events.len());
+        let commit = move |requests: Vec<Request>| {
+            let delivery = delivery.clone();
+            async move { delivery.commit_together(&requests).await }
+        };
+        let answer = self.0.ask(request, weight, commit).await;
+        // A panic: whether it was stored is not known.
+        answer.unwrap_or_else(|| Err(QueueError::from(sqlx::Error::WorkerCrashed).into()))
+    }
+}

@@ -1,0 +1,313 @@
+//! What one transaction does for the requests it takes in: hold, fold, write, enqueue.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use model::{
+    id::AppId,
+    job::EnqueueOutcome,
+    json::MAX_RECORD_BYTES,
+    problem::Faults,
+    record::{Accepted, Attributes, Event},
+};
+use queue::{QueueError, store::jobs::JobSpec};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    accept::{Form, Request},
+    fold::State,
+    key::{RecordKey, deduplication_id},
+};
+use crate::{
+    DeliveryError,
+    store::catalog::{self as rows, HeldRecord, Interested, KeyColumns, Written},
+};
+
+/// Attributes read at once: a request of small events must not bring a thousand large records into memory.
+const PORTION_BYTES: usize = 16_000_000;
+/// Jobs handed to the queue in one statement.
+const MAX_JOBS_AT_ONCE: usize = 5_000;
+
+/// Lost against another request that made the same record: repeat.
+pub(super) struct Raced;
+
+pub(super) enum Failed {
+    Raced(Raced),
+    For(DeliveryError),
+}
+
+impl From<DeliveryError> for Failed {
+    fn from(error: DeliveryError) -> Self {
+        match error {
+            DeliveryError::Queue(QueueError::Database(error)) if is_deadlock(&error) => Self::Raced(Raced),
+            error => Self::For(error),
+        }
+    }
+}
+
+impl From<QueueError> for Failed {
+    fn from(error: QueueError) -> Self {
+        DeliveryError::from(error).into()
+    }
+}
+
+fn is_deadlock(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "40P01" || code == "40001")
+}
+
+/// An event and where it came from.
+struct Given<'a> {
+    event: &'a Event,
+    /// Which request's it is.
+    request: usize,
+    form: Form,
+    /// Its place there.
+    index: usize,
+}
+
+impl Given<'_> {
+    fn pointer(&self) -> String {
+        self.form.pointer(self.index)
+    }
+}
+
+/// Takes in several requests as if they had come one after the other; answers for each. One that is refused refuses all: its caller
+/// repeats them apart.
+pub(super) async fn take_in(
+    conn: &mut PgConnection,
+    requests: &[Request],
+    max_attempts: i16,
+) -> Result<Vec<Accepted>, Failed> {
+    let given: Vec<Given<'_>> = requests
+        .iter()
+        .enumerate()
+        .flat_map(|(request, one)| {
+            one.events.iter().enumerate().map(move |(index, event)| Given {
+                event,
+                request,
+                form: one.form,
+                index,
+            })
+        })
+        .collect();
+    let apps: BTreeSet<Uuid> = given.iter().map(|given| given.event.app_id.0).collect();
+    let apps: Vec<Uuid> = apps.into_iter().collect();
+    let (known, interested) = rows::hold_interested(conn, &apps).await?;
+    if let Some(stray) = given.iter().find(|given| !known.contains(&given.event.app_id)) {
+        return Err(DeliveryError::not_found_at("app", format!("{}/app_id", stray.pointer())).into());
+    }
+
+    let mut by_record = ByRecord::new();
+    for (at, given) in given.iter().enumerate() {
+        by_record.entry(RecordKey::of(given.event)).or_default().push(at);
+    }
+    let mut held = hold(conn, &by_record).await?;
+    let mut changing = vec![false; given.len()];
+    for portion in portions(&by_record, &held, &given) {
+        let written = fold_portion(conn, &portion, &mut held, &given, &mut changing).await?;
+        let counts = counts(&written, &held);
+        if !written.is_empty() && !rows::write(conn, &written, &counts).await? {
+            return Err(Failed::Raced(Raced));
+        }
+    }
+
+    let mut accepted = vec![Accepted::default(); requests.len()];
+    for (given, changes) in given.iter().zip(&changing) {
+        let one = &mut accepted[given.request];
+        one.accepted += 1;
+        *if *changes { &mut one.records_changed } else { &mut one.unchanged } += 1;
+    }
+    let mut specs = specs(&given, &changing, interested, max_attempts);
+    loop {
+        let (owners, chunk): (Vec<usize>, Vec<JobSpec>) = specs.by_ref().take(MAX_JOBS_AT_ONCE).unzip();
+        if chunk.is_empty() {
+            break;
+        }
+        for (request, job) in owners.into_iter().zip(queue::store::jobs::enqueue(conn, &chunk).await?) {
+            match job.outcome {
+                EnqueueOutcome::Created => accepted[request].jobs_created += 1,
+                EnqueueOutcome::Coalesced => accepted[request].jobs_coalesced += 1,
+            }
+        }
+    }
+    Ok(accepted)
+}
+
+/// The events of each record in order, by their place among the given.
+type ByRecord = BTreeMap<RecordKey, Vec<usize>>;
+
+async fn hold(
+    conn: &mut PgConnection,
+    by_record: &ByRecord,
+) -> Result<HashMap<RecordKey, HeldRecord>, DeliveryError> {
+    let held = rows::hold_records(conn, &KeyColumns::of(by_record.keys())).await?;
+    Ok(held
+        .into_iter()
+        .map(|row| {
+            let key = RecordKey {
+                app_id: row.app_id,
+                record_type: row.record_type.clone(),
+                record_id: row.record_id.clone(),
+            };
+            (key, row)
+        })
+        .collect())
+}
+
+/// The records of a request in portions of bounded size, in key order.
+fn portions<'a>(
+    by_record: &'a ByRecord,
+    held: &HashMap<RecordKey, HeldRecord>,
+    given: &[Given<'_>],
+) -> Vec<Vec<(&'a RecordKey, &'a [usize])>> {
+    let mut portions = vec![Vec::new()];
+    let mut bytes = 0;
+    for (key, indexes) in by_record {
+        let stored = held.get(key).map_or(0, |row| usize::try_from(row.attribute_bytes).unwrap_or(0));
+        let new: usize = indexes.iter().map(|at| rough_bytes(&given[*at].event.attributes)).sum();
+        if bytes > 0 && bytes + stored + new > PORTION_BYTES {
+            portions.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += stored + new;
+        if let Some(portion) = portions.last_mut() {
+            portion.push((key, indexes.as_slice()));
+        }
+    }
+    portions
+}
+
+/// A lower bound that costs nothing: what matters here are the stored records; the request itself is limited already.
+fn rough_bytes(attributes: &Attributes) -> usize {
+    attributes.len() * 8
+}
+
+async fn fold_portion(
+    conn: &mut PgConnection,
+    portion: &[(&RecordKey, &[usize])],
+    held: &mut HashMap<RecordKey, HeldRecord>,
+    given: &[Given<'_>],
+    changing: &mut [bool],
+) -> Result<Vec<Written>, DeliveryError> {
+    let is_unread = |key: &&RecordKey| held.get(*key).is_some_and(|row| row.attributes.is_none());
+    let unread = KeyColumns::of(portion.iter().map(|(key, _)| *key).filter(is_unread));
+    let mut large: HashMap<RecordKey, Attributes> =
+        rows::read_attributes(conn, &unread).await?.into_iter().collect();
+    let mut written = Vec::new();
+    let mut too_large = Faults::default();
+    for (key, indexes) in portion {
+        let mut state = held.get_mut(*key).map_or_else(State::default, |row| State {
+            version: row.version,
+            is_live: !row.is_deleted,
+            attributes: row
+                .attributes
+                .take()
+                .map_or_else(|| large.remove(*key).unwrap_or_default(), |read| read.0),
+        });
+        let mut last_change = None;
+        for &at in *indexes {
+            if state.apply(given[at].event) {
+                changing[at] = true;
+                last_change = Some(at);
+            }
+        }
+        let Some(last_change) = last_change else { continue };
+        let bytes = json_bytes(&state.attributes);
+        if bytes > MAX_RECORD_BYTES {
+            too_large.add(
+                format!("{}/attributes", given[last_change].pointer()),
+                format!("make the record {bytes} bytes of JSON; limit: record 1 MB"),
+            );
+        }
+        written.push(Written {
+            key: (*key).clone(),
+            place: held.get(*key).map(|row| row.place.clone()),
+            version: state.version,
+            attributes: state.attributes,
+            attribute_bytes: i32::try_from(bytes).unwrap_or(i32::MAX),
+            is_deleted: !state.is_live,
+        });
+    }
+    if too_large.0.is_empty() { Ok(written) } else { Err(DeliveryError::TooLarge(too_large)) }
+}
+
+/// How many more live records there are of each app and type.
+fn counts(written: &[Written], held: &HashMap<RecordKey, HeldRecord>) -> Vec<(AppId, String, i32)> {
+    let mut counts: BTreeMap<(AppId, &str), i32> = BTreeMap::new();
+    for row in written {
+        let was_live = held.get(&row.key).is_some_and(|row| !row.is_deleted);
+        *counts.entry((row.key.app_id, &row.key.record_type)).or_default() +=
+            i32::from(!row.is_deleted) - i32::from(was_live);
+    }
+    let moved = counts.into_iter().filter(|(_, n)| *n != 0);
+    moved.map(|((app, kind), n)| (app, kind.to_owned(), n)).collect()
+}
+
+/// One job per changing event and interested integration; the queue folds those of one record. In the order of (integration,
+/// deduplication id), in which everybody locks jobs, so that portions of a large request keep to it too. Made one by one as they are
+/// asked for: a thousand events are a million jobs for a thousand integrations. With the request each comes from.
+fn specs<'a>(
+    given: &[Given<'a>],
+    changing: &[bool],
+    mut interested: Vec<Interested>,
+    max_attempts: i16,
+) -> impl Iterator<Item = (usize, JobSpec)> + 'a {
+    let mut keyed: Vec<(String, RecordKey, &'a Event, usize)> = given
+        .iter()
+        .zip(changing)
+        .filter(|(_, changes)| **changes)
+        .map(|(given, _)| {
+            let key = RecordKey::of(given.event);
+            (deduplication_id(&key.record_type, &key.record_id), key, given.event, given.request)
+        })
+        .collect();
+    // Stable: the events of one record stay in the order of acceptance.
+    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+    interested.sort_by_key(|integration| integration.id);
+    let keyed = Arc::new(keyed);
+    interested.into_iter().flat_map(move |integration| {
+        let keyed = Arc::clone(&keyed);
+        (0..keyed.len()).filter_map(move |index| {
+            let (deduplication_id, key, event, request) = &keyed[index];
+            let spec = || JobSpec {
+                app_id: key.app_id,
+                integration_id: integration.id,
+                job_type: event.event_type.as_str().to_owned(),
+                payload: None,
+                record: Some((key.record_type.clone(), key.record_id.clone())),
+                deduplication_id: Some(deduplication_id.clone()),
+                serialize_key: None,
+                correlation_id: event.correlation_id.clone().unwrap_or_default(),
+                batch_id: None,
+                priority: 0,
+                run_at: integration.window_ends_at,
+                expires_at: None,
+                max_attempts: integration.max_attempts.unwrap_or(max_attempts),
+                timeout_ms: integration.timeout_ms,
+                is_full: false,
+            };
+            integration.wants(key).then(|| (*request, spec()))
+        })
+    })
+}
+
+/// Length as JSON text, without making the text.
+fn json_bytes(attributes: &Attributes) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Counting cannot fail, and keys are strings: there is nothing serde_json could refuse.
+    let _ = serde_json::to_writer(&mut counter, attributes);
+    counter.0
+}
