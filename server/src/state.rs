@@ -10,13 +10,32 @@ use delivery::{Delivery, MasterKey};
 use leptos::config::LeptosOptions;
 use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
-use std::{sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 use steering::{Ledger, Steering};
 use tokio_util::sync::CancellationToken;
 
-/// The parts of the program, put together once and cloned per request.
+/// The parts of the program, shared by all requests: each layer and handler takes one, so that it must cost nothing.
 #[derive(Clone)]
-pub struct AppState {
+pub struct AppState(Arc<Parts>);
+
+impl AppState {
+    /// Put together once.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for AppState {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// The parts of the program.
+pub struct Parts {
     /// Integrations, records, events.
     pub delivery: Delivery,
     /// Users, sessions, keys.
@@ -45,7 +64,7 @@ pub struct AppState {
     pub stop: CancellationToken,
 }
 
-impl AppState {
+impl Parts {
     /// What changes apps, integrations, jobs, with a line of the audit log each.
     pub fn steering(&self) -> Steering {
         Steering::new(self.delivery.clone())

@@ -5,7 +5,7 @@ use crate::{
     demo::Demo,
     program::{Database, Engine, Mode, Pools, block_on, delivery, master_key},
     router, shutdown,
-    state::{AppSettings, AppState, leptos_options},
+    state::{AppSettings, AppState, Parts, leptos_options},
     telemetry,
 };
 use access::{Access, AdminKey};
@@ -86,7 +86,7 @@ async fn with_database(
         }
     };
 
-    let state = AppState {
+    let state = AppState::new(Parts {
         delivery: delivery.with_pool(pools.api.clone()),
         access,
         pool: pools.api.clone(),
@@ -103,7 +103,7 @@ async fn with_database(
             retention: settings.engine.workers.retention,
         }),
         stop: stop.clone(),
-    };
+    });
     let address = reachable(listener.local_addr()?);
     let close_door = CancellationToken::new();
     let door = open_door(listener, state, close_door.clone());

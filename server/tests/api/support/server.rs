@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::json;
 use server::{
     router,
-    state::{AppSettings, AppState, leptos_options},
+    state::{AppSettings, AppState, Parts, leptos_options},
 };
 use sqlx::PgPool;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -67,7 +67,7 @@ impl Server {
         let services = delivery.services();
         let retention = engine_config.retention;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
-        let state = AppState {
+        let state = AppState::new(Parts {
             delivery,
             access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
             pool: pool.clone(),
@@ -81,7 +81,7 @@ impl Server {
             leptos: leptos_options(),
             settings: Arc::new(AppSettings { base_path: base_path.to_owned(), retention }),
             stop: stop.clone(),
-        };
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let service = router::build(state.clone()).into_make_service_with_connect_info::<SocketAddr>();
