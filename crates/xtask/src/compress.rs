@@ -12,6 +12,9 @@ use std::{
 /// Compresses all of `dir` as far as it goes: done once, sent often.
 pub(crate) fn compress(dir: &Path) -> Result<()> {
     for file in workspace::files_below(dir)?.into_iter().filter(|file| !is_compressed(file)) {
+        if is_fresh(&file) {
+            continue;
+        }
         let plain = fs::read(&file)?;
         let gzip = gzip(&plain).with_context(|| file.display().to_string())?;
         let brotli = brotli(&plain).with_context(|| file.display().to_string())?;
@@ -26,6 +29,13 @@ pub(crate) fn compress(dir: &Path) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Whether both forms were made after the file was: the best compression of ten megabytes takes a minute.
+fn is_fresh(file: &Path) -> bool {
+    let modified = |file: &Path| fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
+    let Some(plain) = modified(file) else { return false };
+    ["gz", "br"].iter().all(|suffix| modified(&with_suffix(file, suffix)).is_some_and(|at| at > plain))
 }
 
 /// Removes compressed forms of an earlier build: the server would send them instead of the fresh file.

@@ -14,6 +14,10 @@ pub(super) fn load(path: &str) -> Option<SiteFile> {
     load_from(Path::new(ROOT), path)
 }
 
+pub(super) fn version_of(path: &str) -> Option<String> {
+    load(path).map(|file| file.version)
+}
+
 /// Never leaves `root`: a path has plain names only.
 fn load_from(root: &Path, path: &str) -> Option<SiteFile> {
     let path = Path::new(path);

@@ -54,7 +54,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 /// The version of a file such as `pkg/headgate.css`: behind `?v=` it lets browsers keep the file for a year.
 #[must_use]
 pub fn version_of(path: &str) -> Option<String> {
-    site::load(path).map(|file| file.version)
+    site::version_of(path)
 }
 
 /// Some clients ask for it whatever the page says: browsers take a drawing just as well.
@@ -69,12 +69,13 @@ fn serve(folder: &str, path: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if Encoding::is_suffix_of(&path) {
         return StatusCode::NOT_FOUND.into_response();
     }
-    let Some(plain) = site::load(&path) else { return StatusCode::NOT_FOUND.into_response() };
-    let (file, encoding) = Encoding::accepted(headers)
-        .into_iter()
-        .find_map(|encoding| Some((site::load(&format!("{path}{}", encoding.suffix()))?, encoding)))
-        .unwrap_or((plain, Encoding::Identity));
-    let version = version_of(&path).unwrap_or_default();
+    let found = version_of(&path).and_then(|version| {
+        let mut encodings = Encoding::accepted(headers).into_iter();
+        let (file, encoding) = encodings
+            .find_map(|encoding| Some((site::load(&format!("{path}{}", encoding.suffix()))?, encoding)))?;
+        Some((file, encoding, version))
+    });
+    let Some((file, encoding, version)) = found else { return StatusCode::NOT_FOUND.into_response() };
     Found { path: &path, file, encoding, version }.respond(uri, headers)
 }
 

@@ -72,7 +72,7 @@ pub fn AppCard(
                                     })
                                     .collect_view()}
                                 <li>
-                                    <Link href=all_failures.clone()>"All its dead letters"</Link>
+                                    <Link href=all_failures>"All its dead letters"</Link>
                                 </li>
                             </ul>
                         }
