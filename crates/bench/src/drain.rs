@@ -48,10 +48,10 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
         "jobs/s",
     );
     report.note("drain of no-op jobs, 1 process, durable commits", turns.ours(), "jobs/s");
-    report.row("drain in one process", turns.ratio(), "x floor", Target::AtLeast(0.75));
+    report.row("drain in one process", turns.ratio(), "x floor", Target::AtLeast(0.8));
     report.note("processor time a job, database", database, "us");
     report.note("processor time a job, program", program, "us");
-    report.row("processor time a job, database and program", database + program, "us", Target::AtMost(50.0));
+    report.row("processor time a job, database and program", database + program, "us", Target::AtMost(45.0));
     for processes in options.processes.iter().copied() {
         let drained = drain(server, processes, options.seconds, jobs, 200).await?;
         let what = format!("drain of no-op jobs, {processes} processes, durable commits");

@@ -37,7 +37,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
         "jobs/s",
     );
     report.note("enqueue 1000 jobs a transaction, 4 producers", turns.ours(), "jobs/s");
-    report.row("enqueue in bulk", turns.ratio(), "x floor", Target::AtLeast(0.7));
+    report.row("enqueue in bulk", turns.ratio(), "x floor", Target::AtLeast(0.75));
     let folding = produce(&pool, seconds, 1000, true).await?;
     report.note("the same, each with a deduplication id", folding, "jobs/s");
     Ok(())

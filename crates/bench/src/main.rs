@@ -11,9 +11,11 @@ mod deployment;
 mod drain;
 mod enqueue;
 mod floor;
+mod http;
 mod memory;
 mod pages;
 mod pickup;
+mod program;
 mod rates;
 mod report;
 mod worker;
@@ -28,12 +30,15 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "bench")]
 pub(crate) struct Options {
-    /// Scenarios to run, comma-separated: enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
+    /// Scenarios to run, comma-separated: accept, deliver, single, latency, reads, idle, enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Ten times less of everything: for a look whether it works.
     #[arg(long)]
     quick: bool,
+    /// Missed targets are told and are no failure: for a machine that others share.
+    #[arg(long)]
+    report_only: bool,
     /// How often a rate and its floor are measured in turns.
     #[arg(long, default_value_t = 3)]
     turns: usize,
@@ -55,6 +60,9 @@ pub(crate) struct Options {
     /// A worker process of the drain: started by the bench itself.
     #[arg(long, hide = true)]
     worker: bool,
+    /// The external system of the deliveries, a process whose time counts for nobody: started by the bench itself.
+    #[arg(long, hide = true)]
+    receiver: Option<u16>,
     /// Jobs that worker runs at once.
     #[arg(long, hide = true, default_value_t = 1000)]
     slots: usize,
@@ -72,6 +80,9 @@ async fn main() -> Result<()> {
     let options = Options::parse();
     let server = std::env::var("DATABASE_URL")
         .context("DATABASE_URL names a Postgres superuser's database: `make bench` starts a private one")?;
+    if let Some(port) = options.receiver {
+        return http::receiver::run(port).await;
+    }
     if options.worker {
         return worker::run(&server, options.slots).await;
     }
@@ -91,6 +102,12 @@ async fn run(options: &Options, server: &str) -> Result<()> {
         }
         report.begin(scenario);
         match scenario {
+            "accept" => http::accept(options, server, &mut report).await,
+            "deliver" => http::deliver(options, server, &mut report).await,
+            "single" => http::single(options, server, &mut report).await,
+            "latency" => http::latency(options, server, &mut report).await,
+            "reads" => http::reads(options, server, &mut report).await,
+            "idle" => http::idle(options, server, &mut report).await,
             "enqueue" => enqueue::run(options, server, &mut report).await,
             "drain" => drain::run(options, server, &mut report).await,
             "payloads" => drain::payloads(options, server, &mut report).await,
@@ -103,8 +120,24 @@ async fn run(options: &Options, server: &str) -> Result<()> {
         }
         .with_context(|| format!("scenario {scenario}"))?;
     }
-    report.write(&options.json)
+    report.write(&options.json)?;
+    if options.report_only || options.quick { Ok(()) } else { report.judge() }
 }
 
-const SCENARIOS: [&str; 9] =
-    ["enqueue", "drain", "payloads", "sustained", "pickup", "rates", "claims", "memory", "pages"];
+const SCENARIOS: [&str; 15] = [
+    "accept",
+    "deliver",
+    "single",
+    "latency",
+    "reads",
+    "idle",
+    "enqueue",
+    "drain",
+    "payloads",
+    "sustained",
+    "pickup",
+    "rates",
+    "claims",
+    "memory",
+    "pages",
+];

@@ -4,26 +4,17 @@
 use crate::{
     Options,
     deployment::{self, Size},
+    program::{EMAIL, PASSWORD, Program},
     report::{Report, Target, median},
     world::{DATABASE, connect, execute, in_database},
 };
 use anyhow::{Context, Result, bail};
 use reqwest::{Client, StatusCode, header, redirect};
 use sqlx::{AssertSqlSafe, PgPool};
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::PathBuf,
-    process::Stdio,
-    time::{Duration, Instant},
-};
-use tokio::process::{Child, Command};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, time::Instant};
 
 /// Every page: at the 95th of a hundred, in milliseconds.
 const PROMISED_MS: f64 = 100.0;
-
-const EMAIL: &str = "bench@example.test";
-const PASSWORD: &str = "a pass phrase for the bench alone";
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = if options.filled {
@@ -41,7 +32,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let pool = connect(&url, 2).await?;
     let paths = paths(&pool).await?;
 
-    let program = Program::start(&url).await?;
+    let program = Program::start(&url, 0).await?;
     let client = program.signed_in().await?;
     let mut slowest = Vec::new();
     for (what, path) in &paths {
@@ -138,60 +129,7 @@ async fn paths(pool: &PgPool) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// `headgate serve` without workers: what lies there stays as it is.
-struct Program {
-    child: Child,
-    url: String,
-}
-
 impl Program {
-    async fn start(database: &str) -> Result<Self> {
-        let binary = std::env::var_os("HEADGATE_BENCH_PROGRAM").map_or_else(
-            || std::env::current_exe().map(|own| own.with_file_name("headgate")),
-            |path| Ok(PathBuf::from(path)),
-        )?;
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let mut command = Command::new(&binary);
-        // It would refuse the bench's own.
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADGATE_"))
-        {
-            command.env_remove(name);
-        }
-        let child = command
-            .args(["serve", "--workers", "0"])
-            .env("HEADGATE_DATABASE_URL", database)
-            .env("HEADGATE_LISTEN", format!("127.0.0.1:{port}"))
-            .env("HEADGATE_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-            .env("HEADGATE_ADMIN_EMAIL", EMAIL)
-            .env("HEADGATE_ADMIN_PASSWORD", PASSWORD)
-            .env("HEADGATE_LOG", "warn")
-            .stdout(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("{}: `make bench` builds it", binary.display()))?;
-        let mut program = Self { child, url: format!("http://127.0.0.1:{port}") };
-        program.ready().await?;
-        Ok(program)
-    }
-
-    async fn ready(&mut self) -> Result<()> {
-        let deadline = Instant::now() + Duration::from_secs(120);
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("headgate ended with {status}");
-            }
-            if reqwest::get(format!("{}/readyz", self.url))
-                .await
-                .is_ok_and(|answer| answer.status().is_success())
-            {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        bail!("headgate was not ready after two minutes")
-    }
-
     /// An operator's browser, without its script.
     async fn signed_in(&self) -> Result<Client> {
         let form = format!("email={}&password={}", EMAIL.replace('@', "%40"), PASSWORD.replace(' ', "+"));
@@ -234,11 +172,6 @@ impl Program {
         }
         Ok(())
     }
-
-    async fn stop(mut self) -> Result<()> {
-        self.child.kill().await?;
-        Ok(())
-    }
 }
 
 /// A statement's plan and how long it took.
@@ -270,7 +203,7 @@ async fn plans(
     }
     execute(pool, &format!("alter system set log_line_prefix = '{MARK}%a|'")).await?;
     execute(pool, "select pg_reload_conf()").await?;
-    let program = Program::start(url).await?;
+    let program = Program::start(url, 0).await?;
     let client = program.signed_in().await?;
     let mut all = Vec::with_capacity(paths.len());
     for (_, path) in paths {

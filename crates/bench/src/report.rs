@@ -16,7 +16,7 @@ pub(crate) enum Target {
 
 pub(crate) struct Report {
     rows: Vec<Value>,
-    missed: usize,
+    missed: Vec<String>,
     settings: Value,
 }
 
@@ -26,7 +26,7 @@ impl Report {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         Self {
             rows: Vec::new(),
-            missed: 0,
+            missed: Vec::new(),
             settings: json!({"cores": cores, "is_quick": options.quick, "seconds": options.seconds}),
         }
     }
@@ -51,8 +51,10 @@ impl Report {
             Some(true) => "kept",
             Some(false) => "MISSED",
         };
-        self.missed += usize::from(is_kept == Some(false));
         let shown = if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+        if is_kept == Some(false) {
+            self.missed.push(format!("{what}: {shown} {unit}, wanted {wanted}"));
+        }
         println!("{what:<72} {shown:>14} {unit:<10} {wanted:>12} {verdict}");
         self.rows
             .push(json!({"what": what, "value": value, "unit": unit, "target": wanted, "is_kept": is_kept}));
@@ -65,7 +67,14 @@ impl Report {
         let whole = json!({"settings": self.settings, "rows": self.rows, "missed": self.missed});
         std::fs::write(path, serde_json::to_vec_pretty(&whole)?)
             .with_context(|| path.display().to_string())?;
-        println!("-- {} rows, {} targets missed; {}", self.rows.len(), self.missed, path.display());
+        println!("-- {} rows, {} targets missed; {}", self.rows.len(), self.missed.len(), path.display());
+        Ok(())
+    }
+
+    /// # Errors
+    /// When a target was missed: which.
+    pub(crate) fn judge(&self) -> Result<()> {
+        anyhow::ensure!(self.missed.is_empty(), "targets were missed:\n  {}", self.missed.join("\n  "));
         Ok(())
     }
 }

@@ -39,7 +39,10 @@ const SETTINGS: [&str; 11] = [
 
 /// Durable commits and all: what is measured on it is what a server would show that somebody runs at such rates. As Postgres comes it makes a
 /// checkpoint for each gigabyte of log, every ten seconds here, and writes each page whole that it touches first after one.
-const DURABLE: [&str; 6] = [
+const DURABLE: [&str; 8] = [
+    // Says which statement took the time; it comes with the server.
+    "shared_preload_libraries=pg_stat_statements",
+    "pg_stat_statements.track_planning=on",
     "listen_addresses=",
     "unix_socket_permissions=0700",
     "max_connections=200",

@@ -1,0 +1,89 @@
+//! Delivering 20,000 records, each a signed request, from one process.
+
+use super::{
+    receiver::Receiver,
+    world::{Spent, app, drained, event, events, statements},
+};
+use crate::{
+    Options, cpu,
+    program::Program,
+    report::{Report, Target},
+    world::{connect, execute, fresh},
+};
+use anyhow::Result;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// As many as one integration may have under way.
+const AT_ONCE: usize = 50;
+
+pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
+    let deliveries: u64 = if options.quick { 2_000 } else { 20_000 };
+    let receiver = Receiver::start().await?;
+    bare(deliveries, &receiver, report).await?;
+    for integrations in [1, 5] {
+        let url = fresh(server).await?;
+        let pool = connect(&url, 2).await?;
+        let _ = execute(&pool, "create extension if not exists pg_stat_statements").await;
+        let program = Program::start(&url, 0).await?;
+        let client = Program::operator()?;
+        let app = app(&program, &client, integrations, &receiver.url).await?;
+        let records = deliveries / integrations as u64;
+        for first in (0..records).step_by(1000) {
+            program.post(&client, "/events", events(&app, first, 1000.min(records - first))).await?;
+        }
+        program.stop().await?;
+        let begun = Instant::now();
+        let program = Program::start(&url, 100).await?;
+        let spent = Spent::begin(&pool, &program).await?;
+        // What it delivered until it was ready is within both numbers.
+        drained(&pool, Duration::from_secs(300)).await?;
+        let took = begun.elapsed();
+        let (database, own) = spent.per(deliveries)?;
+        let rate = deliveries as f64 / took.as_secs_f64();
+        let what = format!("deliver {deliveries} records to {integrations} integrations, 1 process");
+        report.row(&what, rate, "requests/s", Target::AtLeast(4_000.0));
+        report.note(&format!("{what}, processor of the database"), database, "us");
+        report.note(&format!("{what}, processor of headgate"), own, "us");
+        report.row(&format!("{what}, processor"), database + own, "us", Target::AtMost(250.0));
+        statements(&pool, deliveries).await;
+    }
+    Ok(())
+}
+
+/// The floor: the same requests by a bare loop, without database, signature or record.
+async fn bare(deliveries: u64, receiver: &Receiver, report: &mut Report) -> Result<()> {
+    let client = reqwest::Client::new();
+    let next = Arc::new(AtomicU64::new(0));
+    let before = cpu::used_by_tree(std::process::id())?;
+    let begun = Instant::now();
+    let mut senders = tokio::task::JoinSet::new();
+    for _ in 0..AT_ONCE {
+        let (client, next, url) = (client.clone(), Arc::clone(&next), receiver.url.clone());
+        senders.spawn(async move {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                if n >= deliveries {
+                    return anyhow::Ok(());
+                }
+                let sent =
+                    client.post(&url).header("content-type", "application/json").body(event("bench", n));
+                sent.send().await?.bytes().await?;
+            }
+        });
+    }
+    while let Some(sender) = senders.join_next().await {
+        sender??;
+    }
+    let took = begun.elapsed().as_secs_f64();
+    report.note("floor: the same requests by a bare loop", deliveries as f64 / took, "requests/s");
+    // The receiver is a child: its time is in it too.
+    let spent = (cpu::used_by_tree(std::process::id())? - before).as_secs_f64() * 1e6 / deliveries as f64;
+    report.note("floor: processor of a request and of its receiver", spent, "us");
+    Ok(())
+}

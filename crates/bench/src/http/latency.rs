@@ -1,0 +1,65 @@
+//! From `POST /events` being sent to the external system having the request.
+
+use super::{
+    receiver,
+    world::{app, event},
+};
+use crate::{
+    Options,
+    program::Program,
+    report::{Report, Target},
+    world::{connect, fresh},
+};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::mpsc;
+
+pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
+    for (rate, p50, p99) in [(50_u64, 6.0, 20.0), (500, 12.0, 60.0)] {
+        let url = fresh(server).await?;
+        let _pool = connect(&url, 1).await?;
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let endpoint = receiver::telling(tell).await?;
+        let program = Arc::new(Program::start(&url, 100).await?);
+        let client = Program::operator()?;
+        let app = app(&program, &client, 1, &endpoint).await?;
+        let (warm_up, count) = (rate, rate * options.seconds);
+        let mut sent = HashMap::new();
+        let mut posts = tokio::task::JoinSet::new();
+        let begun = tokio::time::Instant::now();
+        for n in 0..warm_up + count {
+            tokio::time::sleep_until(begun + Duration::from_micros(n * 1_000_000 / rate)).await;
+            let (program, client, body) = (Arc::clone(&program), client.clone(), event(&app, n));
+            sent.insert(format!("p-{n}"), (n, Instant::now()));
+            posts.spawn(async move { program.post(&client, "/events", body).await });
+        }
+        while let Some(posted) = posts.join_next().await {
+            posted??;
+        }
+        let mut waits = Vec::new();
+        while !sent.is_empty() {
+            let told = tokio::time::timeout(Duration::from_secs(30), told.recv()).await;
+            let (body, at) =
+                told.context("requests are missing after 30 s")?.context("the receiver ended")?;
+            let body: Value = serde_json::from_slice(&body)?;
+            // At least once: a second request is not looked at.
+            let Some((n, sent_at)) = body["record"]["id"].as_str().and_then(|id| sent.remove(id)) else {
+                continue;
+            };
+            if n >= warm_up {
+                waits.push(at.saturating_duration_since(sent_at).as_secs_f64() * 1e3);
+            }
+        }
+        waits.sort_by(f64::total_cmp);
+        let at = |share: f64| waits[((waits.len() - 1) as f64 * share) as usize];
+        let what = format!("from POST /events to the external system, {rate} events/s");
+        report.row(&format!("{what}, p50"), at(0.50), "ms", Target::AtMost(p50));
+        report.row(&format!("{what}, p99"), at(0.99), "ms", Target::AtMost(p99));
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `headgate serve` as its users start it: the release, a process of its own.
+
+use anyhow::{Context, Result, bail};
+use reqwest::{Client, header};
+use serde_json::Value;
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+use tokio::process::{Child, Command};
+
+pub(crate) const EMAIL: &str = "bench@example.test";
+pub(crate) const PASSWORD: &str = "a pass phrase for the bench alone";
+const KEY: &str = "a-key-of-the-bench-alone-0123456789";
+
+/// A running `headgate serve`; killed when dropped.
+pub(crate) struct Program {
+    child: Child,
+    pub(crate) url: String,
+    /// From the start of the process until it answered as ready.
+    pub(crate) started_in: Duration,
+}
+
+impl Program {
+    /// With this many workers; with none, what lies in the database stays as it is.
+    pub(crate) async fn start(database: &str, workers: usize) -> Result<Self> {
+        let binary = std::env::var_os("HEADGATE_BENCH_PROGRAM").map_or_else(
+            || std::env::current_exe().map(|own| own.with_file_name("headgate")),
+            |path| Ok(PathBuf::from(path)),
+        )?;
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut command = Command::new(&binary);
+        // It would refuse the bench's own.
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADGATE_"))
+        {
+            command.env_remove(name);
+        }
+        let begun = Instant::now();
+        let child = command
+            .args(["serve", "--workers", &workers.to_string()])
+            .env("HEADGATE_DATABASE_URL", database)
+            .env("HEADGATE_LISTEN", format!("127.0.0.1:{port}"))
+            .env("HEADGATE_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+            .env("HEADGATE_ADMIN_EMAIL", EMAIL)
+            .env("HEADGATE_ADMIN_PASSWORD", PASSWORD)
+            .env("HEADGATE_ADMIN_API_KEY", KEY)
+            .env("HEADGATE_ALLOWED_TARGETS", "127.0.0.0/8")
+            .env("HEADGATE_LOG", "warn")
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("{}: `make bench` builds it", binary.display()))?;
+        let mut program = Self { child, url: format!("http://127.0.0.1:{port}"), started_in: Duration::ZERO };
+        program.ready().await?;
+        program.started_in = begun.elapsed();
+        Ok(program)
+    }
+
+    async fn ready(&mut self) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("headgate ended with {status}");
+            }
+            if reqwest::get(format!("{}/readyz", self.url))
+                .await
+                .is_ok_and(|answer| answer.status().is_success())
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        bail!("headgate was not ready after two minutes")
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> Result<u32> {
+        self.child.id().context("headgate has ended")
+    }
+
+    /// An operator's script.
+    pub(crate) fn operator() -> Result<Client> {
+        let key = format!("Bearer {KEY}").parse()?;
+        let headers = header::HeaderMap::from_iter([(header::AUTHORIZATION, key)]);
+        Ok(Client::builder().default_headers(headers).build()?)
+    }
+
+    /// A call of the API that must succeed.
+    pub(crate) async fn post(&self, client: &Client, path: &str, body: String) -> Result<Value> {
+        let answer = client
+            .post(format!("{}/api/v1{path}", self.url))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body)
+            .send()
+            .await?;
+        let status = answer.status();
+        let text = answer.text().await?;
+        if !status.is_success() {
+            bail!("POST {path} was answered with {status}: {text}");
+        }
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        // As an operator stops it: one that was killed leaves a lease behind, for which others wait.
+        let asked = std::process::Command::new("kill").arg(self.id()?.to_string()).status()?;
+        anyhow::ensure!(asked.success(), "headgate could not be stopped");
+        self.child.wait().await?;
+        Ok(())
+    }
+}
