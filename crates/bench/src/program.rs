@@ -1,7 +1,7 @@
 //! `headgate serve` as its users start it: the release, a process of its own.
 
 use anyhow::{Context, Result, bail};
-use reqwest::{Client, header};
+use reqwest::{Client, RequestBuilder, header};
 use serde_json::Value;
 use std::{
     path::PathBuf,
@@ -81,26 +81,11 @@ impl Program {
     }
 
     /// An operator's script.
-    pub(crate) fn operator() -> Result<Client> {
+    pub(crate) fn operator(&self) -> Result<Operator> {
         let key = format!("Bearer {KEY}").parse()?;
         let headers = header::HeaderMap::from_iter([(header::AUTHORIZATION, key)]);
-        Ok(Client::builder().default_headers(headers).build()?)
-    }
-
-    /// A call of the API that must succeed.
-    pub(crate) async fn post(&self, client: &Client, path: &str, body: String) -> Result<Value> {
-        let answer = client
-            .post(format!("{}/api/v1{path}", self.url))
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body)
-            .send()
-            .await?;
-        let status = answer.status();
-        let text = answer.text().await?;
-        if !status.is_success() {
-            bail!("POST {path} was answered with {status}: {text}");
-        }
-        Ok(serde_json::from_str(&text)?)
+        let client = Client::builder().default_headers(headers).build()?;
+        Ok(Operator { client, url: format!("{}/api/v1", self.url) })
     }
 
     pub(crate) async fn stop(mut self) -> Result<()> {
@@ -109,5 +94,35 @@ impl Program {
         anyhow::ensure!(asked.success(), "headgate could not be stopped");
         self.child.wait().await?;
         Ok(())
+    }
+}
+
+/// Calls the API with an operator's key. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Operator {
+    client: Client,
+    url: String,
+}
+
+impl Operator {
+    /// A call that must succeed.
+    pub(crate) async fn post(&self, path: &str, body: String) -> Result<Value> {
+        let call = self.client.post(format!("{}{path}", self.url));
+        let answer =
+            self.answer(path, call.header(header::CONTENT_TYPE, "application/json").body(body)).await?;
+        Ok(serde_json::from_str(&answer)?)
+    }
+
+    /// A reading call that must succeed; answers the text.
+    pub(crate) async fn get(&self, path: &str) -> Result<String> {
+        self.answer(path, self.client.get(format!("{}{path}", self.url))).await
+    }
+
+    async fn answer(&self, path: &str, call: RequestBuilder) -> Result<String> {
+        let answer = call.send().await?;
+        let status = answer.status();
+        let text = answer.text().await?;
+        anyhow::ensure!(status.is_success(), "{path} was answered with {status}: {text}");
+        Ok(text)
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{
     receiver::Receiver,
-    world::{Spent, app, drained, event, events, statements},
+    world::{Spent, Stage, drained, event, events},
 };
 use crate::{
     Options, cpu,
     program::Program,
     report::{Report, Target},
-    world::{connect, execute, fresh},
 };
 use anyhow::Result;
 use std::{
@@ -27,31 +26,22 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let receiver = Receiver::start().await?;
     bare(deliveries, &receiver, report).await?;
     for integrations in [1, 5] {
-        let url = fresh(server).await?;
-        let pool = connect(&url, 2).await?;
-        let _ = execute(&pool, "create extension if not exists pg_stat_statements").await;
-        let program = Program::start(&url, 0).await?;
-        let client = Program::operator()?;
-        let app = app(&program, &client, integrations, &receiver.url).await?;
+        let stage = Stage::set(server, 0, integrations, &receiver.url).await?;
         let records = deliveries / integrations as u64;
         for first in (0..records).step_by(1000) {
-            program.post(&client, "/events", events(&app, first, 1000.min(records - first))).await?;
+            stage.operator.post("/events", events(&stage.app, first, 1000.min(records - first))).await?;
         }
-        program.stop().await?;
+        stage.program.stop().await?;
         let begun = Instant::now();
-        let program = Program::start(&url, 100).await?;
-        let spent = Spent::begin(&pool, &program).await?;
+        let program = Program::start(&stage.url, 100).await?;
+        let spent = Spent::begin(&stage.pool, &program).await?;
         // What it delivered until it was ready is within both numbers.
-        drained(&pool, Duration::from_secs(300)).await?;
-        let took = begun.elapsed();
-        let (database, own) = spent.per(deliveries)?;
-        let rate = deliveries as f64 / took.as_secs_f64();
+        drained(&stage.pool, Duration::from_secs(300)).await?;
+        let rate = deliveries as f64 / begun.elapsed().as_secs_f64();
         let what = format!("deliver {deliveries} records to {integrations} integrations, 1 process");
         report.row(&what, rate, "requests/s", Target::AtLeast(4_000.0));
-        report.note(&format!("{what}, processor of the database"), database, "us");
-        report.note(&format!("{what}, processor of headgate"), own, "us");
-        report.row(&format!("{what}, processor"), database + own, "us", Target::AtMost(250.0));
-        statements(&pool, deliveries).await;
+        let us = spent.tell(report, &what, &stage.pool, deliveries).await?;
+        report.row(&format!("{what}, processor"), us, "us", Target::AtMost(250.0));
     }
     Ok(())
 }

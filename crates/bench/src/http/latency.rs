@@ -2,41 +2,34 @@
 
 use super::{
     receiver,
-    world::{app, event},
+    world::{Stage, event},
 };
 use crate::{
     Options,
-    program::Program,
     report::{Report, Target},
-    world::{connect, fresh},
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::{
     collections::HashMap,
-    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::sync::mpsc;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     for (rate, p50, p99) in [(50_u64, 6.0, 20.0), (500, 12.0, 60.0)] {
-        let url = fresh(server).await?;
-        let _pool = connect(&url, 1).await?;
         let (tell, mut told) = mpsc::unbounded_channel();
         let endpoint = receiver::telling(tell).await?;
-        let program = Arc::new(Program::start(&url, 100).await?);
-        let client = Program::operator()?;
-        let app = app(&program, &client, 1, &endpoint).await?;
+        let stage = Stage::set(server, 100, 1, &endpoint).await?;
         let (warm_up, count) = (rate, rate * options.seconds);
         let mut sent = HashMap::new();
         let mut posts = tokio::task::JoinSet::new();
         let begun = tokio::time::Instant::now();
         for n in 0..warm_up + count {
             tokio::time::sleep_until(begun + Duration::from_micros(n * 1_000_000 / rate)).await;
-            let (program, client, body) = (Arc::clone(&program), client.clone(), event(&app, n));
+            let (operator, body) = (stage.operator.clone(), event(&stage.app, n));
             sent.insert(format!("p-{n}"), (n, Instant::now()));
-            posts.spawn(async move { program.post(&client, "/events", body).await });
+            posts.spawn(async move { operator.post("/events", body).await });
         }
         while let Some(posted) = posts.join_next().await {
             posted??;

@@ -3,34 +3,101 @@
 use crate::{
     cpu::used_by_tree,
     drain::postmaster,
-    program::Program,
-    world::{execute, number},
+    program::{Operator, Program},
+    report::Report,
+    world::{connect, execute, fresh, number},
 };
 use anyhow::{Context, Result};
-use reqwest::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::{
     fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-/// An app whose records go to so many webhooks at one address; answers the app's id.
-pub(super) async fn app(
-    program: &Program,
-    client: &Client,
-    integrations: usize,
-    endpoint: &str,
-) -> Result<String> {
-    let app = program
-        .post(client, "/apps", json!({"name": format!("Bench to {integrations}")}).to_string())
-        .await?;
-    let app = app["id"].as_str().context("an app has an id")?.to_owned();
-    for n in 0..integrations {
-        let made = json!({"app_id": app, "name": format!("Shop {n}"), "integration_type": "webhook", "endpoint_url": endpoint});
-        program.post(client, "/integrations", made.to_string()).await?;
+/// A program on a database of its own, and an app in it.
+pub(super) struct Stage {
+    pub(super) url: String,
+    pub(super) pool: PgPool,
+    pub(super) program: Program,
+    pub(super) operator: Operator,
+    pub(super) app: String,
+}
+
+impl Stage {
+    /// The app's records go to so many webhooks at one address.
+    pub(super) async fn set(
+        server: &str,
+        workers: usize,
+        integrations: usize,
+        endpoint: &str,
+    ) -> Result<Self> {
+        let url = fresh(server).await?;
+        let pool = connect(&url, 2).await?;
+        // Nothing without it is measured differently.
+        let _ = execute(&pool, "create extension if not exists pg_stat_statements").await;
+        let program = Program::start(&url, workers).await?;
+        let operator = program.operator()?;
+        let app =
+            operator.post("/apps", json!({"name": format!("Bench to {integrations}")}).to_string()).await?;
+        let stage = Self { url, pool, program, operator, app: id(&app)? };
+        for n in 0..integrations {
+            stage.webhook(&format!("Shop {n}"), endpoint).await?;
+        }
+        Ok(stage)
     }
-    Ok(app)
+
+    /// One more integration; answers its id.
+    pub(super) async fn webhook(&self, name: &str, endpoint: &str) -> Result<String> {
+        let made = json!({"app_id": self.app, "name": name, "integration_type": "webhook", "endpoint_url": endpoint});
+        id(&self.operator.post("/integrations", made.to_string()).await?)
+    }
+}
+
+fn id(made: &Value) -> Result<String> {
+    Ok(made["id"].as_str().context("what is made has an id")?.to_owned())
+}
+
+/// Clients that each send the next events as soon as their last ones were answered.
+pub(super) struct Producers<'a> {
+    stage: &'a Stage,
+    clients: usize,
+    /// Events of a request: more than one are an array.
+    each: u64,
+    next: Arc<AtomicU64>,
+}
+
+impl<'a> Producers<'a> {
+    pub(super) fn new(stage: &'a Stage, clients: usize, each: u64) -> Self {
+        Self { stage, clients, each, next: Arc::default() }
+    }
+
+    /// For so long; answers how many events were taken in, and how many a second.
+    pub(super) async fn send_for(&self, time: Duration) -> Result<(u64, f64)> {
+        let (begun, before) = (Instant::now(), self.next.load(Ordering::Relaxed));
+        let mut clients = tokio::task::JoinSet::new();
+        for _ in 0..self.clients {
+            let (operator, app) = (self.stage.operator.clone(), self.stage.app.clone());
+            let (next, each) = (Arc::clone(&self.next), self.each);
+            clients.spawn(async move {
+                while begun.elapsed() < time {
+                    let first = next.fetch_add(each, Ordering::Relaxed);
+                    let body = if each == 1 { event(&app, first) } else { events(&app, first, each) };
+                    operator.post("/events", body).await?;
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(client) = clients.join_next().await {
+            client??;
+        }
+        let made = self.next.load(Ordering::Relaxed) - before;
+        Ok((made, made as f64 / begun.elapsed().as_secs_f64()))
+    }
 }
 
 /// One event of some 250 bytes about record `n`.
@@ -84,6 +151,21 @@ impl Spent {
             database_before: used_by_tree(postmaster)?,
             program_before: used_by_tree(program)?,
         })
+    }
+
+    /// Tells them, and the statements that took most of it; answers their sum.
+    pub(super) async fn tell(
+        &self,
+        report: &mut Report,
+        what: &str,
+        pool: &PgPool,
+        pieces: u64,
+    ) -> Result<f64> {
+        let (database, own) = self.per(pieces)?;
+        report.note(&format!("{what}, processor of the database"), database, "us");
+        report.note(&format!("{what}, processor of headgate"), own, "us");
+        statements(pool, pieces).await;
+        Ok(database + own)
     }
 
     /// Microseconds a piece of work, of the database and of the program.
