@@ -17,11 +17,13 @@ use queue::store::{
 
 use crate::{
     Delivery, DeliveryError, RecordPageRequest, SentFilter,
-    store::{self, marks::Marks, record_counts, sent},
+    store::{
+        self,
+        marks::Marks,
+        record_counts::{self, RecordCounts},
+        sent,
+    },
 };
-
-/// Up to so many records the ones in sync are counted exactly; beyond that the number is what the kept counters say of it.
-const COUNTED_EXACTLY: i64 = 100_000;
 
 impl Delivery {
     /// How an integration is doing. Counts are read at the call, from kept counters with what is not folded yet.
@@ -32,7 +34,7 @@ impl Delivery {
         let integration = store::integrations::get(&self.pool, scope, id).await?;
         let counts = stats::counts(&self.pool, id).await?;
         let marks = store::marks::read(&self.pool, id).await?;
-        let (records_total, records_in_sync) = self.records_in_sync(&integration, &counts).await?;
+        let records = self.record_counts(&integration).await?;
         let sampled = live_snapshots::eta_seconds(&self.pool, id).await?;
         let runs = integration.state == IntegrationState::Active && integration.breaker.at_once != Some(0);
         let eta_seconds = eta_seconds(sampled, runs, counts.outstanding(), &marks);
@@ -46,8 +48,8 @@ impl Delivery {
             oldest_pending_age_seconds: marks.oldest_pending_age_seconds,
             last_success_at: marks.last_success_at,
             last_error: marks.last_error,
-            records_total,
-            records_in_sync,
+            records_total: records.total,
+            records_in_sync: records.in_sync,
             retry_pyramid: counts.retry_pyramid,
             rate_limit: marks.rate_limit,
             notes: failures::notes(&self.pool, id).await?,
@@ -69,24 +71,12 @@ impl Delivery {
         sent::list(&self.pool, scope, id, filter, page).await
     }
 
-    async fn records_in_sync(
-        &self,
-        integration: &Integration,
-        counts: &LaneCounts,
-    ) -> Result<(i64, i64), DeliveryError> {
+    async fn record_counts(&self, integration: &Integration) -> Result<RecordCounts, DeliveryError> {
         if integration.integration_type == IntegrationType::External {
-            return Ok((0, 0));
+            return Ok(RecordCounts { total: 0, in_sync: 0 });
         }
         let types = integration.record_types.as_deref();
-        let total = record_counts::total(&self.pool, integration.app_id, types).await?;
-        if total <= COUNTED_EXACTLY {
-            let in_sync = sent::count_in_sync(&self.pool, integration.app_id, integration.id, types).await?;
-            return Ok((total, in_sync));
-        }
-        let standing = counts.outstanding() + counts.dead_letters;
-        let in_sync =
-            if sent::has_any(&self.pool, integration.id).await? { (total - standing).max(0) } else { 0 };
-        Ok((total, in_sync))
+        record_counts::read(&self.pool, integration.app_id, integration.id, types).await
     }
 }
 

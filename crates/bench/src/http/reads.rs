@@ -13,7 +13,6 @@ use std::time::Instant;
 const NOBODY: &str = "http://127.0.0.1:9/";
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
-    // Up to a hundred thousand the status counts what is in step; beyond that it reads kept counters.
     let sizes: &[u64] = if options.quick { &[10_000] } else { &[100_000, 1_000_000] };
     for records in sizes {
         of_records(*records, options, server, report).await?;
@@ -33,7 +32,9 @@ async fn of_records(records: u64, options: &Options, server: &str, report: &mut 
              insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
              select '{shop}', 'product', 'p-' || lpad(n::text, 8, '0'), 1, jsonb_build_object('n', n)
              from generate_series(1, {records}) n;
-             insert into headgate.record_count_deltas (app_id, record_type, n) values ('{app}', 'product', {records})"
+             insert into headgate.record_count_deltas (app_id, record_type, n) values ('{app}', 'product', {records});
+             insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
+             values ('{shop}', 'product', {records} - {records} / 10)"
         ),
     )
     .await?;

@@ -23,7 +23,10 @@ use super::{
 };
 use crate::{
     DeliveryError,
-    store::catalog::{self as rows, HeldRecord, Interested, KeyColumns, Written},
+    store::{
+        catalog::{self as rows, HeldRecord, Interested, KeyColumns, Written},
+        sent,
+    },
 };
 
 /// Attributes read at once: a request of small events must not bring a thousand large records into memory.
@@ -106,12 +109,18 @@ pub(super) async fn take_in(
     }
     let mut held = hold(conn, &by_record).await?;
     let mut changing = vec![false; given.len()];
+    let mut changed = Vec::new();
     for portion in portions(&by_record, &held, &given) {
         let written = fold_portion(conn, &portion, &mut held, &given, &mut changing).await?;
         let counts = counts(&written, &held);
         if !written.is_empty() && !rows::write(conn, &written, &counts).await? {
             return Err(Failed::Raced(Raced));
         }
+        let live = written.into_iter().filter_map(|row| {
+            let held = held.get(&row.key).filter(|held| !held.is_deleted)?;
+            Some((row.key, held.version))
+        });
+        changed.extend(live);
     }
 
     let mut accepted = vec![Accepted::default(); requests.len()];
@@ -133,6 +142,7 @@ pub(super) async fn take_in(
             }
         }
     }
+    sent::no_longer_in_sync(conn, &changed).await.map_err(DeliveryError::from)?;
     Ok(accepted)
 }
 

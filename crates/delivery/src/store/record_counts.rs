@@ -1,31 +1,48 @@
-//! How many records there are, without counting them: deltas appended by whoever changes the catalog, folded by the leader. Whoever reads
-//! adds the unfolded ones.
+//! How many records there are, and how many of them an integration has, without counting them: deltas appended by whoever changes one of
+//! the two, folded by the leader. Whoever reads adds the unfolded ones.
 
-use model::id::AppId;
+use model::id::{AppId, IntegrationId};
 use sqlx::PgPool;
 
 use crate::DeliveryError;
 
-/// Records of an app that are not deleted, of these types or of all.
-pub(crate) async fn total(
+/// Numbers of one moment.
+pub(crate) struct RecordCounts {
+    /// Records of the app that are not deleted.
+    pub(crate) total: i64,
+    /// Those the integration accepted in their current version.
+    pub(crate) in_sync: i64,
+}
+
+/// Of these types, or of all.
+pub(crate) async fn read(
     pool: &PgPool,
     app_id: AppId,
+    integration_id: IntegrationId,
     types: Option<&[String]>,
-) -> Result<i64, DeliveryError> {
-    let total = sqlx::query_scalar!(
+) -> Result<RecordCounts, DeliveryError> {
+    let counts = sqlx::query_as!(
+        RecordCounts,
         r#"
-        select coalesce(sum(n), 0)::bigint as "n!" from (
-            select n from headgate.record_counts
-            where app_id = $1 and ($2::text[] is null or record_type = any ($2))
+        select
+            coalesce(sum(n) filter (where not is_in_sync), 0)::bigint as "total!",
+            coalesce(sum(n) filter (where is_in_sync), 0)::bigint as "in_sync!"
+        from (
+            select false as is_in_sync, record_type, n from headgate.record_counts where app_id = $1
             union all
-            select n from headgate.record_count_deltas
-            where app_id = $1 and ($2::text[] is null or record_type = any ($2))
+            select false, record_type, n from headgate.record_count_deltas where app_id = $1
+            union all
+            select true, record_type, n from headgate.in_sync_counts where integration_id = $2
+            union all
+            select true, record_type, n from headgate.in_sync_count_deltas where integration_id = $2
         ) counted
+        where $3::text[] is null or record_type = any ($3)
         "#,
         app_id as AppId,
+        integration_id as IntegrationId,
         types,
     )
     .fetch_one(pool)
     .await?;
-    Ok(total)
+    Ok(counts)
 }

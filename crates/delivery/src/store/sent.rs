@@ -11,6 +11,7 @@ use sqlx::{PgConnection, PgPool, types::Json};
 
 use crate::{
     DeliveryError,
+    catalog::key::RecordKey,
     record_page::{self, RecordCursor, RecordPageRequest},
 };
 
@@ -78,8 +79,10 @@ pub(crate) struct Accepted<'a> {
     pub(crate) state: Option<(i64, &'a Attributes)>,
 }
 
-/// Records what was accepted, in key order. An integration that was deleted meanwhile is passed over: its foreign key must not take the
-/// other jobs of the batch down with it.
+/// Records what was accepted, in key order, and how many more records are in sync by it. An integration that was deleted meanwhile is
+/// passed over.
+///
+/// Only for whoever holds the jobs (see [`no_longer_in_sync`]).
 pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -> Result<(), sqlx::Error> {
     if accepted.is_empty() {
         return Ok(());
@@ -93,14 +96,30 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
     sqlx::query!(
         r#"
         with accepted as materialized (
-            select g.integration_id, g.record_type, g.record_id, g.version, g.attributes
+            select g.integration_id, g.record_type, g.record_id, g.version, g.attributes,
+                coalesce((g.version = r.version)::int, 0) - coalesce((s.version = r.version)::int, 0) as more_in_sync
             from (
                 select unnest($1::uuid[]) as integration_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
                     unnest($4::bigint[]) as version, unnest($5::jsonb[]) as attributes
             ) g
             cross join lateral (
-                select i.id from headgate.integrations i where i.id = g.integration_id for key share offset 0
+                select i.app_id from headgate.integrations i where i.id = g.integration_id for key share offset 0
             ) p
+            left join lateral (
+                select r.version from headgate.records r
+                where r.app_id = p.app_id and r.record_type = g.record_type and r.record_id = g.record_id and r.deleted_at is null
+                offset 0
+            ) r on true
+            left join lateral (
+                select s.version from headgate.sent_records s
+                where s.integration_id = g.integration_id and s.record_type = g.record_type and s.record_id = g.record_id
+                offset 0
+            ) s on true
+        ), counted as (
+            insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
+            select integration_id, record_type, sum(more_in_sync) from accepted
+            group by integration_id, record_type
+            having sum(more_in_sync) <> 0
         ), sure as (
             delete from headgate.unsure_records u using accepted a
             where u.integration_id = a.integration_id and u.record_type = a.record_type and u.record_id = a.record_id
@@ -146,10 +165,34 @@ pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) 
     let versions: Vec<i64> = advanced.iter().map(|one| one.version).collect();
     sqlx::query!(
         r#"
-        update headgate.sent_records s set version = g.version
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) as g (integration_id, record_type, record_id, version)
-        where s.integration_id = g.integration_id and s.record_type = g.record_type and s.record_id = g.record_id
-            and s.version < g.version
+        with advanced as materialized (
+            select s.place, g.integration_id, g.record_type, g.version,
+                coalesce((g.version = r.version)::int, 0) - coalesce((s.version = r.version)::int, 0) as more_in_sync
+            from (
+                select unnest($1::uuid[]) as integration_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
+                    unnest($4::bigint[]) as version
+            ) g
+            cross join lateral (
+                select s.ctid as place, s.version from headgate.sent_records s
+                where s.integration_id = g.integration_id and s.record_type = g.record_type and s.record_id = g.record_id
+                    and s.version < g.version
+                for update offset 0
+            ) s
+            cross join lateral (
+                select i.app_id from headgate.integrations i where i.id = g.integration_id offset 0
+            ) p
+            left join lateral (
+                select r.version from headgate.records r
+                where r.app_id = p.app_id and r.record_type = g.record_type and r.record_id = g.record_id and r.deleted_at is null
+                offset 0
+            ) r on true
+        ), counted as (
+            insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
+            select integration_id, record_type, sum(more_in_sync) from advanced
+            group by integration_id, record_type
+            having sum(more_in_sync) <> 0
+        )
+        update headgate.sent_records s set version = a.version from advanced a where s.ctid = a.place
         "#,
         &integrations,
         &types,
@@ -211,37 +254,47 @@ pub(crate) async fn remember_unsure(
     Ok(())
 }
 
-/// How many records are in sync, by comparing versions: exact, and dear in proportion to the catalog.
-pub(crate) async fn count_in_sync(
-    pool: &PgPool,
-    app_id: AppId,
-    integration_id: IntegrationId,
-    types: Option<&[String]>,
-) -> Result<i64, DeliveryError> {
-    let in_sync = sqlx::query_scalar!(
+/// Takes records that were live and have changed out of the numbers of those in sync, by the version they had.
+///
+/// To be asked after their jobs were enqueued. What an integration has of a record is written by whoever finishes its job of that record, and
+/// enqueueing waits for that job's row: so either this statement sees what that transaction wrote, or that transaction sees the new
+/// version. An integration that takes no jobs (disabled, or of other types) is not waited for: what was still under way for it may be
+/// counted wrongly, until the recount.
+pub(crate) async fn no_longer_in_sync(
+    conn: &mut PgConnection,
+    changed: &[(RecordKey, i64)],
+) -> Result<(), sqlx::Error> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let apps: Vec<uuid::Uuid> = changed.iter().map(|(key, _)| key.app_id.0).collect();
+    let types: Vec<&str> = changed.iter().map(|(key, _)| key.record_type.as_str()).collect();
+    let ids: Vec<&str> = changed.iter().map(|(key, _)| key.record_id.as_str()).collect();
+    let versions: Vec<i64> = changed.iter().map(|(_, version)| *version).collect();
+    sqlx::query!(
         r#"
-        select count(*) as "n!"
-        from headgate.sent_records s
-        join headgate.records r
-            on r.app_id = $1 and r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
-        where s.integration_id = $2 and r.deleted_at is null and ($3::text[] is null or s.record_type = any ($3))
+        insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
+        select i.id, g.record_type, -count(*)
+        from (
+            select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
+                unnest($4::bigint[]) as version
+        ) g
+        cross join lateral (
+            select i.id from headgate.integrations i where i.app_id = g.app_id and i.integration_type <> 'external' offset 0
+        ) i
+        cross join lateral (
+            select from headgate.sent_records s
+            where s.integration_id = i.id and s.record_type = g.record_type and s.record_id = g.record_id and s.version = g.version
+            offset 0
+        ) s
+        group by i.id, g.record_type
         "#,
-        app_id as AppId,
-        integration_id as IntegrationId,
-        types,
+        &apps,
+        &types as &[&str],
+        &ids as &[&str],
+        &versions,
     )
-    .fetch_one(pool)
+    .execute(conn)
     .await?;
-    Ok(in_sync)
-}
-
-/// Whether anything was ever accepted.
-pub(crate) async fn has_any(pool: &PgPool, integration_id: IntegrationId) -> Result<bool, DeliveryError> {
-    let has_any = sqlx::query_scalar!(
-        r#"select exists (select from headgate.sent_records where integration_id = $1) as "has_any!""#,
-        integration_id as IntegrationId,
-    )
-    .fetch_one(pool)
-    .await?;
-    Ok(has_any)
+    Ok(())
 }

@@ -9,6 +9,7 @@ mod bundles;
 mod cancelling;
 mod endless_answers;
 mod exchanges;
+mod in_sync;
 mod integrations;
 mod jobs;
 mod own_lanes;

@@ -15,7 +15,7 @@ use std::{
 /// While nothing happens.
 const LATEST: Duration = Duration::from_secs(1);
 
-/// `job_counts`, `record_counts` and the counts of batches.
+/// `job_counts`, `record_counts`, `in_sync_counts` and the counts of batches.
 #[derive(Debug, Default)]
 pub struct FoldCounts {
     last_folded: AtomicI64,
@@ -41,10 +41,11 @@ impl Service for FoldCounts {
         // One that fails must not keep the others from being folded.
         let jobs = fold::job_counts(pool, term).await;
         let records = fold::record_counts(pool, term).await;
+        let in_sync = fold::in_sync_counts(pool, term).await;
         let batches = fold::batches(pool, term).await;
-        let (jobs, records, batches) = (jobs?, records?, batches?);
-        self.last_folded.store(jobs.max(records).max(batches), Ordering::Relaxed);
-        Ok(jobs.max(records).max(batches) >= fold::CHUNK)
+        let most = jobs?.max(records?).max(in_sync?).max(batches?);
+        self.last_folded.store(most, Ordering::Relaxed);
+        Ok(most >= fold::CHUNK)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     store::{
         leader::Term,
         stats::{
-            recount::{Proof, next_app, next_integration, prove_jobs, prove_records},
+            recount::{Proof, next_app, next_integration, prove_in_sync, prove_jobs, prove_records},
             recount_failures::{next_cause, prove_failures},
             recounts::{self, Round},
         },
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A run goes on for so long, and then lets others have the disk.
 const RUN: Duration = Duration::from_secs(2);
 
-/// Recounts every integration's jobs, every app's records and every cause's failures, says what was wrong and puts it right.
+/// Recounts every integration's jobs and the records it has, every app's records and every cause's failures, says what was wrong and puts it right.
 #[derive(Debug)]
 pub struct Recount {
     started_at: Instant,
@@ -141,7 +141,14 @@ impl Recount {
                 return Ok(false);
             };
             round.cursor = id.0;
-            match prove_jobs(connection, term, id, self.patience).await? {
+            let in_sync = prove_in_sync(connection, term, id, self.patience).await?;
+            if let Some(off_by @ 1..) = in_sync {
+                tracing::error!(
+                    integration.id = %id, off_by,
+                    "the number of records integration {id} has in their current version was wrong and was put right"
+                );
+            }
+            let jobs = match prove_jobs(connection, term, id, self.patience).await? {
                 Proof::Holds => Some(0),
                 Proof::Open => None,
                 Proof::Repaired(drifts) => {
@@ -151,9 +158,10 @@ impl Recount {
                             real = drift.real, "a counter of integration {id} was wrong and was put right"
                         );
                     }
-                    Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum())
+                    Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum::<i64>())
                 }
-            }
+            };
+            jobs.zip(in_sync).map(|(jobs, in_sync)| jobs + in_sync)
         };
         match off_by {
             Some(off_by) => {

@@ -174,6 +174,8 @@ async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         r#"
         with records as (
             delete from headgate.record_counts where n = 0 and (select headgate.is_leader($1, $2))
+        ), in_sync as (
+            delete from headgate.in_sync_counts where n = 0 and (select headgate.is_leader($1, $2))
         )
         delete from headgate.job_counts where n = 0 and (select headgate.is_leader($1, $2))
         "#,

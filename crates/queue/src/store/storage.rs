@@ -64,6 +64,7 @@ fn kind(table: &str) -> KeptKind {
             "gauge",
             "job_count",
             "record_count",
+            "in_sync_count",
             "breaker_flips",
             "totals",
         ]

@@ -146,6 +146,49 @@ pub async fn prove_records(
     concluded(transaction, compared).await
 }
 
+/// The same for the numbers of records an integration has in their current version.
+///
+/// # Errors
+/// `LeaseLost` when the term is over; when the database cannot be asked.
+pub async fn prove_in_sync(
+    connection: &mut PgConnection,
+    term: Term,
+    integration_id: IntegrationId,
+    patience: Duration,
+) -> Result<Option<i64>, QueueError> {
+    let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(None) };
+    let compared = sqlx::query_scalar!(
+        r#"
+        with differences as materialized (
+            select record_type, sum(n)::bigint as n
+            from (
+                select s.record_type, 1 as n
+                from headgate.integrations i
+                join headgate.sent_records s on s.integration_id = i.id
+                join headgate.records r
+                    on r.app_id = i.app_id and r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
+                where i.id = $1 and r.deleted_at is null and i.integration_type <> 'external'
+                union all
+                select record_type, -n from headgate.in_sync_counts where integration_id = $1
+                union all
+                select record_type, -n from headgate.in_sync_count_deltas where integration_id = $1
+            ) seen
+            group by record_type
+            having sum(n) <> 0
+        ), repaired as (
+            insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
+            select $1, record_type, n::int from differences
+        )
+        select coalesce(sum(abs(n)), 0)::bigint as "off_by!" from differences
+        "#,
+        integration_id as IntegrationId,
+    )
+    .fetch_one(&mut *transaction)
+    .await
+    .map_err(QueueError::from);
+    concluded(transaction, compared).await
+}
+
 /// Keeps what was found and put right; a proof that took too long is none.
 pub(super) async fn concluded<T>(
     transaction: sqlx::Transaction<'_, sqlx::Postgres>,

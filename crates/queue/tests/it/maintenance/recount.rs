@@ -96,20 +96,33 @@ async fn a_wrong_counter_is_found_reported_and_put_right(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
+    // Two records, of which it has one as it is, and is said to have five.
+    sqlx::query(
+        "with records as (
+            insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes)
+            values ($1, 'product', 'a', 1, '{}', 2), ($1, 'product', 'b', 2, '{}', 2)
+        ), sent as (
+            insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
+            values ($2, 'product', 'a', 1, '{}'), ($2, 'product', 'b', 1, '{}')
+        )
+        insert into headgate.in_sync_count_deltas values ($2, 'product', 5)",
+    )
+    .bind(world.app)
+    .bind(world.lane)
+    .execute(&pool)
+    .await
+    .unwrap();
 
     let last = a_round(&pool, term).await;
-    assert_eq!((last.unproven, last.drift, last.repaired), (0, 15, 15));
+    assert_eq!((last.unproven, last.drift, last.repaired), (0, 17, 17));
     assert_eq!(stats::drift(&pool).await.unwrap(), []);
     let counts = stats::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.backlog, counts.to_be_retried, counts.retry_pyramid), (4, 3, vec![0, 3]));
-    assert_eq!(
-        world.number("select sum(n)::bigint from headgate.record_count_deltas").await,
-        0,
-        "there are no records"
-    );
+    assert_eq!(world.number("select sum(n)::bigint from headgate.record_count_deltas").await, 2);
+    assert_eq!(world.number("select sum(n)::bigint from headgate.in_sync_count_deltas").await, 1);
     assert_eq!(
         (a_round_again(&pool, term).await.drift, recounts::last(&pool).await.unwrap().repaired),
-        (0, 15)
+        (0, 17)
     );
 }
 

@@ -1,0 +1,124 @@
+//! The number of records an integration has in their current version is kept, and always what comparing versions would count.
+
+use std::sync::Arc;
+
+use delivery::CancelJobs;
+use model::id::IntegrationId;
+use serde_json::json;
+use sqlx::PgPool;
+use tokio::sync::Notify;
+
+use crate::support::{Receiver, Reply, World};
+
+/// What the status says, which is what there is.
+async fn in_sync(world: &World, shop: IntegrationId) -> i64 {
+    let told = world.delivery.status(world.scope, shop).await.unwrap().records_in_sync;
+    let there: i64 = sqlx::query_scalar(
+        "select count(*) from headgate.sent_records s
+         join headgate.records r on r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
+         where s.integration_id = $1 and r.app_id = $2 and r.deleted_at is null",
+    )
+    .bind(shop)
+    .bind(world.app)
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(told, there);
+    told
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let mirror = world.integration(json!({"endpoint_url": receiver.url, "name": "Mirror"})).await;
+    let both = async || (in_sync(&world, shop).await, in_sync(&world, mirror).await);
+
+    world.accept((0..5).map(|n| json!({"record_id": n.to_string(), "attributes": {"n": n}}))).await;
+    assert_eq!(both().await, (0, 0));
+    world.run_until(10).await;
+    assert_eq!(both().await, (5, 5));
+
+    // Several changes of one record count once, and so does what only looks like one.
+    world.accept((0..3).map(|n| json!({"record_id": "0", "attributes": {"n": n + 10}}))).await;
+    world.accept([json!({"record_id": "1", "attributes": {"n": 1}})]).await;
+    assert_eq!(both().await, (4, 4));
+    // Changed there and back: nothing is sent, and it is in sync again.
+    world.accept([json!({"record_id": "2", "attributes": {"n": 9}})]).await;
+    world.accept([json!({"record_id": "2", "attributes": {"n": 2}})]).await;
+    assert_eq!(both().await, (3, 3));
+    world.run_until(4).await;
+    assert_eq!(both().await, (5, 5));
+    assert_eq!(receiver.rest().await.len(), 12);
+
+    // A deletion, and a record that comes back before anybody was told.
+    world.accept([json!({"record_id": "3", "type": "record.deleted"})]).await;
+    assert_eq!(both().await, (4, 4));
+    world.accept([json!({"record_id": "3", "attributes": {"n": 3}})]).await;
+    assert_eq!(both().await, (4, 4));
+    world.accept([json!({"record_id": "4", "type": "record.deleted"})]).await;
+    world.run_until(4).await;
+    assert_eq!(both().await, (4, 4));
+
+    // Nobody tells a disabled integration, nor one of other types; what they have ages all the same.
+    world.patch(shop, json!({"state": "disabled"})).await;
+    world.patch(mirror, json!({"record_types": ["order"]})).await;
+    world.accept([json!({"record_id": "0", "attributes": {"n": 99}})]).await;
+    assert_eq!(in_sync(&world, shop).await, 3);
+    let of_other_types = world.delivery.status(world.scope, mirror).await.unwrap();
+    assert_eq!((of_other_types.records_total, of_other_types.records_in_sync), (0, 0));
+    world.patch(mirror, json!({"record_types": null})).await;
+    assert_eq!(in_sync(&world, mirror).await, 3);
+
+    let mut transaction = world.pool.begin().await.unwrap();
+    world.delivery.delete_integration(&mut transaction, world.scope, mirror, CancelJobs::No).await.unwrap();
+    transaction.commit().await.unwrap();
+    let left = "select count(distinct integration_id) from
+        (select integration_id from headgate.in_sync_counts union all select integration_id from headgate.in_sync_count_deltas) kept";
+    assert_eq!(world.number(left).await, 1);
+}
+
+/// A change that comes while the answer to the version before is being recorded: whoever gets the job's row first, the record is counted once.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_beside_its_predecessors_receipt_is_counted_once(pool: PgPool) {
+    for is_receipt_first in [true, false] {
+        let (world, receiver) = (World::new(pool.clone()).await, Receiver::start().await);
+        let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+        let answer = Arc::new(Notify::new());
+        receiver.replies([Reply::When(Arc::clone(&answer))]);
+        world.set(json!({"a": 1})).await;
+        let running = world.run();
+        receiver.next().await;
+
+        // Both want the job's row, which is ours; they get it in the order in which they asked.
+        let mut holding = world.pool.begin().await.unwrap();
+        sqlx::query("select from headgate.jobs where integration_id = $1 for update")
+            .bind(shop)
+            .execute(&mut *holding)
+            .await
+            .unwrap();
+        let one_waits = "select count(*) = 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        let both_wait = "select count(*) = 2 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        if is_receipt_first {
+            answer.notify_one();
+            world.until(one_waits).await;
+        }
+        let accepting = async {
+            world.set(json!({"a": 2})).await;
+        };
+        let letting_go = async {
+            if is_receipt_first {
+                world.until(both_wait).await;
+            } else {
+                world.until(one_waits).await;
+                answer.notify_one();
+                world.until(both_wait).await;
+            }
+            holding.rollback().await.unwrap();
+        };
+        tokio::join!(accepting, letting_go);
+        running.until(2).await;
+        running.stop().await;
+        assert_eq!(in_sync(&world, shop).await, 1, "{is_receipt_first}");
+    }
+}
