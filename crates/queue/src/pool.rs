@@ -76,8 +76,19 @@ pub async fn connect(settings: &PoolSettings) -> Result<PgPool, QueueError> {
 pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
     let options = PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name);
     let statement_timeout = settings.statement_timeout.unwrap_or(LONGEST_STATEMENT);
-    Ok(PgPoolOptions::new()
-        .max_connections(settings.max_connections)
+    Ok(guarded(settings.max_connections, statement_timeout, ASKED_AFTER).connect_lazy_with(options))
+}
+
+/// A pool for what is done in the background again and again, under a name of its own: neither uses the other's connections up. One that broke
+/// within the last seconds is found out by the statement, which is repeated soon.
+pub(crate) fn background(pool: &PgPool, name: &str, most: u32) -> PgPool {
+    guarded(most, LONGEST_STATEMENT, PATIENCE)
+        .connect_lazy_with((*pool.connect_options()).clone().application_name(name))
+}
+
+fn guarded(most: u32, statement_timeout: Duration, asked_after: Duration) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(most)
         .acquire_timeout(PATIENCE)
         .max_lifetime(Duration::from_secs(30 * 60))
         .idle_timeout(Duration::from_secs(5 * 60))
@@ -91,14 +102,13 @@ pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
                 Ok(())
             })
         })
-        .before_acquire(|connection, metadata| {
+        .before_acquire(move |connection, metadata| {
             Box::pin(async move {
                 // It was asked when it was put back, which nobody waits for; what broke since tells the next statement.
-                if metadata.idle_for < ASKED_AFTER { Ok(true) } else { is_sound(connection).await }
+                if metadata.idle_for < asked_after { Ok(true) } else { is_sound(connection).await }
             })
         })
         .after_release(|connection, _| Box::pin(is_sound(connection)))
-        .connect_lazy_with(options))
 }
 
 /// Connections for single statements that probe tables by key, and are run again and again: their plans are kept, and what the planner

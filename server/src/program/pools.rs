@@ -7,8 +7,8 @@ use queue::{QueueError, pool::PoolSettings};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Reads of a job's record, flushes, maintenance: each short.
-const ENGINE_CONNECTIONS: u32 = 20;
+/// What is read for jobs, and recorded of them: each short. Maintenance has some of its own.
+const ENGINE_CONNECTIONS: u32 = 16;
 /// Events, changes, sign-in: each short.
 const API_CONNECTIONS: u32 = 12;
 /// Pages and lists.

@@ -1,6 +1,6 @@
 //! `accept_events`: validate, gather with what others send, take in, commit.
 
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, future::BoxFuture, stream};
 use model::{
     actor::Scope,
     problem::Faults,
@@ -64,7 +64,18 @@ impl Delivery {
         self.accept(scope, vec![event], Form::One).await
     }
 
-    async fn accept(
+    /// Boxed, so that all of it is compiled here, for speed: an async function is compiled by who awaits it, which is a crate that is compiled
+    /// for size.
+    fn accept(
+        &self,
+        scope: Scope,
+        events: Vec<Event>,
+        form: Form,
+    ) -> BoxFuture<'_, Result<Accepted, DeliveryError>> {
+        Box::pin(self.take(scope, events, form))
+    }
+
+    async fn take(
         &self,
         scope: Scope,
         mut events: Vec<Event>,

@@ -106,6 +106,13 @@ impl Service for Resyncs {
         self.call_offs.watch(health);
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some(
+            "exists (select from headgate.resyncs where finished_at is null or is_calling_off) \
+             or exists (select from headgate.jobs where is_held)",
+        )
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }

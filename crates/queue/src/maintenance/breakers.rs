@@ -23,6 +23,10 @@ impl Service for Breakers {
         "breakers"
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some("exists (select from headgate.breakers where is_watched)")
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }

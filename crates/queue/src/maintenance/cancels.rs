@@ -40,6 +40,10 @@ impl Service for Cancels {
         NAME
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some("exists (select from headgate.cancel_requests)")
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }

@@ -47,6 +47,10 @@ impl Service for Expiry {
         NAME
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some("exists (select from headgate.jobs where expires_at <= clock_timestamp())")
+    }
+
     fn interval(&self) -> Duration {
         INTERVAL
     }

@@ -23,6 +23,10 @@ impl Service for Failures {
         "failures"
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some("exists (select from headgate.failure_deltas) or exists (select from headgate.failing_jobs)")
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }

@@ -27,6 +27,13 @@ impl Service for FoldCounts {
         "fold_counts"
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some(
+            "exists (select from headgate.job_count_deltas) or exists (select from headgate.record_count_deltas) \
+             or exists (select from headgate.in_sync_count_deltas) or exists (select from headgate.batch_deltas)",
+        )
+    }
+
     /// Whoever reads adds the unfolded deltas, and every claim reads: the more came in, the sooner the next fold. At a second's distance a
     /// busy queue would have ten thousand of them to sum for each claim.
     fn interval(&self) -> Duration {

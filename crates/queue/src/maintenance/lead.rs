@@ -1,11 +1,12 @@
 //! Who maintains: takes the leader's lease when it is free, renews it each third of its length, and runs the services meanwhile.
 
 use super::{
-    MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat, stand_in::stand_in,
+    MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat, signs, stand_in::stand_in,
 };
 use crate::{
     config::EngineConfig,
     error::QueueError,
+    pool,
     store::{
         leader::{self, Term},
         partitions,
@@ -22,6 +23,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Renewals, and tries to become the leader, in the time of one lease: a dead leader is replaced after at most that and a third.
 const RENEWALS: u32 = 3;
+
+/// The services' connections, of the process that leads: few, so that each has made its plans soon after it was opened, and apart from those
+/// that jobs are read and recorded by.
+const CONNECTIONS: u32 = 6;
 
 /// How long runs under way get to finish when this process leads no more, or ends.
 const LAST_RUNS: Duration = Duration::from_secs(5);
@@ -62,6 +67,7 @@ impl Maintenance {
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
         services.iter().for_each(|service| service.watch(&health));
         tokio::spawn(stand_in(pool.clone(), health.clone(), token.clone()));
+        let pool = pool::background(&pool, "headgate maintenance", CONNECTIONS);
         let seat = Seat::new(pool.clone(), holder);
         let maintenance =
             Self { pool, seat, services, health: health.clone(), lease: config.leader_lease, token };
@@ -114,6 +120,8 @@ impl Maintenance {
             }
         }
         self.seat.leave().await;
+        // A dead server answers no farewell.
+        let _ = tokio::time::timeout(LAST_RUNS, self.pool.close()).await;
     }
 
     /// Today's partitions must be there before anything finishes, whoever leads.
@@ -132,12 +140,14 @@ impl Maintenance {
         self.health.leads(true);
         let services_end = self.token.child_token();
         let mut running = JoinSet::new();
-        for service in &self.services {
+        let signs = signs::look_for(&self.services, &self.pool, services_end.clone());
+        for (service, sign) in self.services.iter().zip(signs) {
             running.spawn(run::repeat(
                 Arc::clone(service),
                 self.pool.clone(),
                 term,
                 self.health.clone(),
+                sign,
                 services_end.clone(),
             ));
         }

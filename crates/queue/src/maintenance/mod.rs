@@ -28,6 +28,7 @@ mod run;
 mod sample;
 mod seat;
 mod service;
+mod signs;
 mod stand_in;
 mod tidy;
 mod vacuum;

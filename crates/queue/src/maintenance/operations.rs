@@ -7,16 +7,11 @@ use crate::{
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 /// One chunk of each running operation in turn, at its chosen rate.
-#[derive(Debug, Default)]
-pub struct RunOperations {
-    is_busy: AtomicBool,
-}
+#[derive(Debug)]
+pub struct RunOperations;
 
 #[async_trait]
 impl Service for RunOperations {
@@ -24,17 +19,16 @@ impl Service for RunOperations {
         "operations"
     }
 
-    /// A quarter of a second: the grain of a chosen rate. A second while there is none.
+    fn sign(&self) -> Option<&'static str> {
+        Some("exists (select from headgate.operations where finished_at is null)")
+    }
+
+    /// The grain of a chosen rate.
     fn interval(&self) -> Duration {
-        Duration::from_millis(if self.is_busy.load(Ordering::Relaxed) { 250 } else { 1_000 })
+        Duration::from_millis(250)
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let are_any = operations::are_any_unfinished(pool).await?;
-        self.is_busy.store(are_any, Ordering::Relaxed);
-        if !are_any {
-            return Ok(false);
-        }
         operations::begin_held(pool, term).await?;
         let mut is_more = false;
         let mut failed = None;

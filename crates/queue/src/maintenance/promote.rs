@@ -80,6 +80,13 @@ impl Service for Promote {
         NAME
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some(
+            "exists (select from headgate.waiting where due_at < clock_timestamp() + interval '1 second') \
+             or exists (select from headgate.ready)",
+        )
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_millis(self.next_in_ms.load(Ordering::Relaxed)).clamp(SOONEST, LATEST)
     }

@@ -30,6 +30,12 @@ impl Service for Rollup {
         "rollup"
     }
 
+    fn sign(&self) -> Option<&'static str> {
+        Some(
+            "exists (select from headgate.throughput_deltas) or exists (select from headgate.latency_deltas)",
+        )
+    }
+
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }

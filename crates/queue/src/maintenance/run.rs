@@ -1,6 +1,6 @@
 //! One service's loop: run, say how it went, wait.
 
-use super::{MaintenanceHealth, Service};
+use super::{MaintenanceHealth, Service, signs::Sign};
 use crate::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -19,14 +19,22 @@ pub(super) async fn repeat(
     pool: PgPool,
     term: Term,
     health: MaintenanceHealth,
+    mut sign: Option<Sign>,
     token: CancellationToken,
 ) {
     loop {
         let wait = run(&service, &pool, term, &health).await;
+        let next = async {
+            sleep(wait).await;
+            match &mut sign {
+                Some(sign) if !wait.is_zero() => sign.seen().await,
+                _ => {}
+            }
+        };
         tokio::select! {
             biased;
             () = token.cancelled() => return,
-            () = sleep(wait) => {}
+            () = next => {}
         }
     }
 }

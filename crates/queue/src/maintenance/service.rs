@@ -19,6 +19,13 @@ pub trait Service: Send + Sync + 'static {
     /// thing is due may say so.
     fn interval(&self) -> Duration;
 
+    /// A question to the database that yes or no answers: whether there may be something to do. It is asked together with those of the others
+    /// once a second, on a connection whose plans are kept and that reads by index where there is one; as long as the answer is no, the
+    /// service runs every ten seconds at most. None: it runs at its interval.
+    fn sign(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The longest a run may take. One that takes longer waits for an answer that will not come: it is given up, and run again.
     fn deadline(&self) -> Duration {
         Duration::from_secs(2 * 60)
@@ -51,7 +58,7 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Failures::default()),
         Arc::new(Sample::default()),
         Arc::new(LimitUse),
-        Arc::new(RunOperations::default()),
+        Arc::new(RunOperations),
         Arc::new(CountViews),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retention)),

@@ -49,6 +49,8 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
     let mut failures = 0;
     let mut reconciled_at = Instant::now();
     let mut last_look = None;
+    // Nothing claimable was left, and nobody said since that there is.
+    let mut is_quiet = false;
     let pulse = shared.pulses.watch("claims");
     while !shared.no_more_claims.is_cancelled() {
         shared.meters.claimer_moves();
@@ -79,6 +81,13 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
         }
         let doubt = Doubt::after(failures, reconciled_at);
         let began_at = Instant::now();
+        if std::mem::take(&mut is_quiet)
+            && doubt == Doubt::None
+            && let Some(wait) = still_quiet(&shared, &mut claimer, &mut last_look).await
+        {
+            is_quiet = rest(&shared, Until::Work, wait).await == Rested::ToTheEnd;
+            continue;
+        }
         match round(&shared, &mut claimer, &finisher, wanted, doubt, &mut last_look).await {
             Ok(next) => {
                 failures = 0;
@@ -94,7 +103,8 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                         if shared.running() > 0 {
                             tokio::time::sleep(began_at.elapsed().min(LONGEST_BREATH)).await;
                         }
-                        rest(&shared, until, wait).await;
+                        is_quiet =
+                            rest(&shared, until, wait).await == Rested::ToTheEnd && until == Until::Work;
                     }
                 }
             }
@@ -164,6 +174,13 @@ struct Look {
     are_lanes_left: bool,
 }
 
+impl Look {
+    /// When lanes are left that the claim did not come to.
+    fn next_turn(self, claimed: usize) -> Next {
+        if claimed > 0 { Next::AtOnce } else { Next::After(self.until, BETWEEN_TURNS) }
+    }
+}
+
 /// When the next claim is made.
 enum Next {
     /// There may be more.
@@ -227,36 +244,60 @@ async fn round(
     if claimed >= wanted {
         return Ok(if wanted < shared.config.fetch_limit { Next::WithRoom } else { Next::AtOnce });
     }
-    let poll = shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>());
     if let Some(look) = *last_look
         && let Some(left) = LOOKED_EVERY.checked_sub(look.at.elapsed())
     {
-        return Ok(match look.are_lanes_left {
-            true if claimed > 0 => Next::AtOnce,
-            true => Next::After(look.until, BETWEEN_TURNS),
-            false => Next::After(look.until, left),
-        });
+        return Ok(if look.are_lanes_left { look.next_turn(claimed) } else { Next::After(look.until, left) });
     }
-    let program = shared.handlers.program_name();
-    let ahead = match in_time(claimer.look_ahead(PROMOTED, shared.config.poll_interval, program)).await {
-        Ok(ahead) => ahead,
+    match look(shared, claimer, claimed, last_look).await {
+        Ok(next) => Ok(next),
         // The claim went well: nothing is in doubt, and what is due is the leader's business too.
         Err(error) => {
             tracing::debug!(%error, source = ?std::error::Error::source(&error), "nothing is known of what is due next");
-            return Ok(Next::After(Until::WorkOrRecorded, poll));
+            Ok(Next::After(Until::WorkOrRecorded, poll(shared)))
         }
-    };
+    }
+}
+
+/// How long to wait when there is still nothing to claim: one answer instead of the four of a claim. None: a claim finds out.
+async fn still_quiet(
+    shared: &Shared,
+    claimer: &mut Claimer,
+    last_look: &mut Option<Look>,
+) -> Option<Duration> {
+    match look(shared, claimer, 0, last_look).await {
+        Ok(Next::After(Until::Work, wait)) if wait > BETWEEN_TURNS => Some(wait),
+        _ => None,
+    }
+}
+
+/// What there is to do after a claim that got so many, and less than it wanted.
+async fn look(
+    shared: &Shared,
+    claimer: &mut Claimer,
+    claimed: usize,
+    last_look: &mut Option<Look>,
+) -> Result<Next, QueueError> {
+    let program = shared.handlers.program_name();
+    let ahead = in_time(claimer.look_ahead(PROMOTED, shared.config.poll_interval, program)).await?;
     if ahead.promoted > 0 {
         return Ok(Next::AtOnce);
     }
     let until = if ahead.is_work_left { Until::WorkOrRecorded } else { Until::Work };
-    *last_look = Some(Look { at: Instant::now(), until, are_lanes_left: ahead.are_lanes_left });
-    if ahead.are_lanes_left {
-        return Ok(if claimed > 0 { Next::AtOnce } else { Next::After(until, BETWEEN_TURNS) });
+    let look = Look { at: Instant::now(), until, are_lanes_left: ahead.are_lanes_left };
+    *last_look = Some(look);
+    if look.are_lanes_left {
+        return Ok(look.next_turn(claimed));
     }
+    let poll = poll(shared);
     // After a claim that found nothing, "at once" means that something else is in the way.
     let shortest = if claimed > 0 { Duration::from_millis(5) } else { SHORTEST.min(poll) };
     Ok(Next::After(until, ahead.wake_in.map_or(poll, |wake_in| wake_in.clamp(shortest, poll))))
+}
+
+/// The interval of polling; not the same in all processes at once.
+fn poll(shared: &Shared) -> Duration {
+    shared.config.poll_interval.mul_f64(0.8 + 0.4 * rand::rng().random::<f64>())
 }
 
 /// A connection whose answer was not waited for is refused by the pool, and dropped by the claimer.
@@ -313,17 +354,27 @@ enum Until {
     WorkOrRecorded,
 }
 
+/// What ended a rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rested {
+    /// Something makes a claim worth it, or there are to be no more.
+    Woken,
+    /// Its time alone.
+    ToTheEnd,
+}
+
 /// Waits for what makes a claim worth it, at most this long.
-async fn rest(shared: &Shared, until: Until, at_most: Duration) {
+async fn rest(shared: &Shared, until: Until, at_most: Duration) -> Rested {
     shared.set_waiting_for_results(until == Until::WorkOrRecorded);
-    tokio::select! {
-        () = shared.no_more_claims.cancelled() => {}
-        () = shared.work.notified() => {}
-        () = shared.room.notified(), if until == Until::WorkOrRoom => {}
-        () = results_recorded(shared), if until == Until::WorkOrRecorded => {}
-        () = tokio::time::sleep(at_most) => {}
-    }
+    let rested = tokio::select! {
+        () = shared.no_more_claims.cancelled() => Rested::Woken,
+        () = shared.work.notified() => Rested::Woken,
+        () = shared.room.notified(), if until == Until::WorkOrRoom => Rested::Woken,
+        () = results_recorded(shared), if until == Until::WorkOrRecorded => Rested::Woken,
+        () = tokio::time::sleep(at_most) => Rested::ToTheEnd,
+    };
     shared.set_waiting_for_results(false);
+    rested
 }
 
 /// Until results are recorded, and a moment longer while more of them are about to be: a claim for each part would get a part each.

@@ -12,7 +12,7 @@ use model::{
     page::{Page, PageRequest},
     rules::verdict::ErrorKind,
 };
-use sqlx::{PgPool, Postgres, QueryBuilder};
+use sqlx::{PgExecutor, PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -181,11 +181,15 @@ pub async fn detail(
 ///
 /// # Errors
 /// When the database is away.
-pub async fn count_open(pool: &PgPool, scope: Scope, filter: &FailureFilter) -> Result<i64, QueueError> {
+pub async fn count_open(
+    executor: impl PgExecutor<'_>,
+    scope: Scope,
+    filter: &FailureFilter,
+) -> Result<i64, QueueError> {
     let mut sql = QueryBuilder::new("select count(*) from (select from (");
     push_groups(&mut sql, Share::of(scope, filter), Some(FailureState::Open), None);
     sql.push(format_args!(") g limit {MOST_OPEN}) found"));
-    Ok(sql.build_query_scalar().fetch_one(pool).await?)
+    Ok(sql.build_query_scalar().fetch_one(executor).await?)
 }
 
 /// Who has jobs of a group, those with most first; those who were told something too.

@@ -45,7 +45,7 @@ pub struct Ahead {
     pub promoted: i32,
     /// There are more lanes than one claim looks at.
     pub are_lanes_left: bool,
-    /// Something claimable was left, because its lane is at its limits.
+    /// Something claimable was left, because its lane is at its limits, or came since.
     pub is_work_left: bool,
     /// When something is due next.
     pub wake_in: Option<Duration>,
@@ -63,11 +63,7 @@ impl Claimer {
     /// # Errors
     /// As [`claim`](super::claim()). Whether the jobs were claimed is then unknown: `give_back_unknown` finds out.
     pub async fn claim(&mut self, claims: &Claims) -> Result<(Claimed, Durability), QueueError> {
-        // Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
-        let mut connection = match self.open.take() {
-            Some(connection) => connection,
-            None => self.connect().await?,
-        };
+        let mut connection = self.take().await?;
         // Not by sqlx's transactions, which know one way to commit.
         sqlx::raw_sql(BEGIN).execute(&mut connection).await?;
         let claimed = claim_on(&mut connection, claims).await?;
@@ -91,15 +87,13 @@ impl Claimer {
         lately: Duration,
         program: Option<&str>,
     ) -> Result<Ahead, QueueError> {
-        let mut connection = match self.open.take() {
-            Some(connection) => connection,
-            None => self.connect().await?,
-        };
+        let mut connection = self.take().await?;
         let row = sqlx::query!(
             r#"
             select headgate.promote_due($1) as "promoted!",
                 coalesce(headgate.lanes_are_left($2 * interval '1 second', $3), false) as "are_lanes_left!",
-                headgate.is_work_left($3) as "is_work_left!",
+                -- A lane that was woken since sleeps until a claim has read the note.
+                headgate.is_work_left($3) or exists (select from headgate.lane_wakes) as "is_work_left!",
                 (extract(epoch from headgate.next_wake_at($3) - clock_timestamp()) * 1000)::float8 as wake_in_ms
             "#,
             most,
@@ -117,7 +111,11 @@ impl Claimer {
         })
     }
 
-    async fn connect(&self) -> Result<PgConnection, QueueError> {
+    /// Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
+    async fn take(&mut self) -> Result<PgConnection, QueueError> {
+        if let Some(connection) = self.open.take() {
+            return Ok(connection);
+        }
         let mut connection = PgConnection::connect_with(&self.options).await?;
         prepare(&mut connection, Some(LONGEST_STATEMENT)).await?;
         sqlx::raw_sql(AssertSqlSafe(settings("set"))).execute(&mut connection).await?;

@@ -19,6 +19,6 @@ mod why;
 pub use control::{abort, pause, resume};
 pub use memory::forget_expired;
 pub use read::{get, list};
-pub use run::{Waiting, are_any_unfinished, begin_held, run_chunk, unfinished};
+pub use run::{Waiting, begin_held, run_chunk, unfinished};
 pub use start::{Asked, BulkStart, ask, begun, start};
 pub use undo::undo;

@@ -50,19 +50,6 @@ pub struct Waiting {
     pub wait_ms: i64,
 }
 
-/// Whether there are any that are held, running or paused.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn are_any_unfinished(pool: &PgPool) -> Result<bool, QueueError> {
-    let are_any = sqlx::query_scalar!(
-        r#"select exists (select from headgate.operations where finished_at is null) as "are_any!""#
-    )
-    .fetch_one(pool)
-    .await?;
-    Ok(are_any)
-}
-
 /// Every running operation, the oldest first.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ use model::{
     stats::{IntegrationGauge, Snapshot, Totals},
     sync_status::LastError,
 };
-use sqlx::PgPool;
+use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -71,15 +71,19 @@ pub async fn snapshot(pool: &PgPool) -> Result<Snapshot, QueueError> {
 /// When the database cannot be asked.
 pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapshot, QueueError> {
     memory.refresh_latencies(pool).await?;
-    let lanes = read(pool, None).await?;
+    // Each time a connection is put back it is asked whether it is sound.
+    let mut connection = pool.acquire().await?;
+    let lanes = read(&mut connection, None).await?;
     let workers = sqlx::query!(
         r#"
         select statement_timestamp() as "at!",
             (select count(*) from headgate.workers where lease_until > statement_timestamp()) as "live!"
         "#
     )
-    .fetch_one(pool)
+    .fetch_one(&mut *connection)
     .await?;
+    let open = failures::count_open(&mut *connection, Scope::AllApps, &FailureFilter::default()).await?;
+    drop(connection);
     let at = lanes.first().map_or(workers.at, |lane| lane.at);
     let outstanding = lanes
         .iter()
@@ -110,7 +114,6 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         });
     }
     memory.levels.remember(at, outstanding);
-    let open = failures::count_open(pool, Scope::AllApps, &FailureFilter::default()).await?;
     totals.backlog = sum.backlog;
     totals.processing = sum.processing;
     totals.to_be_retried = sum.to_be_retried;
@@ -156,7 +159,8 @@ pub async fn gauge(
     scope: Scope,
     integration_id: IntegrationId,
 ) -> Result<IntegrationGauge, QueueError> {
-    let lane = read(pool, Some(integration_id)).await?.pop().ok_or(QueueError::NotFound)?;
+    let lane =
+        read(&mut *pool.acquire().await?, Some(integration_id)).await?.pop().ok_or(QueueError::NotFound)?;
     if !scope.contains(lane.gauge.app_id) {
         return Err(QueueError::NotFound);
     }
@@ -203,9 +207,9 @@ const BEGIN: &str =
     "begin isolation level read committed read only; set local plan_cache_mode = force_generic_plan";
 const BEGIN_FOR_ONE: &str = "begin isolation level read committed read only";
 
-async fn read(pool: &PgPool, only: Option<IntegrationId>) -> Result<Vec<Lane>, QueueError> {
+async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Result<Vec<Lane>, QueueError> {
     // Of one, the plan that looks for it alone is worth making.
-    let mut transaction = pool.begin_with(if only.is_none() { BEGIN } else { BEGIN_FOR_ONE }).await?;
+    let mut transaction = connection.begin_with(if only.is_none() { BEGIN } else { BEGIN_FOR_ONE }).await?;
     let rows = sqlx::query_file!("src/store/stats/snapshot.sql", only as Option<IntegrationId>)
         .fetch_all(&mut *transaction)
         .await?;

@@ -34,7 +34,7 @@ async fn measure(world: &World, term: Term, subject: BulkSubject, action: BulkAc
     let BulkStart::Outcome(BulkOutcome::Started { operation_id, .. }) = started else {
         panic!("{started:?}")
     };
-    while RunOperations::default().run_once(pool, term).await.unwrap() {}
+    while RunOperations.run_once(pool, term).await.unwrap() {}
     let seconds = begun.elapsed().as_secs_f64();
     let done = operations::get(pool, model::actor::Scope::AllApps, operation_id).await.unwrap();
     assert_eq!((done.state, done.changed), (OperationState::Done, i64::from(MANY)));

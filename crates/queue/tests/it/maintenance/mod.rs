@@ -20,6 +20,7 @@ mod recount;
 mod reindex;
 mod retention;
 mod running;
+mod signs;
 mod snapshot;
 mod throughput;
 mod tidy;

@@ -54,7 +54,7 @@ pub(super) fn counts(start: &BulkStart) -> (i64, i64, i64) {
 }
 
 pub(super) async fn run(pool: &PgPool, term: Term) -> bool {
-    RunOperations::default().run_once(pool, term).await.unwrap()
+    RunOperations.run_once(pool, term).await.unwrap()
 }
 
 async fn state(pool: &PgPool, id: OperationId) -> (OperationState, i64, i64) {
@@ -309,7 +309,7 @@ async fn rows_that_lose_a_race_each_are_all_done_in_the_end(pool: PgPool) {
     let term = lead(&pool).await;
     while state(&pool, id).await.0 != OperationState::Done {
         // What failed is run again, as its loop does.
-        let _ = RunOperations::default().run_once(&pool, term).await;
+        let _ = RunOperations.run_once(&pool, term).await;
     }
     assert_eq!(state(&pool, id).await, (OperationState::Done, 120, 0), "none is passed over");
     assert!(world.number("select last_value from calls").await > 160, "more races than one row may lose");

@@ -46,7 +46,7 @@ async fn done(world: &World, term: Term, subject: BulkSubject, new: NewBulk) -> 
 }
 
 async fn work_off(world: &World, term: Term) {
-    while RunOperations::default().run_once(&world.pool, term).await.unwrap() {}
+    while RunOperations.run_once(&world.pool, term).await.unwrap() {}
 }
 
 async fn undo(world: &World, id: OperationId) -> Result<Operation, QueueError> {
@@ -136,7 +136,7 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
     let started = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
     let BulkStart::Outcome(BulkOutcome::Started { operation_id: id, .. }) = started else { panic!() };
     assert!(matches!(undo(&world, id).await, Err(QueueError::WrongOperationState { .. })), "nothing to undo");
-    assert!(RunOperations::default().run_once(&pool, term).await.unwrap());
+    assert!(RunOperations.run_once(&pool, term).await.unwrap());
     operations::pause(&mut pool.acquire().await.unwrap(), Scope::AllApps, id).await.unwrap();
     assert_eq!(world.number(LETTERS).await, 200);
     let first = undo(&world, id).await.unwrap();
@@ -150,15 +150,12 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
             create trigger die after update on headgate.operations for each row execute function public.die()",
         )
         .await;
-    let _ = RunOperations::default().run_once(&pool, term).await;
+    let _ = RunOperations.run_once(&pool, term).await;
     let halfway = get(&world, by).await;
     assert_eq!((halfway.state, halfway.changed), (OperationState::Running, 250));
     world.run("drop trigger die on headgate.operations").await;
     let next = take_over(&pool).await;
-    assert!(
-        !RunOperations::default().run_once(&pool, term).await.is_ok_and(|more| more),
-        "the old leader does nothing"
-    );
+    assert!(!RunOperations.run_once(&pool, term).await.is_ok_and(|more| more), "the old leader does nothing");
     work_off(&world, next).await;
     let undo_itself = get(&world, by).await;
     assert_eq!((undo_itself.state, undo_itself.changed, undo_itself.skipped), (OperationState::Done, 500, 0));
