@@ -7,10 +7,11 @@ use model::{
     record::{Accepted, Event},
 };
 use queue::{QueueError, pool, store::jobs::BEGIN};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
-    gather::{Answer, MAX_SMALL},
+    gather::{MAX_SMALL, Outcome},
     numbers::normalise,
     take_in::{Failed, Raced, take_in},
 };
@@ -99,22 +100,42 @@ impl Delivery {
         self.gathering.accept(self, request).await
     }
 
-    /// Each request's answer, in their order. What one of them is refused for concerns no other.
-    pub(super) async fn commit_together(&self, requests: &[Request]) -> Vec<Answer> {
-        if requests.len() > 1 {
-            match self.commit(requests).await {
-                Ok(accepted) => return accepted.into_iter().map(Ok).collect(),
-                // Whether it was stored may not even be known: nobody's events are tried again behind their back.
-                Err(DeliveryError::Queue(QueueError::Unavailable(_))) => {
-                    let away = |_| Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into());
-                    return requests.iter().map(away).collect();
-                }
-                Err(_) => {}
-            }
+    /// Each request's answer, in their order. What one of them is refused for, or waits for, concerns no other.
+    pub(super) async fn commit_together(&self, requests: Vec<Request>) -> Vec<Outcome> {
+        if requests.len() == 1 {
+            return vec![Outcome::Known(self.commit_alone(&requests[0]).await)];
         }
-        // Each by itself: what one of them is refused for, or waits for, concerns no other.
-        let alone: Vec<_> = requests.iter().map(|request| self.commit_alone(request)).collect();
-        stream::iter(alone).buffered(ALONE_AT_ONCE).collect().await
+        match self.commit(&requests).await {
+            Ok(accepted) => accepted.into_iter().map(|one| Outcome::Known(Ok(one))).collect(),
+            // Whether it was stored may not even be known: nobody's events are tried again behind their back.
+            Err(DeliveryError::Queue(QueueError::Unavailable(_))) => {
+                let away = |_| Outcome::Known(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into()));
+                requests.iter().map(away).collect()
+            }
+            Err(_) => self.commit_apart(requests),
+        }
+    }
+
+    /// Each by itself, and answered by itself: one may wait for a lock while the others are long done.
+    fn commit_apart(&self, requests: Vec<Request>) -> Vec<Outcome> {
+        let (senders, outcomes): (Vec<_>, Vec<_>) = requests
+            .iter()
+            .map(|_| {
+                let (sender, answer) = oneshot::channel();
+                (sender, Outcome::Coming(answer))
+            })
+            .unzip();
+        let delivery = self.clone();
+        tokio::spawn(async move {
+            let each = requests.into_iter().zip(senders);
+            stream::iter(each)
+                .for_each_concurrent(ALONE_AT_ONCE, async |(request, sender)| {
+                    // Nobody may be waiting any more.
+                    let _ = sender.send(delivery.commit_alone(&request).await);
+                })
+                .await;
+        });
+        outcomes
     }
 
     async fn commit_alone(&self, request: &Request) -> Result<Accepted, DeliveryError> {

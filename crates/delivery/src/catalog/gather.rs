@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use model::record::Accepted;
 use queue::QueueError;
+use tokio::sync::oneshot;
 
 use super::accept::Request;
 use crate::{
@@ -18,10 +19,17 @@ pub(super) const MAX_SMALL: usize = 20;
 const LIMITS: Limits = Limits { rounds: 1, weight: 500, gathers: true };
 
 /// What became of a request.
-pub(super) type Answer = Result<Accepted, DeliveryError>;
+type Answer = Result<Accepted, DeliveryError>;
+
+/// The same, at the end of a round.
+pub(super) enum Outcome {
+    Known(Answer),
+    /// It is done by itself, and may take longer than the round.
+    Coming(oneshot::Receiver<Answer>),
+}
 
 /// Where small requests wait for the next transaction.
-pub(crate) struct Gathering(Arc<Together<Request, Answer>>);
+pub(crate) struct Gathering(Arc<Together<Request, Outcome>>);
 
 impl Default for Gathering {
     fn default() -> Self {
@@ -30,13 +38,21 @@ impl Default for Gathering {
 }
 
 impl Gathering {
-    pub(super) async fn accept(&self, delivery: &Delivery, request: Request) -> Answer {
+    pub(super) async fn accept(
+        &self,
+        delivery: &Delivery,
+        request: Request,
+    ) -> Result<Accepted, DeliveryError> {
         let (delivery, weight) = (delivery.clone(), request.events.len());
         let commit = move |requests: Vec<Request>| {
             let delivery = delivery.clone();
-            async move { delivery.commit_together(&requests).await }
+            async move { delivery.commit_together(requests).await }
         };
-        let answer = self.0.ask(request, weight, commit).await;
+        let answer = match self.0.ask(request, weight, commit).await {
+            Some(Outcome::Known(answer)) => Some(answer),
+            Some(Outcome::Coming(answer)) => answer.await.ok(),
+            None => None,
+        };
         // A panic: whether it was stored is not known.
         answer.unwrap_or_else(|| Err(QueueError::from(sqlx::Error::WorkerCrashed).into()))
     }

@@ -235,6 +235,52 @@ async fn requests_that_come_at_once_are_each_answered_as_if_they_had_come_alone(
     assert_eq!(record(&world, "r-0").await, (3, Some(json!({"n": 10, "last": true}))));
 }
 
+/// A record that somebody holds is waited for by those alone who change it, whether they came together with others or before them.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_locked_record_holds_up_no_other(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.integration(json!({"endpoint_url": NOBODY})).await;
+    world.accept([json!({"record_id": "locked", "attributes": {"n": 0}})]).await;
+    let mut holding = world.pool.begin().await.unwrap();
+    sqlx::query("select from headgate.records where record_id = 'locked' for update")
+        .execute(&mut *holding)
+        .await
+        .unwrap();
+    let few = sqlx::postgres::PgPoolOptions::new()
+        .max_connections(4)
+        .connect_with((*world.pool.connect_options()).clone())
+        .await
+        .unwrap();
+    // None of them is to be had before all have asked: they come together.
+    let mut taken = Vec::new();
+    for _ in 0..4 {
+        taken.push(few.acquire().await.unwrap());
+    }
+    let delivery = world.delivery.clone().with_pool(few);
+    let ask = |id: String, n: i64| {
+        let (delivery, event) =
+            (delivery.clone(), world.event(json!({"record_id": id, "attributes": {"n": n}})));
+        tokio::spawn(async move { delivery.accept_event(Scope::AllApps, event).await.unwrap() })
+    };
+    let mut strangers = vec![ask("r-0".to_owned(), 0)];
+    let waits = [ask("locked".to_owned(), 1), ask("locked".to_owned(), 2)];
+    strangers.extend((1..10).map(|n| ask(format!("r-{n}"), n)));
+    tokio::task::yield_now().await;
+    drop(taken);
+    for stranger in strangers {
+        assert_eq!(stranger.await.unwrap(), accepted(1, 1, 1, 0));
+    }
+    // Those who come while the record is still held.
+    for n in 10..13 {
+        assert_eq!(ask(format!("r-{n}"), n).await.unwrap(), accepted(1, 1, 1, 0));
+    }
+    assert!(waits.iter().all(|one| !one.is_finished()));
+    holding.rollback().await.unwrap();
+    for one in waits {
+        assert_eq!(one.await.unwrap(), accepted(1, 1, 0, 1));
+    }
+}
+
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_belongs_to_an_app_or_an_integration_goes_with_it(pool: PgPool) {
     let world = World::new(pool).await;

@@ -9,7 +9,7 @@ use model::{
 };
 use queue::store::leader;
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 use tokio::sync::Notify;
 
 use crate::support::{Receiver, Reply, World, faults};
@@ -41,6 +41,13 @@ pub(crate) async fn maintain(world: &World) {
     leader::release(&mut conn, term).await.unwrap();
 }
 
+/// Whether the leader sees that there is something to do.
+async fn is_seen(world: &World) -> bool {
+    let services = world.delivery.services();
+    let sign = services[0].sign().unwrap();
+    sqlx::query_scalar(AssertSqlSafe(format!("select ({sign})"))).fetch_one(&world.pool).await.unwrap()
+}
+
 pub(crate) fn products(n: i64) -> impl Iterator<Item = Value> {
     (0..n).map(|n| json!({"record_id": format!("{n:05}"), "attributes": {"n": n}}))
 }
@@ -60,7 +67,9 @@ async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool)
         .await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     assert!(world.jobs(shop).await.is_empty());
+    assert!(!is_seen(&world).await);
     let started = start(&world, shop, json!({})).await.unwrap();
+    assert!(is_seen(&world).await);
     // The first portion is there at once: a thousand keys, one of them deleted and never sent.
     assert_eq!(get(&world, started.resync_id).await.total, 999);
     maintain(&world).await;
@@ -71,6 +80,7 @@ async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool)
     let done = get(&world, started.resync_id).await;
     assert_eq!((done.state, done.total, done.done, done.failed), (ResyncState::Completed, 1_200, 1_200, 0));
     assert!(done.finished_at.is_some() && done.eta_seconds.is_none());
+    assert!(!is_seen(&world).await);
     let status = world.delivery.status(world.scope, shop).await.unwrap();
     assert_eq!((status.records_total, status.records_in_sync), (1_200, 1_200));
     let bodies = receiver.rest().await;
