@@ -2,11 +2,16 @@
 
 use crate::{
     Options, floor,
+    pickup::Numbered,
+    plain::Plain,
     report::{Report, Target, Turns},
     world::{connect, fresh, job, make_lanes},
 };
 use anyhow::Result;
-use queue::store::jobs::{JobSpec, enqueue};
+use queue::{
+    Client,
+    store::jobs::{JobSpec, enqueue},
+};
 use sqlx::PgPool;
 use std::{
     sync::{
@@ -26,6 +31,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let seconds = Duration::from_secs(options.seconds);
     let single = produce(&pool, seconds, 1, false).await?;
     report.note("enqueue one job a transaction, 4 producers, durable commits", single, "jobs/s");
+    singly(options, server, report).await?;
     let mut turns = Turns::default();
     for _ in 0..options.turns {
         let bare = floor::insert(options, server).await?;
@@ -41,6 +47,36 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     let folding = produce(&pool, seconds, 1000, true).await?;
     report.note("the same, each with a deduplication id", folding, "jobs/s");
     Ok(())
+}
+
+/// One client that enqueues a job and waits for it, beside one that inserts a row with its notification.
+async fn singly(options: &Options, server: &str, report: &mut Report) -> Result<()> {
+    let pool = connect(&fresh(server).await?, 4).await?;
+    let client = Client::open(&pool, "bench").await?;
+    let plain = Plain::set_up(server).await?;
+    let seconds = Duration::from_secs(options.seconds);
+    let mut turns = Turns::default();
+    for _ in 0..options.turns {
+        let bare = one_by_one(seconds, |n| plain.enqueue(n)).await?;
+        let enqueue = async |n| {
+            client.enqueue(&pool, Numbered { n, note: "x".repeat(120) }).await?;
+            Ok(())
+        };
+        turns.add(bare, one_by_one(seconds, enqueue).await?);
+    }
+    report.note("floor: plain insert with its notification, one client", turns.floor(), "jobs/s");
+    report.note("library: enqueue one job, one client", turns.ours(), "jobs/s");
+    report.row("library: enqueue one job", turns.ratio(), "x floor", Target::AtLeast(0.8));
+    Ok(())
+}
+
+async fn one_by_one(time: Duration, enqueue: impl AsyncFn(u64) -> Result<()>) -> Result<f64> {
+    let (mut n, began_at) = (0, Instant::now());
+    while began_at.elapsed() < time {
+        enqueue(n).await?;
+        n += 1;
+    }
+    Ok(n as f64 / began_at.elapsed().as_secs_f64())
 }
 
 async fn produce(pool: &PgPool, time: Duration, batch: usize, has_ids: bool) -> Result<f64> {

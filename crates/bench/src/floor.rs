@@ -70,10 +70,15 @@ pub(crate) async fn insert(options: &Options, server: &str) -> Result<f64> {
     Ok(inserted)
 }
 
-async fn fresh(server: &str) -> Result<String> {
+/// An empty database for what is held against us.
+pub(crate) async fn database(server: &str) -> Result<String> {
     gone(server).await?;
     execute(&connect(server, 1).await?, &format!("create database {FLOOR}")).await?;
-    let url = in_database(server, FLOOR)?;
+    in_database(server, FLOOR)
+}
+
+async fn fresh(server: &str) -> Result<String> {
+    let url = database(server).await?;
     execute(&connect(&url, 1).await?, TABLE).await?;
     Ok(url)
 }

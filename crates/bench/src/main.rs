@@ -15,6 +15,7 @@ mod http;
 mod memory;
 mod pages;
 mod pickup;
+mod plain;
 mod program;
 mod rates;
 mod report;

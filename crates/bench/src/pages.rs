@@ -5,7 +5,7 @@ use crate::{
     Options,
     deployment::{self, Size},
     program::{EMAIL, PASSWORD, Program},
-    report::{Report, Target, median},
+    report::{Report, Target, median, percentile},
     world::{DATABASE, connect, execute, in_database},
 };
 use anyhow::{Context, Result, bail};
@@ -252,12 +252,4 @@ fn told(paths: &[(&'static str, String)], plans: &[Vec<Plan>], times: &[(String,
         }
     }
     text
-}
-
-/// The smallest value that this share of all does not exceed.
-fn percentile(values: &[f64], percent: usize) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (sorted.len() * percent).div_ceil(100);
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }

@@ -1,70 +1,102 @@
-//! How long a job waits on an idle system: from its commit to the first line of its handler.
+//! How long a job waits on a system that has nothing else to do: from the call that enqueues it to the first line of its handler, as a library's
+//! user sees it, beside a plain loop that listens.
 
 use crate::{
     Options,
-    report::{Report, Target},
-    worker::config,
-    world::{connect, fresh, job, make_lanes},
+    plain::Plain,
+    report::{Report, Target, percentile},
+    world::{connect, fresh},
 };
 use anyhow::{Context, Result};
-use async_trait::async_trait;
-use model::id::JobId;
-use queue::{
-    Waker,
-    store::jobs::{How, JobSpec, enqueue},
-    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome},
+use queue::{Client, HeldJob, Job, JobError, JobHandler, Runner};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+use tokio::{
+    sync::mpsc,
+    time::{MissedTickBehavior, interval, timeout},
 };
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Numbered {
+    pub(crate) n: u64,
+    pub(crate) note: String,
+}
+
+impl Job for Numbered {
+    const JOB_TYPE: &'static str = "bench.numbered";
+}
 
 /// Tells when it was called.
-struct Clock(mpsc::UnboundedSender<(JobId, Instant)>);
+struct Clock(mpsc::UnboundedSender<(u64, Instant)>);
 
-#[async_trait]
-impl AttemptHandler for Clock {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+impl JobHandler<Numbered> for Clock {
+    type Output = ();
+
+    async fn run(&self, payload: Numbered, _: &HeldJob) -> Result<(), JobError> {
         // The bench may have ended.
-        let _ = self.0.send((job.id, Instant::now()));
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        let _ = self.0.send((payload.n, Instant::now()));
+        Ok(())
     }
 }
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = fresh(server).await?;
     let pool = connect(&url, 12).await?;
-    make_lanes(&pool, 40, 50).await?;
-    let (began, mut begun) = mpsc::unbounded_channel();
-    let stop = CancellationToken::new();
-    let handlers = Handlers::new(Arc::new(Clock(began)));
-    let engine = Engine::start(pool.clone(), config(100), handlers, stop.clone());
-    let waker = Waker::new(pool.clone());
-    // As in `headgate`, whose API and workers are one process.
-    waker.wake_directly(&engine);
-    let mut waits = Vec::new();
-    let (warm_up, rounds) = if options.quick { (10, 100) } else { (50, 1_000) };
-    for round in 0..warm_up + rounds {
-        let spec = JobSpec { payload: None, ..job(round) };
-        let mut transaction = pool.begin().await?;
-        enqueue(&mut transaction, &[spec]).await?;
-        transaction.commit().await?;
-        let committed_at = Instant::now();
-        waker.jobs_added();
-        let (_, begun_at) = begun.recv().await.context("the engine ended")?;
-        if round >= warm_up {
-            waits.push(begun_at.saturating_duration_since(committed_at));
+    let (telling, mut begun) = mpsc::unbounded_channel();
+    let running = Runner::new(&pool).handle(Clock(telling)).start().await?;
+    let client = Client::open(&pool, "bench").await?;
+    let plain = Plain::set_up(server).await?;
+    let (telling, mut plainly_begun) = mpsc::unbounded_channel();
+    let plainly_running = plain.work(telling).await?;
+    for (rate, jobs) in [(1, 30), (50, 1_000), (500, 5_000)] {
+        let jobs = if options.quick { jobs / 10 } else { jobs };
+        let bare = paced(rate, jobs, |n| plain.enqueue(n), &mut plainly_begun).await?;
+        let enqueue = async |n| {
+            client.enqueue(&pool, Numbered { n, note: "x".repeat(120) }).await?;
+            Ok(())
+        };
+        let ours = paced(rate, jobs, enqueue, &mut begun).await?;
+        for (which, waits) in [("plain loop", &bare), ("library", &ours)] {
+            for at in [50, 99] {
+                report.note(
+                    &format!("pick-up at {rate} jobs/s, {which}, p{at}"),
+                    percentile(waits, at),
+                    "ms",
+                );
+            }
         }
-        // Idle again: its end is recorded, and the wake-ups' gap is over.
-        tokio::time::sleep(Duration::from_millis(25)).await;
+        let ratio = |at| percentile(&ours, at) / percentile(&bare, at);
+        report.row(&format!("pick-up at {rate} jobs/s, p50"), ratio(50), "x plain", Target::AtMost(1.2));
+        // What River's was in the run in which both were measured.
+        report.row(&format!("pick-up at {rate} jobs/s, p99"), ratio(99), "x plain", Target::AtMost(1.7));
     }
-    stop.cancel();
-    engine.shutdown().await;
-    waits.sort_unstable();
-    let at = |share: f64| waits[((waits.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
-    report.row("pick-up on an idle system, p50", at(0.50), "ms", Target::AtMost(2.0));
-    report.row("pick-up on an idle system, p99", at(0.99), "ms", Target::AtMost(10.0));
+    plainly_running.abort();
+    running.shutdown().await;
     Ok(())
+}
+
+/// Milliseconds from each call to its beginning; the first tenth is to warm up.
+async fn paced(
+    rate: u32,
+    jobs: u64,
+    enqueue: impl AsyncFn(u64) -> Result<()>,
+    begun: &mut mpsc::UnboundedReceiver<(u64, Instant)>,
+) -> Result<Vec<f64>> {
+    let mut ticks = interval(Duration::from_secs(1) / rate);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut called = Vec::new();
+    for n in 0..jobs {
+        ticks.tick().await;
+        called.push(Instant::now());
+        enqueue(n).await?;
+    }
+    let mut waits = Vec::new();
+    for _ in 0..jobs {
+        let next = timeout(Duration::from_secs(30), begun.recv()).await.context("a job was not begun")?;
+        let (n, at) = next.context("the worker ended")?;
+        if n >= jobs / 10 {
+            waits.push(at.saturating_duration_since(called[usize::try_from(n)?]).as_secs_f64() * 1e3);
+        }
+    }
+    Ok(waits)
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Options,
-    report::{Report, Target},
+    report::{Report, Target, percentile},
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -48,11 +48,9 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
                 waits.push(at.saturating_duration_since(sent_at).as_secs_f64() * 1e3);
             }
         }
-        waits.sort_by(f64::total_cmp);
-        let at = |share: f64| waits[((waits.len() - 1) as f64 * share) as usize];
         let what = format!("from POST /events to the external system, {rate} events/s");
-        report.row(&format!("{what}, p50"), at(0.50), "ms", Target::AtMost(p50));
-        report.row(&format!("{what}, p99"), at(0.99), "ms", Target::AtMost(p99));
+        report.row(&format!("{what}, p50"), percentile(&waits, 50), "ms", Target::AtMost(p50));
+        report.row(&format!("{what}, p99"), percentile(&waits, 99), "ms", Target::AtMost(p99));
     }
     Ok(())
 }
