@@ -1,13 +1,11 @@
-//! The console's files are compiled into a release: the folder must exist, and a change in it must be noticed.
+//! The console's files are compiled into a release: their folder must exist.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 fn main() {
     let site = Path::new("../target/site");
     if let Err(error) = fs::create_dir_all(site) {
         println!("cargo:warning={}: {error}", site.display());
     }
-    // A debug build reads them from disk: watching them would compile the server anew after each change of the console.
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    println!("cargo:rerun-if-changed={}", if is_release { "../target/site" } else { "build.rs" });
+    println!("cargo:rerun-if-changed=build.rs");
 }

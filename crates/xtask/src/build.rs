@@ -2,18 +2,43 @@
 
 use crate::{front, process, progress, setup, workspace};
 use anyhow::Result;
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    thread,
+};
 
 /// What is built.
 const RELEASE: [&str; 4] = ["--locked", "--release", "-p", "server"];
 
 pub(crate) fn run() -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    front::build(front::Mode::Release)?;
-    progress::step("headgate (release)", || process::run(process::cargo().arg("build").args(RELEASE)))?;
+    // The console's files are needed by the program alone, which is small: all else is compiled beside them. Wasm is one core's work.
+    let (site, library) = thread::scope(|scope| {
+        let site = scope.spawn(|| front::build(front::Mode::Release));
+        let library = progress::step("libraries (release)", || {
+            process::run(process::cargo().arg("build").args(RELEASE).arg("--lib"))
+        });
+        (site.join(), library)
+    });
+    site.map_err(|_| anyhow::anyhow!("the console's build panicked"))??;
+    library?;
+    progress::step("headgate (release)", || {
+        process::run(process::cargo().arg("build").args(RELEASE).env("HEADGATE_SITE", site_version()?))
+    })?;
     let program = workspace::target_dir().join("release/headgate");
     let bytes = std::fs::metadata(&program)?.len();
     progress::note(&format!("{} ({:.1} MB)", program.display(), bytes as f64 / 1e6));
     Ok(())
+}
+
+/// Changes with any file of the site.
+fn site_version() -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    for file in workspace::files_below(&workspace::site_dir())? {
+        let metadata = std::fs::metadata(&file)?;
+        (file, metadata.len(), metadata.modified()?).hash(&mut hasher);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Release builds: the files as they were when the program was built.
+//! Release builds: the files as they were when the program was built. The program has them (`main.rs`) and not this library, which is
+//! compiled while they are still made.
 
 use super::SiteFile;
 use axum::body::Bytes;
@@ -7,18 +8,26 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     io::Read as _,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-/// Wasm is embedded in its compressed forms alone, a third of its size together: every browser takes one of them.
-#[derive(rust_embed::RustEmbed)]
-#[folder = "../target/site"]
-#[exclude = "*.wasm"]
-#[exclude = "*.pack"]
-struct Site;
+/// Reads a file by its path in the site.
+pub type ReadEmbedded = fn(&str) -> Option<rust_embed::EmbeddedFile>;
+
+static EMBEDDED: OnceLock<ReadEmbedded> = OnceLock::new();
+
+/// Says where the files are, once, before anything is asked for.
+pub fn embed(read: ReadEmbedded) {
+    // A second time it is the same one.
+    let _ = EMBEDDED.set(read);
+}
+
+fn get(path: &str) -> Option<rust_embed::EmbeddedFile> {
+    EMBEDDED.get().and_then(|read| read(path))
+}
 
 pub(super) fn load(path: &str) -> Option<SiteFile> {
-    let Some(file) = Site::get(path) else { return unpacked(path) };
+    let Some(file) = get(path) else { return unpacked(path) };
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => bytes.into(),
@@ -27,7 +36,7 @@ pub(super) fn load(path: &str) -> Option<SiteFile> {
 }
 
 pub(super) fn version_of(path: &str) -> Option<String> {
-    let file = Site::get(path).or_else(|| Site::get(&format!("{path}.gz")))?;
+    let file = get(path).or_else(|| get(&format!("{path}.gz")))?;
     Some(version(&file.metadata))
 }
 
@@ -38,7 +47,7 @@ fn version(of: &rust_embed::Metadata) -> String {
 /// For the client that takes no compressed form: unpacked once.
 fn unpacked(path: &str) -> Option<SiteFile> {
     static UNPACKED: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
-    let packed = Site::get(&format!("{path}.gz"))?;
+    let packed = get(&format!("{path}.gz"))?;
     let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = match unpacked.get(path) {
         Some(bytes) => bytes.clone(),

@@ -24,6 +24,8 @@ use axum::{
 use encoding::Encoding;
 pub use pages::page_files;
 use response::Found;
+#[cfg(not(debug_assertions))]
+pub use site::{ReadEmbedded, embed};
 
 /// Nothing here is for search engines: every page asks for a session.
 const ROBOTS: &str = "User-agent: *\nDisallow: /\n";
