@@ -28,8 +28,9 @@ language plpgsql
 as $$
 begin
     delete from headgate.sent_records where integration_id = old.id;
-    delete from headgate.in_sync_counts where integration_id = old.id;
+    -- In the order in which a fold locks.
     delete from headgate.in_sync_count_deltas where integration_id = old.id;
+    delete from headgate.in_sync_counts where integration_id = old.id;
     return null;
 end;
 $$;

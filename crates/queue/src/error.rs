@@ -79,7 +79,8 @@ impl QueueError {
     }
 
     /// Whether somebody else held for too long what was asked for.
-    pub(crate) fn waited_for_a_lock(&self) -> bool {
+    #[must_use]
+    pub fn waited_for_a_lock(&self) -> bool {
         matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
 

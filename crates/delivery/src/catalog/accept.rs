@@ -19,12 +19,32 @@ use crate::{Delivery, DeliveryError};
 
 /// Events in one request.
 const MAX_EVENTS: usize = 1_000;
-/// Requests that went together do not wait for each other's records: who holds one for longer is waited for by those alone that are about it.
-const LOCK_WAIT_TOGETHER: &str = "; set local lock_timeout = '100ms'";
 /// Of those that could not go together.
 const ALONE_AT_ONCE: usize = 4;
 /// How often a request is repeated that lost a race against another one.
 const TRIES: usize = 5;
+
+/// How long a record is waited for that somebody else holds.
+#[derive(Clone, Copy)]
+enum Wait {
+    /// Of small requests: who holds one for longer is waited for by those alone that are about it.
+    Briefly,
+    /// As long as any statement waits for a lock.
+    Long,
+}
+
+impl Wait {
+    fn setting(self) -> &'static str {
+        match self {
+            Self::Briefly => "; set local lock_timeout = '100ms'",
+            Self::Long => "",
+        }
+    }
+}
+
+fn waited(error: &DeliveryError) -> bool {
+    matches!(error, DeliveryError::Queue(error) if error.waited_for_a_lock())
+}
 
 /// Whether faults are named within an array or within a single event.
 #[derive(Clone, Copy)]
@@ -95,28 +115,26 @@ impl Delivery {
         }
         let request = Request { events, form };
         if request.events.len() > MAX_SMALL {
-            return self.commit_alone(&request).await;
+            return self.commit_alone(&request, Wait::Long).await;
         }
         self.gathering.accept(self, request).await
     }
 
     /// Each request's answer, in their order. What one of them is refused for, or waits for, concerns no other.
     pub(super) async fn commit_together(&self, requests: Vec<Request>) -> Vec<Outcome> {
-        if requests.len() == 1 {
-            return vec![Outcome::Known(self.commit_alone(&requests[0]).await)];
-        }
-        match self.commit(&requests).await {
+        match self.commit(&requests, Wait::Briefly).await {
             Ok(accepted) => accepted.into_iter().map(|one| Outcome::Known(Ok(one))).collect(),
             // Whether it was stored may not even be known: nobody's events are tried again behind their back.
             Err(DeliveryError::Queue(QueueError::Unavailable(_))) => {
                 let away = |_| Outcome::Known(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into()));
                 requests.iter().map(away).collect()
             }
+            Err(error) if requests.len() == 1 && !waited(&error) => vec![Outcome::Known(Err(error))],
             Err(_) => self.commit_apart(requests),
         }
     }
 
-    /// Each by itself, and answered by itself: one may wait for a lock while the others are long done.
+    /// Each by itself, and answered by itself. Those whose record somebody holds wait for it once the others are done, and few at once.
     fn commit_apart(&self, requests: Vec<Request>) -> Vec<Outcome> {
         let (senders, outcomes): (Vec<_>, Vec<_>) = requests
             .iter()
@@ -130,24 +148,37 @@ impl Delivery {
             let each = requests.into_iter().zip(senders);
             stream::iter(each)
                 .for_each_concurrent(ALONE_AT_ONCE, async |(request, sender)| {
-                    // Nobody may be waiting any more.
-                    let _ = sender.send(delivery.commit_alone(&request).await);
+                    let answer = delivery.commit_alone(&request, Wait::Briefly).await;
+                    if answer.as_ref().is_err_and(waited) {
+                        tokio::spawn(delivery.clone().commit_patiently(request, sender));
+                    } else {
+                        // Nobody may be waiting any more.
+                        let _ = sender.send(answer);
+                    }
                 })
                 .await;
         });
         outcomes
     }
 
-    async fn commit_alone(&self, request: &Request) -> Result<Accepted, DeliveryError> {
-        let mut accepted = self.commit(std::slice::from_ref(request)).await?;
+    async fn commit_patiently(
+        self,
+        request: Request,
+        sender: oneshot::Sender<Result<Accepted, DeliveryError>>,
+    ) {
+        let _turn = self.gathering.patient().await;
+        let _ = sender.send(self.commit_alone(&request, Wait::Long).await);
+    }
+
+    async fn commit_alone(&self, request: &Request, wait: Wait) -> Result<Accepted, DeliveryError> {
+        let mut accepted = self.commit(std::slice::from_ref(request), wait).await?;
         Ok(accepted.pop().unwrap_or_default())
     }
 
     /// One transaction for all of them.
-    async fn commit(&self, requests: &[Request]) -> Result<Vec<Accepted>, DeliveryError> {
+    async fn commit(&self, requests: &[Request], wait: Wait) -> Result<Vec<Accepted>, DeliveryError> {
         for _ in 0..TRIES {
-            let wait = if requests.len() > 1 { LOCK_WAIT_TOGETHER } else { "" };
-            let mut transaction = pool::begin(&self.pool, &format!("{BEGIN}{wait}")).await?;
+            let mut transaction = pool::begin(&self.pool, &format!("{BEGIN}{}", wait.setting())).await?;
             match take_in(&mut transaction, requests, self.config.max_attempts).await {
                 Ok(accepted) => {
                     transaction.commit().await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::record::Accepted;
 use queue::QueueError;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use super::accept::Request;
 use crate::{
@@ -28,12 +28,18 @@ pub(super) enum Outcome {
     Coming(oneshot::Receiver<Answer>),
 }
 
+/// Requests that wait for a record somebody holds: each keeps a connection.
+const MAX_PATIENT: usize = 4;
+
 /// Where small requests wait for the next transaction.
-pub(crate) struct Gathering(Arc<Together<Request, Outcome>>);
+pub(crate) struct Gathering {
+    together: Arc<Together<Request, Outcome>>,
+    patient: Semaphore,
+}
 
 impl Default for Gathering {
     fn default() -> Self {
-        Self(Together::new(LIMITS))
+        Self { together: Together::new(LIMITS), patient: Semaphore::new(MAX_PATIENT) }
     }
 }
 
@@ -48,12 +54,17 @@ impl Gathering {
             let delivery = delivery.clone();
             async move { delivery.commit_together(requests).await }
         };
-        let answer = match self.0.ask(request, weight, commit).await {
+        let answer = match self.together.ask(request, weight, commit).await {
             Some(Outcome::Known(answer)) => Some(answer),
             Some(Outcome::Coming(answer)) => answer.await.ok(),
             None => None,
         };
         // A panic: whether it was stored is not known.
         answer.unwrap_or_else(|| Err(QueueError::from(sqlx::Error::WorkerCrashed).into()))
+    }
+
+    /// The turn of one that waits; none only when the program ends.
+    pub(super) async fn patient(&self) -> Option<SemaphorePermit<'_>> {
+        self.patient.acquire().await.ok()
     }
 }

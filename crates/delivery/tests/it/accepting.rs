@@ -247,13 +247,13 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
         .await
         .unwrap();
     let few = sqlx::postgres::PgPoolOptions::new()
-        .max_connections(4)
+        .max_connections(8)
         .connect_with((*world.pool.connect_options()).clone())
         .await
         .unwrap();
     // None of them is to be had before all have asked: they come together.
     let mut taken = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..8 {
         taken.push(few.acquire().await.unwrap());
     }
     let delivery = world.delivery.clone().with_pool(few);
@@ -263,7 +263,8 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
         tokio::spawn(async move { delivery.accept_event(Scope::AllApps, event).await.unwrap() })
     };
     let mut strangers = vec![ask("r-0".to_owned(), 0)];
-    let waits = [ask("locked".to_owned(), 1), ask("locked".to_owned(), 2)];
+    // More than may wait at once.
+    let waits: Vec<_> = (1..=6).map(|n| ask("locked".to_owned(), n)).collect();
     strangers.extend((1..10).map(|n| ask(format!("r-{n}"), n)));
     tokio::task::yield_now().await;
     drop(taken);
@@ -279,6 +280,7 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
     for one in waits {
         assert_eq!(one.await.unwrap(), accepted(1, 1, 0, 1));
     }
+    assert_eq!(record(&world, "locked").await.0, 7);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -48,7 +48,7 @@ impl Service for Expiry {
     }
 
     fn sign(&self) -> Option<&'static str> {
-        Some("exists (select from headgate.jobs where expires_at <= clock_timestamp())")
+        Some("exists (select from headgate.jobs where expires_at <= (select clock_timestamp()))")
     }
 
     fn interval(&self) -> Duration {

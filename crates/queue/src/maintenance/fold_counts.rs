@@ -34,6 +34,10 @@ impl Service for FoldCounts {
         )
     }
 
+    fn is_busy(&self) -> bool {
+        self.interval() < LATEST
+    }
+
     /// Whoever reads adds the unfolded deltas, and every claim reads: the more came in, the sooner the next fold. At a second's distance a
     /// busy queue would have ten thousand of them to sum for each claim.
     fn interval(&self) -> Duration {

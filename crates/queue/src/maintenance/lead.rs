@@ -26,7 +26,7 @@ const RENEWALS: u32 = 3;
 
 /// The services' connections, of the process that leads: few, so that each has made its plans soon after it was opened, and apart from those
 /// that jobs are read and recorded by.
-const CONNECTIONS: u32 = 6;
+const CONNECTIONS: u32 = 8;
 
 /// How long runs under way get to finish when this process leads no more, or ends.
 const LAST_RUNS: Duration = Duration::from_secs(5);

@@ -82,7 +82,7 @@ impl Service for Promote {
 
     fn sign(&self) -> Option<&'static str> {
         Some(
-            "exists (select from headgate.waiting where due_at < clock_timestamp() + interval '1 second') \
+            "exists (select from headgate.waiting where due_at < (select clock_timestamp()) + interval '1 second') \
              or exists (select from headgate.ready)",
         )
     }

@@ -27,7 +27,7 @@ pub(super) async fn repeat(
         let next = async {
             sleep(wait).await;
             match &mut sign {
-                Some(sign) if !wait.is_zero() => sign.seen().await,
+                Some(sign) if !wait.is_zero() && !service.is_busy() => sign.seen().await,
                 _ => {}
             }
         };

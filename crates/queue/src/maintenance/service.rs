@@ -26,6 +26,11 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// Whether the last run did so much that the next one is worth it without a sign.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
     /// The longest a run may take. One that takes longer waits for an answer that will not come: it is given up, and run again.
     fn deadline(&self) -> Duration {
         Duration::from_secs(2 * 60)

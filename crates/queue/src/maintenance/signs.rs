@@ -7,12 +7,14 @@ use sqlx::{AssertSqlSafe, PgPool};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 /// Between two questions: what comes up is met within it.
 const STEP: Duration = Duration::from_secs(1);
+/// An answer takes no longer, where there is one.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A service that there is no sign for runs all the same, but no more often.
 const RARELY: Duration = Duration::from_secs(10);
 
@@ -55,7 +57,7 @@ pub(super) fn look_for(
         })
         .collect();
     if !questions.is_empty() {
-        tokio::spawn(ask(question(&questions), pool::probing(pool, 1), sender, token));
+        tokio::spawn(ask(question(&questions), pool.clone(), sender, token));
     }
     signs
 }
@@ -64,18 +66,21 @@ fn question(signs: &[&str]) -> String {
     format!("select array[({})]", signs.join("), ("))
 }
 
-async fn ask(question: String, pool: PgPool, sender: watch::Sender<Seen>, token: CancellationToken) {
+async fn ask(question: String, engine: PgPool, sender: watch::Sender<Seen>, token: CancellationToken) {
+    let mut pool = pool::probing(&engine, 1);
     while !token.is_cancelled() {
         let asked = sqlx::query_scalar::<_, Vec<bool>>(AssertSqlSafe(question.as_str())).fetch_one(&pool);
-        let seen = match asked.await {
+        let asked = timeout(PATIENCE, asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        sender.send_replace(match asked {
             Ok(seen) => Some(seen.into()),
             Err(error) => {
-                // Every service finds out by itself, and says so.
+                // Every service finds out by itself, and says so. A connection that does not answer is not asked again.
                 tracing::debug!(error = %with_causes(&error.into()), "nobody knows what there is to do");
+                pool.close().await;
+                pool = pool::probing(&engine, 1);
                 None
             }
-        };
-        sender.send_replace(seen);
+        });
         tokio::select! {
             () = token.cancelled() => {}
             () = sleep(STEP) => {}

@@ -175,7 +175,10 @@ async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         with records as (
             delete from headgate.record_counts where n = 0 and (select headgate.is_leader($1, $2))
         ), in_sync as (
-            delete from headgate.in_sync_counts where n = 0 and (select headgate.is_leader($1, $2))
+            -- A fold or a change beside the deletion of an integration may leave what belongs to nobody.
+            delete from headgate.in_sync_counts c
+            where (n = 0 or not exists (select from headgate.integrations i where i.id = c.integration_id))
+                and (select headgate.is_leader($1, $2))
         )
         delete from headgate.job_counts where n = 0 and (select headgate.is_leader($1, $2))
         "#,

@@ -68,7 +68,7 @@ pub async fn claim_and_undo(pool: &PgPool, claims: &Claims) -> Result<usize, Que
     Ok(claimed.len())
 }
 
-async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub(super) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, QueueError> {
     let mut transaction = pool.begin().await?;
     sqlx::raw_sql(AssertSqlSafe(settings("set local"))).execute(&mut *transaction).await?;
     take_turn(&mut transaction).await?;

@@ -4,7 +4,7 @@ use crate::{
     error::QueueError,
     pool::prepare,
     store::jobs::{
-        claim::{BEGIN, Claims, claim_on, settings},
+        claim::{BEGIN, Claims, begin, claim_on, settings},
         claimed::Claimed,
     },
 };
@@ -77,10 +77,7 @@ impl Claimer {
         Ok((claimed, durability))
     }
 
-    /// What a claim that got less than it wanted finds out: makes due jobs claimable, at most `most`, and tells what there is to do and when.
-    ///
-    /// Spelled out instead of `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions that are planned otherwise: each sets and
-    /// resets four settings, and the whole took three times as long.
+    /// As [`look_ahead`], on the claimer's connection.
     ///
     /// # Errors
     /// When the database is away.
@@ -91,57 +88,9 @@ impl Claimer {
         program: Option<&str>,
     ) -> Result<Ahead, QueueError> {
         let mut connection = self.take().await?;
-        let row = sqlx::query!(
-            r#"
-            select
-                case when exists (select from headgate.waiting where due_at <= clock_timestamp()) then headgate.promote_due($1) else 0 end
-                    as "promoted!",
-                coalesce((
-                    select count(*) > 64
-                        and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - $2 * interval '1 second')
-                    from headgate.runnable_lanes l
-                    where not l.is_asleep and l.program = coalesce($3, '')
-                ), false) as "are_lanes_left!",
-                exists (
-                    select from headgate.runnable_lanes l
-                    where not l.is_asleep and l.program = coalesce($3, '')
-                        -- No `exists`: see `claim.sql`.
-                        and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
-                )
-                -- A lane that was woken since sleeps until a claim has read the note.
-                or exists (select from headgate.lane_wakes) as "is_work_left!",
-                (extract(epoch from least(
-                    (select min(due_at) from headgate.waiting),
-                    (
-                        -- A claim looks half a second ahead of the next slot.
-                        select min(greatest(
-                            l.held_until,
-                            (
-                                select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
-                                from headgate.rate_limits x where x.key = any (l.limit_keys)
-                            )
-                        ))
-                        from headgate.lanes l
-                        where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
-                            and coalesce(l.served_by, '') = coalesce($3, '')
-                            and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
-                            and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
-                    )
-                ) - clock_timestamp()) * 1000)::float8 as wake_in_ms
-            "#,
-            most,
-            lately.as_secs_f64(),
-            program,
-        )
-        .fetch_one(&mut connection)
-        .await?;
+        let ahead = look_ahead_on(&mut connection, most, lately, program).await?;
         self.open = Some(connection);
-        Ok(Ahead {
-            promoted: row.promoted,
-            are_lanes_left: row.are_lanes_left,
-            is_work_left: row.is_work_left,
-            wake_in: row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0)),
-        })
+        Ok(ahead)
     }
 
     /// Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
@@ -154,6 +103,82 @@ impl Claimer {
         sqlx::raw_sql(AssertSqlSafe(settings("set"))).execute(&mut connection).await?;
         Ok(connection)
     }
+}
+
+/// What a claim that got less than it wanted finds out: makes due jobs claimable, at most `most`, and tells what there is to do and when.
+///
+/// # Errors
+/// When the database is away.
+pub async fn look_ahead(
+    pool: &PgPool,
+    most: i32,
+    lately: Duration,
+    program: Option<&str>,
+) -> Result<Ahead, QueueError> {
+    let mut transaction = begin(pool).await?;
+    let ahead = look_ahead_on(&mut transaction, most, lately, program).await?;
+    transaction.commit().await?;
+    Ok(ahead)
+}
+
+/// Spelled out instead of `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions that are planned otherwise: each sets and
+/// resets four settings, and the whole took three times as long.
+async fn look_ahead_on(
+    connection: &mut PgConnection,
+    most: i32,
+    lately: Duration,
+    program: Option<&str>,
+) -> Result<Ahead, QueueError> {
+    let row = sqlx::query!(
+        r#"
+        select
+            case when exists (select from headgate.waiting where due_at <= (select clock_timestamp())) then headgate.promote_due($1) else 0 end
+                as "promoted!",
+            coalesce((
+                select count(*) > 64
+                    and bool_or(l.last_claimed_at is null or l.last_claimed_at < clock_timestamp() - $2 * interval '1 second')
+                from headgate.runnable_lanes l
+                where not l.is_asleep and l.program = coalesce($3, '')
+            ), false) as "are_lanes_left!",
+            exists (
+                select from headgate.runnable_lanes l
+                where not l.is_asleep and l.program = coalesce($3, '')
+                    -- No `exists`: see `claim.sql`.
+                    and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
+            )
+            -- A lane that was woken since sleeps until a claim has read the note.
+            or exists (select from headgate.lane_wakes) as "is_work_left!",
+            (extract(epoch from least(
+                (select min(due_at) from headgate.waiting),
+                (
+                    -- A claim looks half a second ahead of the next slot.
+                    select min(greatest(
+                        l.held_until,
+                        (
+                            select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
+                            from headgate.rate_limits x where x.key = any (l.limit_keys)
+                        )
+                    ))
+                    from headgate.lanes l
+                    where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
+                        and coalesce(l.served_by, '') = coalesce($3, '')
+                        and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
+                        and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
+                )
+            ) - clock_timestamp()) * 1000)::float8 as wake_in_ms
+        "#,
+        most,
+        lately.as_secs_f64(),
+        program,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(Ahead {
+        promoted: row.promoted,
+        are_lanes_left: row.are_lanes_left,
+        is_work_left: row.is_work_left,
+        wake_in: row.wake_in_ms.map(|ms| Duration::from_secs_f64(ms.clamp(0.0, 86_400_000.0) / 1000.0)),
+    })
 }
 
 /// Ends the connections of who keeps the turn because it does not take its answer: a process that was stopped while its jobs came. Answers

@@ -48,7 +48,7 @@ pub(crate) use cancel_batch::{call_these_off, to_call_off};
 pub(crate) use cancel_many::cancel_many;
 pub use claim::{Claims, claim, claim_and_undo};
 pub use claimed::{Claimed, ClaimedJob};
-pub use claimer::{Ahead, Claimer, Durability, end_stopped_claims, reach_disk};
+pub use claimer::{Ahead, Claimer, Durability, end_stopped_claims, look_ahead, reach_disk};
 pub use count::{count, list_counted};
 pub use edit::change_payload;
 pub(crate) use enqueue::{Alone, enqueue_alone};

@@ -5,12 +5,16 @@ use model::{
     id::{IntegrationId, WorkerId},
     rate_limit::RateLimit,
 };
-use queue::store::{
-    jobs::{self, ClaimedJob, JobSpec},
-    lanes, leader, promotion,
+use queue::{
+    EngineConfig,
+    maintenance::engine_services,
+    store::{
+        jobs::{self, ClaimedJob, JobSpec},
+        lanes, leader, promotion,
+    },
 };
 use sqlx::{
-    PgConnection, PgPool,
+    AssertSqlSafe, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use std::time::Duration;
@@ -125,12 +129,20 @@ impl Crowd {
 
     /// What a claimer does that found too little.
     async fn look_ahead(&self) {
-        sqlx::query(
-            "select headgate.promote_due(500), headgate.lanes_are_left(interval '1 second'), headgate.next_wake_at(), headgate.wake_forgotten()",
-        )
-        .execute(&self.world.pool)
-        .await
-        .unwrap();
+        jobs::look_ahead(&self.world.pool, 500, Duration::from_secs(1), None).await.unwrap();
+        promotion::wake_forgotten(&self.world.pool).await.unwrap();
+    }
+
+    /// As the leader does who wants to know whether there is anything to do.
+    async fn look_for_signs(&self) {
+        let mut probing = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
+        for service in engine_services(&EngineConfig::default()) {
+            if let Some(sign) = service.sign() {
+                let asked = AssertSqlSafe(format!("select ({sign})"));
+                sqlx::query_scalar::<_, bool>(asked).fetch_one(&mut *probing).await.unwrap();
+            }
+        }
+        probing.commit().await.unwrap();
     }
 
     async fn promote(&self, term: leader::Term, count: usize) {
@@ -173,10 +185,11 @@ impl Crowd {
         sqlx::query(
             "with made as (
                 insert into headgate.jobs (id, app_id, integration_id, rank, max_attempts, job_type, correlation_id, deduplication_id, status,
-                    attempt, assignment_id, worker_id, run_at)
+                    attempt, assignment_id, worker_id, run_at, expires_at)
                 select gen_random_uuid(), $1, ($2::uuid[])[1 + n % 8], 200, 10, 'test', n::text, 'old' || n, (n % 10 = 1)::int,
                     (n % 10 = 1)::int, case when n % 10 = 1 then gen_random_uuid() end, case when n % 10 = 1 then $4::uuid end,
-                    clock_timestamp() + case when n % 10 = 2 then interval '2 hours' else interval '0' end
+                    clock_timestamp() + case when n % 10 = 2 then interval '2 hours' else interval '0' end,
+                    case when n % 10 = 3 then clock_timestamp() + interval '1 day' end
                 from generate_series(1, $3::int) n
                 returning id, integration_id, rank, created_at, run_at, status, worker_id
             ), now_ready as (
@@ -233,10 +246,10 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     for table in tables {
         let off = format!("alter table headgate.{table} set (autovacuum_enabled = off)");
         if table != "finished_jobs" {
-            sqlx::raw_sql(sqlx::AssertSqlSafe(off)).execute(&pool).await.unwrap();
+            sqlx::raw_sql(AssertSqlSafe(off)).execute(&pool).await.unwrap();
         }
         let analyse = format!("analyze headgate.{table}");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(analyse)).execute(&pool).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(analyse)).execute(&pool).await.unwrap();
     }
     for round in 0..8 {
         crowd.warm_up(term, round).await;
@@ -275,6 +288,8 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     producer.rollback().await.unwrap();
     crowd.look_ahead().await;
     judge("look ahead", 0, 0);
+    crowd.look_for_signs().await;
+    judge("look for signs", 0, 0);
     crowd.let_some_be_due(TAKEN).await;
     plans.touched();
     crowd.promote(term, TAKEN).await;

@@ -15,7 +15,7 @@ use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 async fn claimed(world: &World, program: Option<&str>) -> usize {
     let worker_id = world.worker().await;
@@ -141,10 +141,7 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
 
 /// What a claimer does that found too little.
 async fn look_ahead(pool: &PgPool) {
-    sqlx::query("select headgate.lanes_are_left(interval '1 second', null), headgate.next_wake_at(null)")
-        .execute(pool)
-        .await
-        .unwrap();
+    jobs::look_ahead(pool, 500, Duration::from_secs(1), None).await.unwrap();
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
