@@ -59,7 +59,7 @@ pub struct Parts {
     /// How pages name their files.
     pub leptos: LeptosOptions,
     /// What does not change while the program runs.
-    pub settings: Arc<AppSettings>,
+    pub settings: AppSettings,
     /// Cancelled when the program is ending: streams end with it.
     pub stop: CancellationToken,
 }

@@ -22,6 +22,24 @@ const ASKED_AFTER: Duration = Duration::from_millis(100);
 const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
 const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(20);
 
+/// Settings of a session (`set`) or a transaction (`set local`) whose statements probe tables by key: plans are kept, and what the planner
+/// believes of a table's size decides nothing.
+macro_rules! probing_settings {
+    ($set:literal) => {
+        concat!(
+            $set,
+            " enable_seqscan = off; ",
+            $set,
+            " enable_hashjoin = off; ",
+            $set,
+            " enable_mergejoin = off; ",
+            $set,
+            " plan_cache_mode = force_generic_plan"
+        )
+    };
+}
+pub(crate) use probing_settings;
+
 /// Where and how to connect.
 #[derive(Clone)]
 pub struct PoolSettings {
@@ -111,8 +129,7 @@ fn guarded(most: u32, statement_timeout: Duration, asked_after: Duration) -> PgP
         .after_release(|connection, _| Box::pin(is_sound(connection)))
 }
 
-/// Connections for single statements that probe tables by key, and are run again and again: their plans are kept, and what the planner
-/// believes of a table's size decides nothing. No transaction may be begun on them; with the other pool's address and settings.
+/// Connections for single statements that probe tables by key, and are run again and again. No transaction may be begun on them; with the other pool's address and settings.
 #[must_use]
 pub fn probing(pool: &PgPool, most: u32) -> PgPool {
     PgPoolOptions::new()
@@ -125,9 +142,7 @@ pub fn probing(pool: &PgPool, most: u32) -> PgPool {
             Box::pin(async move {
                 // Later than those who wait for an answer: one that comes too late is no refusal.
                 prepare(connection, Some(PATIENCE * 2)).await?;
-                let settings = "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; \
-                                set plan_cache_mode = force_generic_plan";
-                sqlx::raw_sql(settings).execute(connection).await?;
+                sqlx::raw_sql(probing_settings!("set")).execute(connection).await?;
                 Ok(())
             })
         })

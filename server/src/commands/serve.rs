@@ -15,7 +15,6 @@ use std::{
     io::{ErrorKind, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     process::ExitCode,
-    sync::Arc,
     time::Duration,
 };
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -98,10 +97,10 @@ async fn with_database(
         engine: engine.watch(),
         master_key: key,
         leptos: leptos_options(),
-        settings: Arc::new(AppSettings {
+        settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
             retention: settings.engine.workers.retention,
-        }),
+        },
         stop: stop.clone(),
     });
     let address = reachable(listener.local_addr()?);

@@ -90,34 +90,27 @@ impl Delivery {
     fn accept(
         &self,
         scope: Scope,
-        events: Vec<Event>,
-        form: Form,
-    ) -> BoxFuture<'_, Result<Accepted, DeliveryError>> {
-        Box::pin(self.take(scope, events, form))
-    }
-
-    async fn take(
-        &self,
-        scope: Scope,
         mut events: Vec<Event>,
         form: Form,
-    ) -> Result<Accepted, DeliveryError> {
-        check(&events, form)?;
-        if events.is_empty() {
-            return Ok(Accepted::default());
-        }
-        if let Some(index) = events.iter().position(|event| !scope.contains(event.app_id)) {
-            return Err(DeliveryError::not_found_at("app", format!("{}/app_id", form.pointer(index))));
-        }
-        for event in &mut events {
-            event.attributes.values_mut().for_each(normalise);
-            event.correlation_id.get_or_insert_with(|| Uuid::now_v7().to_string());
-        }
-        let request = Request { events, form };
-        if request.events.len() > MAX_SMALL {
-            return self.commit_alone(&request, Wait::Long).await;
-        }
-        self.gathering.accept(self, request).await
+    ) -> BoxFuture<'_, Result<Accepted, DeliveryError>> {
+        Box::pin(async move {
+            check(&events, form)?;
+            if events.is_empty() {
+                return Ok(Accepted::default());
+            }
+            if let Some(index) = events.iter().position(|event| !scope.contains(event.app_id)) {
+                return Err(DeliveryError::not_found_at("app", format!("{}/app_id", form.pointer(index))));
+            }
+            for event in &mut events {
+                event.attributes.values_mut().for_each(normalise);
+                event.correlation_id.get_or_insert_with(|| Uuid::now_v7().to_string());
+            }
+            let request = Request { events, form };
+            if request.events.len() > MAX_SMALL {
+                return self.commit_alone(&request, Wait::Long).await;
+            }
+            self.gathering.accept(self, request).await
+        })
     }
 
     /// Each request's answer, in their order. What one of them is refused for, or waits for, concerns no other.

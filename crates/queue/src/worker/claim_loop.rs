@@ -209,7 +209,7 @@ async fn round(
             is_claim_open: doubt == Doubt::AfterFailure,
         };
         let given_back = in_time(give_back_unknown(&shared.pool, lease.worker_id, &known)).await?;
-        // The leader's service does so every two seconds; should there be none, a lane sleeps no longer than this.
+        // The leader's service does so every two seconds where there is work; should there be none, a lane sleeps no longer than this.
         in_time(wake_forgotten(&shared.pool)).await?;
         if !given_back.is_empty() {
             shared.forget_stuck(&given_back);

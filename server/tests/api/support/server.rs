@@ -15,7 +15,7 @@ use server::{
     state::{AppSettings, AppState, Parts, leptos_options},
 };
 use sqlx::PgPool;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -79,7 +79,7 @@ impl Server {
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,
             leptos: leptos_options(),
-            settings: Arc::new(AppSettings { base_path: base_path.to_owned(), retention }),
+            settings: AppSettings { base_path: base_path.to_owned(), retention },
             stop: stop.clone(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -2,10 +2,11 @@
 
 use crate::{
     error::QueueError,
+    pool::probing_settings,
     store::jobs::claimed::{Claimed, ClaimedJob},
 };
 use model::id::{ClaimBatchId, IntegrationId, WorkerId};
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::collections::HashMap;
 
 /// What a claimer asks for.
@@ -28,23 +29,25 @@ pub struct Claims {
 /// Statistics taken while `ready` was empty or huge must not choose the plan: every step of the statement probes an index by its key, and
 /// a plan that sorts or hashes a whole table instead would be 100 times slower (guarded by a test). A process that is stopped while it
 /// is its turn keeps the others waiting for two seconds at most.
-const SETTINGS: [(&str, &str); 7] = [
-    ("jit", "off"),
-    ("enable_seqscan", "off"),
-    ("enable_hashjoin", "off"),
-    ("enable_mergejoin", "off"),
-    ("plan_cache_mode", "force_generic_plan"),
-    ("lock_timeout", "'2s'"),
-    ("idle_in_transaction_session_timeout", "'2s'"),
-];
+macro_rules! settings {
+    ($set:literal) => {
+        concat!(
+            probing_settings!($set),
+            "; ",
+            $set,
+            " jit = off; ",
+            $set,
+            " lock_timeout = '2s'; ",
+            $set,
+            " idle_in_transaction_session_timeout = '2s'"
+        )
+    };
+}
+pub(super) const SESSION_SETTINGS: &str = settings!("set");
+const TRANSACTION_SETTINGS: &str = settings!("set local");
 
 /// The turn is taken by a statement of its own, so that the claim sees what the last one committed.
 pub(super) const BEGIN: &str = "begin isolation level read committed; select pg_advisory_xact_lock(4711, 1)";
-
-/// The settings as statements: `set` for a whole session, `set local` for a transaction.
-pub(super) fn settings(set: &str) -> String {
-    SETTINGS.map(|(name, value)| format!("{set} {name} = {value}; ")).concat()
-}
 
 /// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how it decides).
 ///
@@ -70,7 +73,7 @@ pub async fn claim_and_undo(pool: &PgPool, claims: &Claims) -> Result<usize, Que
 
 pub(super) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, QueueError> {
     let mut transaction = pool.begin().await?;
-    sqlx::raw_sql(AssertSqlSafe(settings("set local"))).execute(&mut *transaction).await?;
+    sqlx::raw_sql(TRANSACTION_SETTINGS).execute(&mut *transaction).await?;
     take_turn(&mut transaction).await?;
     Ok(transaction)
 }

@@ -4,11 +4,11 @@ use crate::{
     error::QueueError,
     pool::prepare,
     store::jobs::{
-        claim::{BEGIN, Claims, begin, claim_on, settings},
+        claim::{BEGIN, Claims, SESSION_SETTINGS, begin, claim_on},
         claimed::Claimed,
     },
 };
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
+use sqlx::{Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use std::{sync::Arc, time::Duration};
 
 /// Ends the claim's turn before what it wrote is on disk: the next claim is made meanwhile.
@@ -100,7 +100,7 @@ impl Claimer {
         }
         let mut connection = PgConnection::connect_with(&self.options).await?;
         prepare(&mut connection, Some(LONGEST_STATEMENT)).await?;
-        sqlx::raw_sql(AssertSqlSafe(settings("set"))).execute(&mut connection).await?;
+        sqlx::raw_sql(SESSION_SETTINGS).execute(&mut connection).await?;
         Ok(connection)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     error::QueueError,
+    pool::probing_settings,
     store::jobs::{
         ClaimedJob,
         columns::{column, sparse},
@@ -201,8 +202,7 @@ impl Applied {
 ///
 /// No statement under it may join two things without an index (lists that came in, steps of its own): that can only be done pair by pair,
 /// which for 5,000 rows is 25 million pairs. `tests/it/jobs/scaling.rs` holds the hot ones to that.
-pub const BEGIN: &str = "begin isolation level read committed; set local enable_seqscan = off; set local enable_hashjoin = off; \
-    set local enable_mergejoin = off; set local plan_cache_mode = force_generic_plan";
+pub const BEGIN: &str = concat!("begin isolation level read committed; ", probing_settings!("set local"));
 
 /// What came of a batch of ends.
 #[derive(Debug)]
