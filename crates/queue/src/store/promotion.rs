@@ -1,8 +1,12 @@
 //! Due jobs become claimable.
 
-use crate::{error::QueueError, pool::end, store::leader::Term};
+use crate::{
+    error::QueueError,
+    pool::end,
+    store::{jobs::BEGIN, leader::Term},
+};
 use model::id::{JobId, WorkerId};
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
 /// What a promotion did.
@@ -19,6 +23,13 @@ pub struct Promoted {
 /// # Errors
 /// When the database cannot be asked.
 pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promoted, QueueError> {
+    // Planned to probe: statistics taken while nothing waited would have all that waits read for the next time.
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    let promoted = promote_on(&mut transaction, term, most).await;
+    end(transaction, promoted).await
+}
+
+async fn promote_on(connection: &mut PgConnection, term: Term, most: i32) -> Result<Promoted, QueueError> {
     // Two statements: the second must see what the first took away.
     let count = sqlx::query_scalar!(
         r#"select headgate.promote_due($3) as "count!" where (select headgate.is_leader($1, $2))"#,
@@ -26,7 +37,7 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
         term.number,
         most,
     )
-    .fetch_optional(pool)
+    .fetch_optional(&mut *connection)
     .await?
     .unwrap_or(0);
     let next_in_ms = sqlx::query_scalar!(
@@ -35,7 +46,7 @@ pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promote
         from headgate.waiting
         "#
     )
-    .fetch_one(pool)
+    .fetch_one(connection)
     .await?
     .map(|ms| u64::try_from(ms).unwrap_or(0));
     Ok(Promoted { count, next_in_ms })

@@ -16,6 +16,7 @@ mod losing;
 mod many_lanes;
 mod masked_errors;
 mod plans;
+mod probing;
 mod requeuing;
 mod requeuing_twins;
 mod scaling;
