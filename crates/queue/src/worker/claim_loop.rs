@@ -31,7 +31,9 @@ const RECONCILED_EVERY: Duration = Duration::from_secs(30);
 const BETWEEN_TURNS: Duration = Duration::from_millis(5);
 /// What is due next is asked for no more often: what comes in meanwhile rings.
 const LOOKED_EVERY: Duration = Duration::from_millis(20);
-/// Between two claims where work comes in all the time.
+/// Jobs of a claim that show that more come in than one at a time.
+const SEVERAL: usize = 3;
+/// Between two claims where they do.
 const LONGEST_BREATH: Duration = Duration::from_millis(3);
 /// How long a full process gathers slots that come free.
 const GATHER_ROOM: Duration = Duration::from_millis(2);
@@ -89,7 +91,7 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
             continue;
         }
         match round(&shared, &mut claimer, &finisher, wanted, doubt, &mut last_look).await {
-            Ok(next) => {
+            Ok((claimed, next)) => {
                 failures = 0;
                 if doubt != Doubt::None {
                     reconciled_at = Instant::now();
@@ -98,9 +100,9 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                     Next::AtOnce => {}
                     Next::WithRoom => gather_room(&shared).await,
                     Next::After(until, wait) => {
-                        // Where work comes in all the time it is claimed half of the time: more at once, and nobody waits longer for it
-                        // than a claim takes anyway.
-                        if shared.running() > 0 {
+                        // Where several jobs come in while one claim is made it is claimed half of the time: more at once, and nobody
+                        // waits longer for it than a claim takes anyway.
+                        if claimed >= SEVERAL {
                             tokio::time::sleep(began_at.elapsed().min(LONGEST_BREATH)).await;
                         }
                         is_quiet =
@@ -191,7 +193,7 @@ enum Next {
     After(Until, Duration),
 }
 
-/// One claim. Answers when the next is made.
+/// One claim. Answers how many jobs it took, and when the next is made.
 async fn round(
     shared: &Arc<Shared>,
     claimer: &mut Claimer,
@@ -199,7 +201,7 @@ async fn round(
     wanted: usize,
     doubt: Doubt,
     last_look: &mut Option<Look>,
-) -> Result<Next, QueueError> {
+) -> Result<(usize, Next), QueueError> {
     let lease = shared.lease();
     if doubt != Doubt::None {
         let known = Known {
@@ -242,19 +244,24 @@ async fn round(
         }
     });
     if claimed >= wanted {
-        return Ok(if wanted < shared.config.fetch_limit { Next::WithRoom } else { Next::AtOnce });
+        return Ok((claimed, if wanted < shared.config.fetch_limit { Next::WithRoom } else { Next::AtOnce }));
     }
+    Ok((claimed, next(shared, claimer, claimed, last_look).await))
+}
+
+/// When the next claim is made after one that got so many, and less than it wanted.
+async fn next(shared: &Shared, claimer: &mut Claimer, claimed: usize, last_look: &mut Option<Look>) -> Next {
     if let Some(look) = *last_look
         && let Some(left) = LOOKED_EVERY.checked_sub(look.at.elapsed())
     {
-        return Ok(if look.are_lanes_left { look.next_turn(claimed) } else { Next::After(look.until, left) });
+        return if look.are_lanes_left { look.next_turn(claimed) } else { Next::After(look.until, left) };
     }
     match look(shared, claimer, claimed, last_look).await {
-        Ok(next) => Ok(next),
+        Ok(next) => next,
         // The claim went well: nothing is in doubt, and what is due is the leader's business too.
         Err(error) => {
             tracing::debug!(%error, source = ?std::error::Error::source(&error), "nothing is known of what is due next");
-            Ok(Next::After(Until::WorkOrRecorded, poll(shared)))
+            Next::After(Until::WorkOrRecorded, poll(shared))
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Claims: takes what may run now under a lease. `claim.sql` says how it decides.
+//! Claims: takes what may run now under a lease. `claim.sql` says how it decides, `claim_few.sql` where there is little to decide, and
+//! `claim_take.sql` how the chosen are taken.
 
 use crate::{
     error::QueueError,
     pool::probing_settings,
     store::jobs::claimed::{Claimed, ClaimedJob},
 };
-use model::id::{ClaimBatchId, IntegrationId, WorkerId};
-use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row as _, Transaction};
 use std::collections::HashMap;
 
 /// What a claimer asks for.
@@ -46,10 +47,15 @@ macro_rules! settings {
 pub(super) const SESSION_SETTINGS: &str = settings!("set");
 const TRANSACTION_SETTINGS: &str = settings!("set local");
 
+/// How it is decided who gets what, and how it is taken: one statement.
+const CLAIM: &str = concat!(include_str!("claim.sql"), include_str!("claim_take.sql"));
+const CLAIM_FEW: &str = concat!(include_str!("claim_few.sql"), include_str!("claim_take.sql"));
+
 /// The turn is taken by a statement of its own, so that the claim sees what the last one committed.
 pub(super) const BEGIN: &str = "begin isolation level read committed; select pg_advisory_xact_lock(4711, 1)";
 
-/// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how it decides).
+/// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how it decides). An engine's claimer tries
+/// [a shorter way](super::Claimer) first.
 ///
 /// # Errors
 /// When the database is away, or other processes kept the claim from its turn for two seconds.
@@ -94,7 +100,7 @@ pub(super) async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> 
     let (lanes, counts): (Vec<IntegrationId>, Vec<i32>) =
         claims.busy.iter().map(|(lane, count)| (*lane, clamp(*count))).unzip();
     let batch_id = ClaimBatchId::generate();
-    let rows = sqlx::query(include_str!("claim.sql"))
+    let rows = sqlx::query(CLAIM)
         .bind(claims.worker_id)
         .bind(clamp(claims.wanted))
         .bind(clamp(claims.lane_cap))
@@ -116,6 +122,60 @@ pub(super) async fn claim_on(connection: &mut PgConnection, claims: &Claims) -> 
     Ok(Claimed { batch_id, rows })
 }
 
+/// Makes [`claim_few`] known to the session.
+pub(super) async fn prepare_few(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let prepared =
+        format!("prepare headgate_claim_few (uuid, int, int, uuid[], int[], uuid, text) as {CLAIM_FEW}");
+    sqlx::raw_sql(AssertSqlSafe(prepared)).execute(connection).await?;
+    Ok(())
+}
+
+/// A whole claim in one answer, its turn and its commit included: all that is ready, where that is so little that nothing has to be divided.
+/// None where it is not; then [`claim_on`] decides.
+pub(super) async fn claim_few(
+    connection: &mut PgConnection,
+    claims: &Claims,
+) -> Result<Option<Claimed>, QueueError> {
+    let (lanes, counts): (Vec<String>, Vec<String>) =
+        claims.busy.iter().map(|(lane, count)| (lane.to_string(), clamp(*count).to_string())).unzip();
+    let batch_id = ClaimBatchId::generate();
+    // As text, because only so a string of statements goes out in one message.
+    let statements = format!(
+        "{BEGIN}; execute headgate_claim_few ('{}', {}, {}, '{{{}}}', '{{{}}}', '{batch_id}', {}); commit",
+        claims.worker_id,
+        clamp(claims.wanted),
+        clamp(claims.lane_cap),
+        lanes.join(","),
+        counts.join(","),
+        claims.program.as_deref().map_or_else(|| "null".to_owned(), quoted),
+    );
+    let mut rows = sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(connection).await?;
+    // Those of the claim alone: taking the turn answers a column.
+    rows.retain(|row| row.len() > 1);
+    let is_undecided = match rows.first() {
+        Some(row) => row.try_get::<Option<AssignmentId>, _>(0)?.is_none(),
+        None => false,
+    };
+    Ok((!is_undecided).then_some(Claimed { batch_id, rows }))
+}
+
+/// As a literal, whatever the session's `standard_conforming_strings` says.
+fn quoted(text: &str) -> String {
+    format!("e'{}'", text.replace('\\', r"\\").replace('\'', "''"))
+}
+
 fn clamp(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_literal_ends_nowhere_but_at_its_end() {
+        for (text, literal) in [("main", "e'main'"), ("o'neill", "e'o''neill'"), (r"\'; x", r"e'\\''; x'")] {
+            assert_eq!(quoted(text), literal);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     error::QueueError,
     pool::prepare,
     store::jobs::{
-        claim::{BEGIN, Claims, SESSION_SETTINGS, begin, claim_on},
+        claim::{BEGIN, Claims, SESSION_SETTINGS, begin, claim_few, claim_on, prepare_few},
         claimed::Claimed,
     },
 };
@@ -17,6 +17,12 @@ const COMMIT_AHEAD_OF_DISK: &str = "set local synchronous_commit = off; commit";
 /// From so many jobs on, claims do not wait for the disk in their turn. Fewer wait there: that is one answer less.
 const MANY: usize = 100;
 
+/// What a claim of few may take, as `claim_few.sql` says too.
+const FEW: usize = 32;
+/// So many claims are made the thorough way when one of few was of no use, and one after so many of few in a row: it has lanes fall asleep
+/// that have nothing to do.
+const THOROUGH: u32 = 16;
+
 /// Nothing of a claim takes so long.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(15);
 
@@ -26,6 +32,12 @@ const LONGEST_STATEMENT: Duration = Duration::from_secs(15);
 pub struct Claimer {
     options: Arc<PgConnectOptions>,
     open: Option<PgConnection>,
+    /// So many of the next claims are not tried to be one of few.
+    thorough_claims: u32,
+    /// So many of the last ones were.
+    claims_of_few: u32,
+    /// As the last look said.
+    are_lanes_left: bool,
 }
 
 /// Whether what was committed would survive the database's crash.
@@ -55,7 +67,13 @@ impl Claimer {
     /// Connects with the pool's options, when it is first needed and after each failure.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { options: pool.connect_options(), open: None }
+        Self {
+            options: pool.connect_options(),
+            open: None,
+            thorough_claims: 0,
+            claims_of_few: 0,
+            are_lanes_left: false,
+        }
     }
 
     /// As [`claim`](super::claim()), but many jobs may be claimed [ahead of the disk](Durability::AheadOfDisk).
@@ -64,6 +82,14 @@ impl Claimer {
     /// As [`claim`](super::claim()). Whether the jobs were claimed is then unknown: `give_back_unknown` finds out.
     pub async fn claim(&mut self, claims: &Claims) -> Result<(Claimed, Durability), QueueError> {
         let mut connection = self.take().await?;
+        if self.expects_few() {
+            self.claims_of_few += 1;
+            if let Some(claimed) = claim_few(&mut connection, claims).await? {
+                self.open = Some(connection);
+                return Ok((claimed, Durability::OnDisk));
+            }
+            self.thorough_claims = THOROUGH;
+        }
         // Not by sqlx's transactions, which know one way to commit.
         sqlx::raw_sql(BEGIN).execute(&mut connection).await?;
         let claimed = claim_on(&mut connection, claims).await?;
@@ -74,6 +100,11 @@ impl Claimer {
         };
         sqlx::raw_sql(commit).execute(&mut connection).await?;
         self.open = Some(connection);
+        self.claims_of_few = 0;
+        self.thorough_claims = match claimed.len() {
+            FEW.. => self.thorough_claims.max(1),
+            _ => self.thorough_claims.saturating_sub(1),
+        };
         Ok((claimed, durability))
     }
 
@@ -90,7 +121,13 @@ impl Claimer {
         let mut connection = self.take().await?;
         let ahead = look_ahead_on(&mut connection, most, lately, program).await?;
         self.open = Some(connection);
+        self.are_lanes_left = ahead.are_lanes_left;
         Ok(ahead)
+    }
+
+    /// Whether little is ready, as far as the last claims and the last look tell.
+    const fn expects_few(&self) -> bool {
+        self.thorough_claims == 0 && self.claims_of_few < THOROUGH && !self.are_lanes_left
     }
 
     /// Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
@@ -101,6 +138,7 @@ impl Claimer {
         let mut connection = PgConnection::connect_with(&self.options).await?;
         prepare(&mut connection, Some(LONGEST_STATEMENT)).await?;
         sqlx::raw_sql(SESSION_SETTINGS).execute(&mut connection).await?;
+        prepare_few(&mut connection).await?;
         Ok(connection)
     }
 }

@@ -4,6 +4,7 @@ mod accepting;
 mod calling_off;
 mod cancelling;
 mod claiming;
+mod claiming_few;
 mod counting;
 mod failing;
 mod finishing;

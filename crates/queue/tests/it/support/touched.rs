@@ -39,17 +39,19 @@ pub(crate) struct Plans {
     _guard: DefaultGuard,
 }
 
-/// One session, whose plans are heard of. It keeps them, as a worker's does.
+/// One session, whose plans are heard of. It keeps them, as a worker's does. So are those of a claimer that connects as it did.
 pub(crate) fn session(options: PgConnectOptions) -> (PgPool, Plans) {
-    const SETTINGS: &str = "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;
-        set auto_explain.log_buffers = on; set auto_explain.log_timing = off; set auto_explain.log_format = json;
-        set auto_explain.log_nested_statements = on; set client_min_messages = log";
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .after_connect(|connection, _| {
-            Box::pin(async move { sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop) })
-        })
-        .connect_lazy_with(options);
+    let options = options.options([
+        ("session_preload_libraries", "auto_explain"),
+        ("auto_explain.log_min_duration", "0"),
+        ("auto_explain.log_analyze", "on"),
+        ("auto_explain.log_buffers", "on"),
+        ("auto_explain.log_timing", "off"),
+        ("auto_explain.log_format", "json"),
+        ("auto_explain.log_nested_statements", "on"),
+        ("client_min_messages", "log"),
+    ]);
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let subscriber = tracing_subscriber::registry().with(Notices(Arc::clone(&heard)));
     (pool, Plans { heard, _guard: tracing::subscriber::set_default(subscriber) })
