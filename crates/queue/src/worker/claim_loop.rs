@@ -100,9 +100,9 @@ pub(super) async fn claim_loop(shared: Arc<Shared>, finisher: Finisher) {
                     Next::AtOnce => {}
                     Next::WithRoom => gather_room(&shared).await,
                     Next::After(until, wait) => {
-                        // Where several jobs come in while one claim is made it is claimed half of the time: more at once, and nobody
-                        // waits longer for it than a claim takes anyway.
-                        if claimed >= SEVERAL {
+                        // Where several jobs come in while one claim is made, or others take what comes, it is claimed half of the time: more
+                        // at once, and nobody waits longer for it than a claim takes anyway.
+                        if claimed >= SEVERAL || (claimed == 0 && shared.running() > 0) {
                             tokio::time::sleep(began_at.elapsed().min(LONGEST_BREATH)).await;
                         }
                         is_quiet =
@@ -266,7 +266,7 @@ async fn next(shared: &Shared, claimer: &mut Claimer, claimed: usize, last_look:
     }
 }
 
-/// How long to wait when there is still nothing to claim: one answer instead of the four of a claim. None: a claim finds out.
+/// How long to wait when there is still nothing to claim: a look is cheaper than a claim. None: a claim finds out.
 async fn still_quiet(
     shared: &Shared,
     claimer: &mut Claimer,

@@ -1,11 +1,9 @@
--- The everyday claim of a system that is not busy, where so few jobs are ready that all of them can be taken: nothing has to be divided. What
+-- The everyday claim of a system that is not busy, where so few jobs are ready that all of those that may run can be taken: nothing has to be divided. What
 -- `claim.sql` decides for all cases, with nothing that these do not need: starting that one takes Postgres longer than running it.
 --
 -- It takes all or nothing. Where more is ready than it looks at, a lane cannot give all it has, or two lanes pass one limit together, somebody
 -- has to wait, and `claim.sql` says who: it answers one row of nulls then.
-with woken as materialized (
-    delete from headgate.lane_wakes returning integration_id
-), few as materialized (
+with few as materialized (
     -- One more than may be taken, to know whether there are more. In the order of the index: the table may begin with pages of what was taken
     -- long ago.
     select r.integration_id, r.job_id, r.ctid as entry from headgate.ready r
@@ -57,6 +55,9 @@ with woken as materialized (
         select count(*) = count(distinct k.key) as are_single
         from rooms o cross join unnest(o.limit_keys) as k (key) where o.room > 0
     ) l
+), woken as materialized (
+    -- A note is left to who decides.
+    delete from headgate.lane_wakes where (select is_decided from answer) returning integration_id
 ), chosen as materialized (
     select r.* from rooms r where r.room > 0 and (select is_decided from answer)
 ), locked as materialized (

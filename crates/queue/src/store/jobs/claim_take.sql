@@ -9,14 +9,18 @@
     where r.ctid = c.entry
     returning r.job_id, c.status, c.is_due, c.is_held, c.due_at, r.integration_id, c.is_limited, c.is_probe
 ), claimed as materialized (
+    -- By a list, not by a join: where statistics say that there is one job, that began with reading all of them.
     update headgate.jobs j
     set status = 1, attempt = j.attempt + 1, assignment_id = gen_random_uuid(), worker_id = $1::uuid, started_at = clock_timestamp(),
         retry_at = null, progress = null
-    from taken t
-    where j.id = t.job_id and t.status <> 1 and t.is_due
-    returning j.integration_id, j.attempt, j.id, j.app_id, j.batch_id, j.assignment_id, j.created_at, j.run_at, j.started_at,
-        coalesce(j.expires_at <= clock_timestamp(), false) as is_expired, t.is_limited, t.is_probe, j.timeout_ms, j.rank, j.max_attempts,
-        j.may_have_arrived, j.is_full, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, j.correlation_id, j.payload
+    where j.id = any (array(select t.job_id from taken t where t.status <> 1 and t.is_due))
+    returning j.integration_id, j.attempt, j.id, j.app_id, j.batch_id, j.assignment_id, j.created_at,
+        -- Since when it could have begun. (A text may say a year before the first, which no client reads.)
+        greatest(j.run_at, j.created_at) as run_at, j.started_at, coalesce(j.expires_at <= clock_timestamp(), false) as is_expired,
+        j.integration_id = any (array(select distinct t.integration_id from taken t where t.is_limited)) as is_limited,
+        j.integration_id = any (array(select distinct t.integration_id from taken t where t.is_probe)) as is_probe,
+        j.timeout_ms, j.rank, j.max_attempts, j.may_have_arrived, j.is_full, j.job_type, j.record_type, j.record_id, j.deduplication_id,
+        j.serialize_key, j.correlation_id, j.payload
 ), put_back as (
     -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
     insert into headgate.waiting (due_at, job_id, integration_id)

@@ -27,7 +27,7 @@ const THOROUGH: u32 = 16;
 const LONGEST_STATEMENT: Duration = Duration::from_secs(15);
 
 /// A connection for claims alone, kept open: nobody queues for it, nobody has to ask whether it is sound, and what a claim is planned by
-/// is set once. A job on an idle system waits for three answers instead of five.
+/// is set once. A job on an idle system waits for one answer.
 #[derive(Debug)]
 pub struct Claimer {
     options: Arc<PgConnectOptions>,
@@ -84,11 +84,13 @@ impl Claimer {
         let mut connection = self.take().await?;
         if self.expects_few() {
             self.claims_of_few += 1;
+            // Also where this one fails.
+            let before = std::mem::replace(&mut self.thorough_claims, THOROUGH);
             if let Some(claimed) = claim_few(&mut connection, claims).await? {
+                self.thorough_claims = before;
                 self.open = Some(connection);
                 return Ok((claimed, Durability::OnDisk));
             }
-            self.thorough_claims = THOROUGH;
         }
         // Not by sqlx's transactions, which know one way to commit.
         sqlx::raw_sql(BEGIN).execute(&mut connection).await?;

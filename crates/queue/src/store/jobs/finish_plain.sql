@@ -6,8 +6,10 @@
 -- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id. Deleting without locking
 -- first is cheaper by a WAL record a job, and wrong: what is left to the other statement would be locked out of order (a test deadlocks).
 with locked as materialized (
-    select g.n, g.action, g.outcome, g.response_status, g.response_excerpt, g.duration_ms, g.result, j.id,
-        j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor
+    select g.n, g.action, g.outcome, g.duration_ms, j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor,
+        j.id, j.integration_id, j.attempt, j.batch_id, j.app_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
+        j.priority, j.max_attempts, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
+        j.correlation_id, j.payload, g.response_status, g.response_excerpt, g.result
     from (
         -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
         select generate_series(1, cardinality($1::uuid[])::bigint) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as assignment_id,
@@ -17,16 +19,15 @@ with locked as materialized (
     ) g
     cross join lateral (
         -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
-        select j.id, j.assignment_id, j.successor is not null as has_successor
+        select j.*, j.successor is not null as has_successor
         from headgate.jobs j where j.id = g.id
         for update offset 0
     ) j
-), gone as materialized (
-    delete from headgate.jobs j using locked l
-    where j.id = l.id and l.is_ours and not l.has_successor
-    returning j.integration_id, j.attempt, l.action, l.outcome, l.duration_ms, j.batch_id, j.id, j.app_id, j.worker_id, j.created_at,
-        j.run_at, j.expires_at, j.started_at, j.timeout_ms, j.priority, j.max_attempts, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id, j.deduplication_id,
-        j.serialize_key, j.correlation_id, j.payload, l.response_status, l.response_excerpt, l.result
+), gone as not materialized (
+    select l.* from locked l where l.is_ours and not l.has_successor
+), deleted as (
+    -- By a list, not by a join: where statistics say that there is one job, that began with reading all of them.
+    delete from headgate.jobs j where j.id = any (array(select d.id from gone d))
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
@@ -40,7 +41,7 @@ with locked as materialized (
     from gone d
 ), failing_no_more as (
     -- Only who was tried before can have failed before: completions at the first attempt look for nothing.
-    delete from headgate.failing_jobs f using gone d where f.job_id = d.id and d.attempt > 1
+    delete from headgate.failing_jobs f where f.job_id = any (array(select d.id from gone d where d.attempt > 1))
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)
     select integration_id, 1, attempt, -count(*) from gone group by integration_id, attempt

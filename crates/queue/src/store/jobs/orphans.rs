@@ -50,7 +50,8 @@ pub async fn give_back_unknown(
         assignment_id: Option<AssignmentId>,
     }
     if known.is_claim_open {
-        // Whatever is under way has come to its end when its turn has.
+        // Whatever is under way has come to its end when its turn has. (But for one whose message the network still keeps: the next look finds
+        // what that took.)
         let mut transaction = pool.begin_with(BEGIN).await?;
         take_turn(&mut transaction).await?;
         transaction.rollback().await?;

@@ -1,7 +1,10 @@
 //! Rows that are looked up by their key thousands of times a second are found by its index, whatever the statistics say.
 
-use crate::support::{World, end, sent};
-use sqlx::{AssertSqlSafe, PgPool};
+use crate::support::{World, end, sent, session};
+use sqlx::{
+    AssertSqlSafe, PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 /// Tables that statements on a job's way probe by a key of one column.
 const PROBED: [&str; 6] = ["jobs", "ready", "waiting", "failing_jobs", "lanes", "integrations"];
@@ -56,4 +59,29 @@ async fn a_job_is_found_by_its_id_after_its_table_was_all_but_empty(pool: PgPool
                 .unwrap();
         assert!(plan.iter().any(|(line,)| line.contains("jobs_pkey")), "{lookup}: {plan:?}");
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn plans_made_while_there_was_one_job_serve_thousands(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let world = World::new(&pool).await;
+    let (lane, worker) = (world.lane_with(10_000, None).await, world.worker().await);
+    for table in ["jobs", "ready"] {
+        let off = format!("alter table headgate.{table} set (autovacuum_enabled = off)");
+        sqlx::raw_sql(AssertSqlSafe(off)).execute(&pool).await.unwrap();
+    }
+    let complete = async |count| {
+        let held = world.claim(worker, count).await;
+        assert_eq!(held.len(), count);
+        world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    };
+    world.accept_plain(lane, 501).await;
+    complete(500).await;
+    sqlx::raw_sql("vacuum analyze headgate.jobs, headgate.ready").execute(&pool).await.unwrap();
+    complete(1).await;
+    world.accept_plain(lane, 20_000).await;
+    plans.touched();
+    complete(10).await;
+    let touched = plans.touched();
+    assert!(touched.rows < 1_000, "{touched:?}");
 }
