@@ -14,6 +14,7 @@ mod integrations;
 mod jobs;
 mod own_lanes;
 mod previews;
+mod reading;
 mod records;
 mod resync_pauses;
 mod resyncs;
