@@ -129,7 +129,8 @@ fn guarded(most: u32, statement_timeout: Duration, asked_after: Duration) -> PgP
         .after_release(|connection, _| Box::pin(is_sound(connection)))
 }
 
-/// Connections for single statements that probe tables by key, and are run again and again. No transaction may be begun on them; with the other pool's address and settings.
+/// Connections for single statements that probe tables by key, and are run again and again. No transaction may be begun on them; with the
+/// other pool's address and settings.
 #[must_use]
 pub fn probing(pool: &PgPool, most: u32) -> PgPool {
     PgPoolOptions::new()

@@ -49,7 +49,7 @@ impl Latencies {
             }
             if job.attempt == 1 {
                 // Both on the database's clock.
-                let waited = (job.started_at - job.created_at.max(job.run_at)).to_std();
+                let waited = (job.started_at - job.run_at).to_std();
                 spans.job_waited(waited.unwrap_or_default());
             }
         }

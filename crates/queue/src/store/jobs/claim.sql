@@ -116,14 +116,8 @@ with recursive woken as materialized (
     from tallied t
     left join lateral (
         select min(s.slots) as slots, array_agg(s.key) as keys, array_agg(s.slots) as key_slots
-        from (
-            select x.key, case
-                when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
-                else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
-            end as slots
-            from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
-            where x.key = any (t.limit_keys)
-        ) s
+        from headgate.claimable_slots s
+        where s.key = any (t.limit_keys)
     ) r on t.limit_keys <> '{}'
 ), rooms as materialized (
     select integration_id, last_claimed_at, woken_at, is_limited, is_probe, room, share, false as gives_way

@@ -1,5 +1,5 @@
--- The everyday claim of a system that is not busy, where so few jobs are ready that all of those that may run can be taken: nothing has to be divided. What
--- `claim.sql` decides for all cases, with nothing that these do not need: starting that one takes Postgres longer than running it.
+-- The everyday claim of a system that is not busy, where so few jobs are ready that all of those that may run can be taken: nothing has to be
+-- divided. What `claim.sql` decides for all cases, with nothing that these do not need: starting that one takes Postgres longer than running it.
 --
 -- It takes all or nothing. Where more is ready than it looks at, a lane cannot give all it has, or two lanes pass one limit together, somebody
 -- has to wait, and `claim.sql` says who: it answers one row of nulls then.
@@ -28,14 +28,9 @@ with few as materialized (
                 else 0
             end,
             case when r.limit_keys <> '{}' then (
-                select least(min(
-                    case
-                        when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
-                        else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
-                    end
-                ), $2::int)::int * r.jobs_per_request
-                from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c
-                where x.key = any (r.limit_keys)
+                select least(min(s.slots), $2::int)::int * r.jobs_per_request
+                from headgate.claimable_slots s
+                where s.key = any (r.limit_keys)
             ) end
         ) as room,
         $3::int - coalesce((

@@ -69,7 +69,7 @@ pub struct ClaimedJob {
     pub assignment_id: AssignmentId,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
-    /// Not before then.
+    /// Since when it could have begun: when it was accepted, or later where it was to wait.
     pub run_at: DateTime<Utc>,
     /// Lower goes first (`model::job::rank`).
     pub rank: i16,

@@ -85,9 +85,9 @@ impl Claimer {
         if self.expects_few() {
             self.claims_of_few += 1;
             // Also where this one fails.
-            let before = std::mem::replace(&mut self.thorough_claims, THOROUGH);
+            self.thorough_claims = THOROUGH;
             if let Some(claimed) = claim_few(&mut connection, claims).await? {
-                self.thorough_claims = before;
+                self.thorough_claims = 0;
                 self.open = Some(connection);
                 return Ok((claimed, Durability::OnDisk));
             }
