@@ -5,8 +5,8 @@ import { BASE_URL } from "./fixtures/environment";
 export default defineConfig({
   testDir: "./tests",
   globalSetup: "./fixtures/global_setup.ts",
-  // One program and one database serve all journeys; each makes an app of its own.
-  workers: 1,
+  // Each worker has a program and a database of its own, in which each journey makes an app of its own.
+  workers: 2,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,
   retries: 0,
@@ -17,7 +17,7 @@ export default defineConfig({
     ...devices["Desktop Chrome"],
     viewport: { width: 1440, height: 900 },
     baseURL: BASE_URL,
-    trace: "retain-on-failure",
+    screenshot: "only-on-failure",
     launchOptions: {
       executablePath: process.env.HEADGATE_TEST_CHROMIUM ?? "/usr/bin/chromium",
       args: [

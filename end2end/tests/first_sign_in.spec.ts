@@ -1,11 +1,11 @@
 // A program that nobody has signed in to yet prints a link that lets the first person in, once.
-import { PORT } from "../fixtures/environment";
+import { port } from "../fixtures/environment";
 import { expectWellMade } from "../fixtures/looks";
 import { Program } from "../fixtures/program";
 import { expect, hydrated, test } from "../fixtures/test";
 
 test("the printed link signs in once", async ({ page, browser }) => {
-  const program = await Program.start(String(Number(PORT) + 10_000), {});
+  const program = await Program.start(port(1), {});
   try {
     // It answers a moment before it has printed that it does.
     const printed = () => /http:\/\/\S+\/sign-in\/link\/\S+(?=\n)/.exec(program.log())?.[0];

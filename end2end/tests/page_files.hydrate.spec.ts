@@ -1,6 +1,6 @@
 // The console comes in parts: each page brings its own, and nothing is left half alive when a part is missing.
 import type { Page } from "@playwright/test";
-import { ADMIN_KEY, PEOPLE, PORT } from "../fixtures/environment";
+import { ADMIN_KEY, PEOPLE, port } from "../fixtures/environment";
 import { Program } from "../fixtures/program";
 import { enter, expect, listen, open, signIn, test } from "../fixtures/test";
 
@@ -25,7 +25,7 @@ test("each page brings its own part, and only once", async ({ console: page }) =
 });
 
 test("below a prefix parts are found too", async ({ page }) => {
-  const program = await Program.start(String(Number(PORT) + 10_001), {
+  const program = await Program.start(port(2), {
     HEADGATE_BASE_PATH: "/queues",
     HEADGATE_ADMIN_API_KEY: ADMIN_KEY,
     HEADGATE_ADMIN_EMAIL: PEOPLE.operator.email,

@@ -27,6 +27,35 @@ test("what makes a page work is not asked for before the page can be painted", a
   }
 });
 
+test("a link that is clicked while the page is taken over leads to a page that works", async ({ console: page }) => {
+  // The router listens for clicks before the page's own part has come.
+  await page.addInitScript(() => {
+    const listen = window.addEventListener.bind(window);
+    window.addEventListener = (...of: Parameters<typeof listen>) => {
+      if (of[0] === "click") document.documentElement.classList.add("e2e-router-listens");
+      listen(...of);
+    };
+  });
+  let come = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    come = resolve;
+  });
+  await page.route("**/jobs.pack", async (route) => {
+    await held;
+    // The page that asked may be gone.
+    await route.continue().catch(() => {});
+  });
+  await page.goto("/jobs");
+  await page.locator("html.e2e-router-listens").waitFor();
+  const left = page.waitForEvent("framenavigated");
+  await page.getByRole("link", { name: "Pending" }).click({ noWaitAfter: true });
+  await left;
+  come();
+  await hydrated(page);
+  await expect(page).toHaveURL("/jobs?status=pending");
+  await expect(page.getByRole("link", { name: "Pending, remove" })).toBeVisible();
+});
+
 for (const path of ["/", "/jobs"]) {
   test(`taking over ${path} writes next to nothing of it anew`, async ({ page, sessions }) => {
     await enter(page, "operator", sessions);

@@ -1,5 +1,5 @@
 // The processes that claim jobs, and draining one of them. Draining is for good: it needs a program of its own.
-import { ADMIN_KEY, PEOPLE, PORT } from "../fixtures/environment";
+import { ADMIN_KEY, PEOPLE, port } from "../fixtures/environment";
 import { expectWellMade } from "../fixtures/looks";
 import { notice, rows } from "../fixtures/parts";
 import { Program } from "../fixtures/program";
@@ -19,7 +19,7 @@ test("each process says how it is, and the leader what it does for all", async (
 });
 
 test("draining asks first, says what follows, and is on record", async ({ page }) => {
-  const program = await Program.start(String(Number(PORT) + 10_003), {
+  const program = await Program.start(port(3), {
     HEADGATE_ADMIN_API_KEY: ADMIN_KEY,
     HEADGATE_ADMIN_EMAIL: PEOPLE.operator.email,
     HEADGATE_ADMIN_PASSWORD: PEOPLE.operator.password,
