@@ -2,26 +2,19 @@
 
 use crate::{front, process, progress, setup, workspace};
 use anyhow::Result;
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    thread,
-};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// What is built.
 const RELEASE: [&str; 4] = ["--locked", "--release", "-p", "server"];
 
 pub(crate) fn run() -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    // The console's files are needed by the program alone, which is small: all else is compiled beside them. Wasm is one core's work.
-    let (site, library) = thread::scope(|scope| {
-        let site = scope.spawn(|| front::build(front::Mode::Release));
-        let library = progress::step("libraries (release)", || {
+    // The console's files are needed by the program alone, which is small.
+    front::build_beside(front::Mode::Release, || {
+        progress::step("libraries (release)", || {
             process::run(process::cargo().arg("build").args(RELEASE).arg("--lib"))
-        });
-        (site.join(), library)
-    });
-    site.map_err(|_| anyhow::anyhow!("the console's build panicked"))??;
-    library?;
+        })
+    })?;
     progress::step("headgate (release)", || {
         process::run(process::cargo().arg("build").args(RELEASE).env("HEADGATE_SITE", site_version()?))
     })?;

@@ -1,10 +1,11 @@
 //! What browsers load: the console as wasm, its style sheet and the files of `public/`, together in `target/site`.
 
 use crate::{compress, css, process, progress, split, workspace};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::{
     fs,
     path::{Path, PathBuf},
+    thread,
 };
 use wasm_bindgen_cli_support::Bindgen;
 
@@ -36,6 +37,16 @@ pub(crate) fn build(mode: Mode) -> Result<()> {
         Mode::Dev => compress::remove_compressed(&workspace::site_dir()),
         Mode::Release => progress::step("compress", || compress::compress(&workspace::pkg_dir())),
     }
+}
+
+/// Builds it beside something else: it has a target directory of its own, and much of it is one core's work.
+pub(crate) fn build_beside(mode: Mode, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    thread::scope(|scope| {
+        let site = scope.spawn(|| build(mode));
+        let done = work();
+        site.join().map_err(|_| anyhow!("the console's build panicked"))??;
+        done
+    })
 }
 
 fn compile(mode: Mode) -> Result<PathBuf> {

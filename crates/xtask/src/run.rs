@@ -7,8 +7,7 @@ use std::{os::unix::process::CommandExt, process::Command};
 /// Builds everything and becomes `headgate demo`, whose last lines are its address and a sign-in link.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    front::build(front::Mode::Dev)?;
-    progress::step("headgate", build_server)?;
+    front::build_beside(front::Mode::Dev, || progress::step("headgate", build_server))?;
     let program = workspace::target_dir().join("debug/headgate");
     progress::note(&format!(
         "everything is built after {}: headgate demo",

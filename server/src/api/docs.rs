@@ -9,9 +9,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use std::sync::Arc;
+use flate2::read::GzDecoder;
+use std::{io::Read as _, sync::Arc};
 use utoipa::openapi::OpenApi;
-use utoipa_swagger_ui::Config;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -72,24 +72,32 @@ async fn page() -> impl IntoResponse {
 }
 
 async fn file(Path(name): Path<String>) -> Response {
-    if name == "start.js" {
-        return ([(header::CONTENT_TYPE, "text/javascript")], START).into_response();
+    let plain = match name.as_str() {
+        "start.js" => Some(START.into()),
+        name => swagger_ui(name).and_then(decompressed),
+    };
+    let Some(plain) = plain else { return Problem::not_found().into_response() };
+    let kind = mime_guess::from_path(&name).first_or_octet_stream();
+    ([(header::CONTENT_TYPE, kind.as_ref()), (header::CACHE_CONTROL, "max-age=3600")], plain).into_response()
+}
+
+/// As `build.rs` compressed it.
+fn swagger_ui(name: &str) -> Option<&'static [u8]> {
+    macro_rules! built {
+        ($name:literal) => {
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".gz"))
+        };
     }
-    // Their page and its start load another document.
-    let is_asset = !matches!(name.as_str(), "index.html" | "swagger-initializer.js");
-    match utoipa_swagger_ui::serve(&name, Arc::new(Config::default())) {
-        Ok(Some(file)) if is_asset => {
-            let kind = [
-                (header::CONTENT_TYPE, file.content_type),
-                (header::CACHE_CONTROL, "max-age=3600".to_owned()),
-            ];
-            let encoding = file.gzpipped.then_some([(header::CONTENT_ENCODING, "gzip")]);
-            let body = file.bytes.into_owned();
-            match encoding {
-                Some(encoding) => (kind, encoding, body).into_response(),
-                None => (kind, body).into_response(),
-            }
-        }
-        _ => Problem::not_found().into_response(),
-    }
+    Some(match name {
+        "swagger-ui.css" => built!("swagger-ui.css"),
+        "index.css" => built!("index.css"),
+        "swagger-ui-bundle.js" => built!("swagger-ui-bundle.js"),
+        "favicon-32x32.png" => built!("favicon-32x32.png"),
+        _ => return None,
+    })
+}
+
+fn decompressed(file: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut plain).is_ok().then_some(plain)
 }

@@ -1,5 +1,6 @@
 //! Connections and the schema.
 
+use crate::support::empty;
 use queue::{
     QueueError, migrate,
     pool::{self, PoolSettings},
@@ -66,6 +67,7 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
 
 #[sqlx::test]
 async fn processes_that_start_together_migrate_once(pool: PgPool) {
+    empty(&pool).await;
     assert_eq!(migrate::schema(&pool).await.unwrap(), migrate::Schema::Behind);
     let (one, two) = tokio::join!(migrate::run(&pool), migrate::run(&pool));
     one.unwrap();

@@ -1,7 +1,7 @@
 //! The tests of all crates, against one throw-away cluster: `sqlx::test` makes a database in it for each test.
 
 use super::counts::Counts;
-use crate::{process, services::Services};
+use crate::{process, services::Services, workspace};
 use anyhow::Result;
 use std::process::Command;
 
@@ -20,6 +20,15 @@ fn cargo_test() -> Command {
 
 pub(super) fn build() -> Result<()> {
     process::run(cargo_test().arg("--no-run"))
+}
+
+/// Puts the schema into what new databases are copied from: a test finds its migrations applied, which would be a quarter of its time.
+pub(super) fn migrate_template(services: &Services) -> Result<()> {
+    process::run(
+        Command::new(workspace::target_dir().join("debug/headgate"))
+            .arg("migrate")
+            .env("HEADGATE_DATABASE_URL", services.url("template1")),
+    )
 }
 
 pub(super) fn run(services: &Services) -> Result<(Counts, Result<()>)> {

@@ -56,6 +56,10 @@ impl Summary {
         self.rows.push(Row { step, outcome: Outcome::Skipped(why), counts: None, took: Duration::ZERO });
     }
 
+    pub(super) fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+    }
+
     /// A skipped step is not green: nobody knows how it would have ended.
     pub(super) fn is_green(&self) -> bool {
         self.rows.iter().all(|row| matches!(row.outcome, Outcome::Ok))

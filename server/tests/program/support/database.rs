@@ -17,7 +17,10 @@ impl Database {
         let server = PgConnectOptions::from_str(&given).unwrap();
         let name = format!("program_{}", uuid::Uuid::now_v7().simple());
         let mut connection = PgConnection::connect_with(&server).await.unwrap();
-        connection.execute(sqlx::AssertSqlSafe(format!("create database {name}"))).await.unwrap();
+        connection
+            .execute(sqlx::AssertSqlSafe(format!("create database {name} template template0")))
+            .await
+            .unwrap();
         let (address, query) = given.split_once('?').unwrap_or((&given, ""));
         let (host, _) = address.rsplit_once('/').unwrap();
         let url = format!("{host}/{name}?{query}");

@@ -1,7 +1,7 @@
 //! The workers of a process, as a program starts them.
 
 use super::printing::{End, Printer, ends, print};
-use crate::support::until;
+use crate::support::{empty, until};
 use model::job::JobStatus;
 use queue::{
     Client, Runner,
@@ -12,6 +12,7 @@ use sqlx::PgPool;
 // No migrator: starting brings the schema.
 #[sqlx::test]
 async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
+    empty(&pool).await;
     let running = Runner::new(&pool).handle(Printer).workers(5).start().await.unwrap();
     let client = Client::open(&pool, "shop").await.unwrap();
     let good = client.enqueue(&pool, print(2)).await.unwrap().id;
@@ -26,6 +27,7 @@ async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
 
 #[sqlx::test]
 async fn a_program_keeps_its_own_migrations(pool: PgPool) {
+    empty(&pool).await;
     // Its first migration has our first one's number.
     sqlx::raw_sql(
         "create table _sqlx_migrations (version bigint primary key, description text not null, installed_on timestamptz default now(),
@@ -49,6 +51,7 @@ async fn a_program_keeps_its_own_migrations(pool: PgPool) {
 
 #[sqlx::test]
 async fn a_database_of_the_program_stays_as_it_is(pool: PgPool) {
+    empty(&pool).await;
     migrate::run(&pool).await.unwrap();
     migrate::run_beside(&pool).await.unwrap();
     assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Current);

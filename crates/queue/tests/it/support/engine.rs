@@ -32,6 +32,14 @@ pub(crate) async fn until_recorded(engine: &EngineHandle, count: u64) {
     assert!(waited.is_ok(), "only {} ends recorded", *engine.recorded().borrow());
 }
 
+/// Takes the schema away: new databases of a test run are copied from one that has it.
+pub(crate) async fn empty(pool: &PgPool) {
+    sqlx::raw_sql("drop schema if exists headgate cascade; drop table if exists _sqlx_migrations")
+        .execute(pool)
+        .await
+        .unwrap();
+}
+
 /// Until the database answers yes.
 pub(crate) async fn until(pool: &PgPool, question: &'static str) {
     let asked = async {
