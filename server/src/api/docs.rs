@@ -72,27 +72,31 @@ async fn page() -> impl IntoResponse {
 }
 
 async fn file(Path(name): Path<String>) -> Response {
-    let plain = match name.as_str() {
-        "start.js" => Some(START.into()),
-        name => swagger_ui(name).and_then(decompressed),
-    };
-    let Some(plain) = plain else { return Problem::not_found().into_response() };
-    let kind = mime_guess::from_path(&name).first_or_octet_stream();
-    ([(header::CONTENT_TYPE, kind.as_ref()), (header::CACHE_CONTROL, "max-age=3600")], plain).into_response()
+    if name == "start.js" {
+        return ([(header::CONTENT_TYPE, "text/javascript")], START).into_response();
+    }
+    match swagger_ui(&name).and_then(|(kind, file)| Some((kind, decompressed(file)?))) {
+        Some((kind, file)) => {
+            ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=3600")], file).into_response()
+        }
+        None => Problem::not_found().into_response(),
+    }
 }
 
-/// As `build.rs` compressed it.
-fn swagger_ui(name: &str) -> Option<&'static [u8]> {
+/// A file's type, and its content as `build.rs` compressed it.
+fn swagger_ui(name: &str) -> Option<(&'static str, &'static [u8])> {
     macro_rules! built {
         ($name:literal) => {
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".gz"))
         };
     }
     Some(match name {
-        "swagger-ui.css" => built!("swagger-ui.css"),
-        "index.css" => built!("index.css"),
-        "swagger-ui-bundle.js" => built!("swagger-ui-bundle.js"),
-        "favicon-32x32.png" => built!("favicon-32x32.png"),
+        "swagger-ui.css" => ("text/css", built!("swagger-ui.css")),
+        "index.css" => ("text/css", built!("index.css")),
+        "swagger-ui-bundle.js" => ("text/javascript", built!("swagger-ui-bundle.js")),
+        "favicon-32x32.png" => ("image/png", built!("favicon-32x32.png")),
+        "LICENSE" => ("text/plain", built!("LICENSE")),
+        "NOTICE" => ("text/plain", built!("NOTICE")),
         _ => return None,
     })
 }

@@ -319,6 +319,10 @@ async fn document_and_page_are_served_from_the_binary(pool: PgPool) {
         assert_eq!(answer.status, 200, "{file}");
         assert!(answer.header("content-type").starts_with(kind), "{file}: {}", answer.header("content-type"));
     }
+    for licence in ["LICENSE", "NOTICE"] {
+        let answer = get(&format!("/api/docs/{licence}")).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain"), "{licence}");
+    }
     get("/api/docs/nonsense.js").await.problem(404);
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         if let Ok(services) = &services {
             rust_tests(&mut summary, services);
         }
+        summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
         let has_front = match browsers_half.join() {
             Ok((half, has_front)) => {
                 summary.append(half);
@@ -52,11 +53,11 @@ fn browsers_half() -> (Summary, bool) {
 
 fn rust_tests(summary: &mut Summary, services: &Services) {
     summary.record(".sqlx is fresh", || progress::step(".sqlx is fresh", || prepare::check_with(services)));
-    if summary.record("build tests", || progress::step("build tests", rust::build))
-        && summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)))
-    {
+    if summary.record("build tests", || progress::step("build tests", rust::build)) {
+        summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
         summary.record_tests("Rust tests", || progress::step("Rust tests", || rust::run(services)));
-        summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
+    } else {
+        summary.skipped("Rust tests", "they were not built");
     }
 }
 
