@@ -8,7 +8,7 @@ use std::{os::unix::process::CommandExt, process::Command};
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     setup::run(setup::Purpose::Run)?;
     front::build_beside(front::Mode::Dev, || progress::step("headgate", build_server))?;
-    let program = workspace::target_dir().join("debug/headgate");
+    let program = workspace::debug_program();
     progress::note(&format!(
         "everything is built after {}: headgate demo",
         progress::seconds(progress::elapsed())

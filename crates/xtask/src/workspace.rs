@@ -14,6 +14,11 @@ pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
+/// The program as `run` and the tests build it.
+pub(crate) fn debug_program() -> PathBuf {
+    target_dir().join("debug/headgate")
+}
+
 /// The wasm build has a directory of its own, so that it never waits for the lock of a native build.
 pub(crate) fn front_target_dir() -> PathBuf {
     target_dir().join("front")

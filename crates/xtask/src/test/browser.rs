@@ -21,7 +21,7 @@ pub(super) fn run(services: &Services) -> Result<(Counts, Result<()>)> {
         Command::new("npx")
             .args(["--no-install", "playwright", "test"])
             .current_dir(workspace::root().join("end2end"))
-            .env("HEADGATE_BIN", workspace::target_dir().join("debug/headgate"))
+            .env("HEADGATE_BIN", workspace::debug_program())
             .env("HEADGATE_TEST_DATABASE_URL", services.url("postgres"))
             .env("HEADGATE_TEST_CHROMIUM", chromium)
             .env("FORCE_COLOR", "0"),

@@ -25,7 +25,7 @@ pub(super) fn build() -> Result<()> {
 /// Puts the schema into what new databases are copied from: a test finds its migrations applied, which would be a quarter of its time.
 pub(super) fn migrate_template(services: &Services) -> Result<()> {
     process::run(
-        Command::new(workspace::target_dir().join("debug/headgate"))
+        Command::new(workspace::debug_program())
             .arg("migrate")
             .env("HEADGATE_DATABASE_URL", services.url("template1")),
     )
