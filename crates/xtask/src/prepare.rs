@@ -72,7 +72,8 @@ fn describe(services: &Services) -> Result<Statements> {
     result
 }
 
-/// Applies `migrations/*.sql` with `psql`, which is part of the server's packages, in the order of their numbers.
+/// Applies `migrations/*.sql` with `psql`, which is part of the server's packages, in the order of their numbers; to an empty database,
+/// whatever the tests have made of the template.
 fn migrate(services: &Services) -> Result<()> {
     let psql = |database: &str| {
         let mut command = std::process::Command::new(psql_binary());
@@ -84,7 +85,7 @@ fn migrate(services: &Services) -> Result<()> {
         "-c",
         "drop database if exists prepare",
         "-c",
-        "create database prepare",
+        "create database prepare template template0",
     ]))?;
     for file in workspace::files_below(&workspace::root().join("migrations"))? {
         if file.extension().is_some_and(|extension| extension == "sql") {

@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// A package to install.
 pub(super) struct Package {
-    pub(super) name: &'static str,
+    /// The first that this system's release knows is taken.
+    pub(super) names: &'static [&'static str],
     pub(super) why: &'static str,
 }
 
@@ -15,28 +16,43 @@ pub(super) fn install(packages: &[Package]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = packages.iter().map(|package| package.name).collect();
-    let by_hand = format!("apt-get install --no-install-recommends {}", names.join(" "));
     for package in packages {
-        progress::note(&format!("missing: {} for {}", package.name, package.why));
+        progress::note(&format!("missing: {} for {}", package.names.join(" or "), package.why));
     }
     if process::find("apt-get").is_none() {
+        let names: Vec<String> = packages.iter().map(|package| package.names.join(" or ")).collect();
         bail!("no apt-get here: install {} with this system's package manager", names.join(" and "));
     }
-    let Some(prefix) = privilege() else { bail!("not root: run `sudo {by_hand}`") };
+    let by_hand = || {
+        let names: Vec<&str> = packages.iter().map(Package::known_name).collect();
+        format!("apt-get install --no-install-recommends {}", names.join(" "))
+    };
+    let Some(prefix) = privilege() else { bail!("not root: run `sudo {}`", by_hand()) };
     let apt = |arguments: &[&str]| {
         let mut words = prefix.iter().chain(["apt-get", "-q", "-y"].iter());
         let mut command = Command::new(words.next().unwrap_or(&"apt-get"));
         command.args(words).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         process::run_quietly(&mut command)
     };
-    progress::note(&by_hand);
     // An outdated or partly unreachable index may still know the packages.
     if let Err(error) = apt(&["update"]) {
         progress::note(&format!("{error:#}"));
     }
+    progress::note(&by_hand());
+    let names = packages.iter().map(Package::known_name);
     let install: Vec<&str> = ["install", "--no-install-recommends"].into_iter().chain(names).collect();
-    apt(&install).with_context(|| format!("run `{by_hand}` by hand"))
+    apt(&install).with_context(|| format!("run `{}` by hand", by_hand()))
+}
+
+impl Package {
+    /// What apt's index lists; where it lists none, what apt is to complain about.
+    fn known_name(&self) -> &'static str {
+        let is_listed = |name: &&&str| {
+            process::output_of("apt-cache", &["show", "--no-all-versions", **name])
+                .is_some_and(|shown| !shown.is_empty())
+        };
+        self.names.iter().find(is_listed).or(self.names.last()).copied().unwrap_or_default()
+    }
 }
 
 /// What to put before a command that root must run; nothing when there is no way without asking for a password.

@@ -39,9 +39,9 @@ pub(crate) fn run(purpose: Purpose) -> Result<()> {
     })
 }
 
-/// The browser for the tests, under any of its names.
+/// The browser for the tests, under any of its names. The one without windows first: a sixth less of a journey's time.
 pub(crate) fn chromium() -> Option<PathBuf> {
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
         .into_iter()
         .find_map(process::find)
 }
@@ -52,10 +52,10 @@ fn missing_packages(purpose: Purpose) -> Vec<Package> {
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()));
     if services::find_binaries().is_none() && (purpose == Purpose::Test || !has_external_database) {
-        packages.push(Package { name: "postgresql", why: "the embedded database (15 or newer)" });
+        packages.push(Package { names: &["postgresql"], why: "the embedded database (15 or newer)" });
     }
     if purpose == Purpose::Test && chromium().is_none() {
-        packages.push(Package { name: "chromium", why: "the browser tests" });
+        packages.push(Package { names: &["chromium-headless-shell", "chromium"], why: "the browser tests" });
     }
     packages
 }

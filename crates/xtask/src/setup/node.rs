@@ -20,8 +20,8 @@ pub(super) fn ensure() -> Result<()> {
             );
         }
         debian::install(&[
-            Package { name: "nodejs", why: "the browser tests" },
-            Package { name: "npm", why: "the browser tests" },
+            Package { names: &["nodejs"], why: "the browser tests" },
+            Package { names: &["npm"], why: "the browser tests" },
         ])?;
     }
     let folder = workspace::root().join("end2end");

@@ -8,7 +8,8 @@ mod summary;
 
 use crate::{check, css, front, prepare, progress, run, services::Services, setup};
 use anyhow::{Result, anyhow};
-use std::{process::ExitCode, thread};
+use rust::Part;
+use std::{convert::Infallible, process::ExitCode, sync::mpsc, thread};
 use summary::Summary;
 
 pub(crate) fn run() -> Result<ExitCode> {
@@ -20,12 +21,11 @@ pub(crate) fn run() -> Result<ExitCode> {
         // In a target directory of its own, and much of it is one core's work.
         let browsers_half = scope.spawn(browsers_half);
         summary.record("clippy", || progress::step("clippy", check::clippy));
-        summary.record("docs", || progress::step("docs", check::docs));
         let services = Services::start();
-        if let Ok(services) = &services {
-            rust_tests(&mut summary, services);
+        match &services {
+            Ok(services) => rust_tests(&mut summary, services),
+            Err(_) => checks_beside(&mut summary, None),
         }
-        summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
         let has_front = match browsers_half.join() {
             Ok((half, has_front)) => {
                 summary.append(half);
@@ -52,12 +52,44 @@ fn browsers_half() -> (Summary, bool) {
 }
 
 fn rust_tests(summary: &mut Summary, services: &Services) {
-    summary.record(".sqlx is fresh", || progress::step(".sqlx is fresh", || prepare::check_with(services)));
-    if summary.record("build tests", || progress::step("build tests", rust::build)) {
-        summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
-        summary.record_tests("Rust tests", || progress::step("Rust tests", || rust::run(services)));
-    } else {
+    if !summary.record("build tests", || progress::step("build tests", rust::build)) {
         summary.skipped("Rust tests", "they were not built");
+        return checks_beside(summary, Some(services));
+    }
+    summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
+    thread::scope(|scope| {
+        let (begun, has_begun) = mpsc::channel::<Infallible>();
+        let parts =
+            [("Rust tests", Part::Working), ("Rust tests that wait", Part::Waiting)].map(|(name, part)| {
+                let begun = begun.clone();
+                scope.spawn(move || {
+                    let mut summary = Summary::default();
+                    let run = || rust::run(services, part, begun);
+                    summary.record_tests(name, || progress::step(name, run));
+                    summary
+                })
+            });
+        drop(begun);
+        // Cargo's lock is theirs first: without it they run, and leave a core to what follows.
+        let _ = has_begun.recv();
+        checks_beside(summary, Some(services));
+        for part in parts {
+            match part.join() {
+                Ok(part) => summary.append(part),
+                Err(_) => summary.failed("Rust tests", &anyhow!("a part of them panicked")),
+            }
+        }
+    });
+    summary.record_tests("examples", || progress::step("examples", || rust::run_examples(services)));
+}
+
+/// What needs a compiler and little else.
+fn checks_beside(summary: &mut Summary, services: Option<&Services>) {
+    summary.record("docs", || progress::step("docs", check::docs));
+    summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
+    if let Some(services) = services {
+        summary
+            .record(".sqlx is fresh", || progress::step(".sqlx is fresh", || prepare::check_with(services)));
     }
 }
 

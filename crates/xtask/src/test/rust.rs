@@ -3,7 +3,19 @@
 use super::counts::Counts;
 use crate::{process, services::Services, workspace};
 use anyhow::Result;
-use std::process::Command;
+use std::{collections::BTreeSet, process::Command};
+
+/// Test programs that mostly wait: for killed processes, for leases to run out.
+const WAITING: [&str; 2] = ["faults", "program"];
+
+/// Which tests are run.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    /// Those of `WAITING`.
+    Waiting,
+    /// All others.
+    Working,
+}
 
 /// Plain `cargo test`, here as on every machine: a runner that only some have would make two truths.
 ///
@@ -31,16 +43,65 @@ pub(super) fn migrate_template(services: &Services) -> Result<()> {
     )
 }
 
-pub(super) fn run(services: &Services) -> Result<(Counts, Result<()>)> {
-    Ok(count(cargo_test().env("DATABASE_URL", services.url("postgres"))))
+/// Runs a part; drops `begun` when the first of its tests begin: from then on cargo's lock is free.
+pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Counts, Result<()>)> {
+    let mut command = cargo_test();
+    if part == Part::Working {
+        command.args(["--lib", "--bins"]);
+    }
+    for name in
+        test_programs()?.iter().filter(|name| WAITING.contains(&name.as_str()) == (part == Part::Waiting))
+    {
+        command.args(["--test", name]);
+    }
+    Ok(count(command.env("DATABASE_URL", services.url("postgres")), begun))
+}
+
+/// What examples in comments say; cargo runs them by themselves only.
+pub(super) fn run_examples(services: &Services) -> Result<(Counts, Result<()>)> {
+    Ok(count(cargo_test().arg("--doc").env("DATABASE_URL", services.url("postgres")), ()))
 }
 
 pub(super) fn run_own() -> Result<(Counts, Result<()>)> {
-    Ok(count(process::cargo().args(["test", "--locked", "--no-fail-fast", "-p", "xtask"])))
+    Ok(count(process::cargo().args(["test", "--locked", "--no-fail-fast", "-p", "xtask"]), ()))
 }
 
-fn count(command: &mut Command) -> (Counts, Result<()>) {
+/// Each is a folder `tests/NAME` of a crate, whose root is `main.rs`.
+fn test_programs() -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for sources in ["server", "app", "crates"] {
+        for file in workspace::files_below(&workspace::root().join(sources))? {
+            let mut folders = file.ancestors().skip(1).filter_map(|folder| folder.file_name()?.to_str());
+            if let (true, Some(name), Some("tests")) =
+                (file.ends_with("main.rs"), folders.next(), folders.next())
+            {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn count<T>(command: &mut Command, begun: T) -> (Counts, Result<()>) {
     let mut counts = Counts::default();
-    let result = process::run_watched(command, |line| counts.read_cargo(line));
+    let mut begun = Some(begun);
+    let result = process::run_watched(command, |line| {
+        if line.trim_start().starts_with("Running ") {
+            begun = None;
+        }
+        counts.read_cargo(line);
+    });
     (counts, result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_program_is_found() {
+        let names = test_programs().unwrap();
+        assert!(WAITING.iter().all(|name| names.contains(*name)), "{names:?}");
+        assert!(["access", "api", "embedded", "it"].iter().all(|name| names.contains(*name)), "{names:?}");
+    }
 }
