@@ -110,9 +110,13 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => {
             error.code().is_some_and(|code| {
-                // Connection failure; too many connections; shut down, crashed, starting up; disk full; read only after a failover.
+                // Connection failure; too many connections; shut down, crashed, starting up; a session that was idle for too long, outside
+                // a transaction or inside; disk full; read only after a failover.
                 code.starts_with("08")
-                    || matches!(&*code, "53300" | "57P01" | "57P02" | "57P03" | "53100" | "25006")
+                    || matches!(
+                        &*code,
+                        "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53100" | "25006"
+                    )
             }) || is_missing_partition(error.as_ref())
         }
         _ => false,

@@ -1,7 +1,7 @@
 //! One transaction that records ends, repeated while the database is away.
 
 use crate::{
-    error::{QueueError, code},
+    error::QueueError,
     store::{
         jobs::{Applied, BEGIN, End, finish, held_elsewhere},
         partitions,
@@ -67,11 +67,7 @@ impl Telling {
     }
 
     fn judge(&self, shared: &Shared, error: QueueError) -> Failed {
-        let is_broken_off = match &error {
-            QueueError::Unavailable(_) => !error.wants_partition(),
-            QueueError::Database(error) => code(error).as_deref() == Some("25P03"),
-            _ => false,
-        };
+        let is_broken_off = error.is_unavailable() && !error.wants_partition();
         Failed { is_silence: is_broken_off && self.took() >= shared.config.longest_silence, error }
     }
 }

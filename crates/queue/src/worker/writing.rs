@@ -49,7 +49,7 @@ impl Races {
         let QueueError::Database(error) = error else { return false };
         match code(error).as_deref() {
             Some("55P03") => true,
-            Some("40P01" | "40001" | "25P03") => {
+            Some("40P01" | "40001") => {
                 self.broken_off += 1;
                 self.broken_off <= BROKEN_OFF
             }
@@ -242,7 +242,6 @@ mod tests {
         for (said, times) in [
             ("55P03", None),
             ("40P01", Some(BROKEN_OFF)),
-            ("25P03", Some(BROKEN_OFF)),
             ("23505", Some(COLLISIONS)),
             ("23514", Some(0)),
         ] {

@@ -65,6 +65,16 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
     assert!(!format!("{nowhere:?}").contains("127.0.0.1"), "an address may contain a password");
 }
 
+/// What Postgres ends a session with, or refuses it: said by statements, because a session that really ends may also just break.
+#[sqlx::test]
+async fn a_session_that_is_ended_or_refused_is_a_database_that_is_away(pool: PgPool) {
+    for code in ["08006", "53300", "57P01", "57P02", "57P03", "57P05", "25P03"] {
+        let says = format!("do $$ begin raise exception using errcode = '{code}'; end $$");
+        let said = sqlx::raw_sql(sqlx::AssertSqlSafe(says)).execute(&pool).await.unwrap_err();
+        assert!(QueueError::from(said).is_unavailable(), "{code}");
+    }
+}
+
 #[sqlx::test]
 async fn processes_that_start_together_migrate_once(pool: PgPool) {
     empty(&pool).await;
