@@ -239,12 +239,9 @@ mod tests {
 
     #[test]
     fn a_lock_that_is_not_given_never_counts_and_what_is_refused_is_not_repeated() {
-        for (said, times) in [
-            ("55P03", None),
-            ("40P01", Some(BROKEN_OFF)),
-            ("23505", Some(COLLISIONS)),
-            ("23514", Some(0)),
-        ] {
+        for (said, times) in
+            [("55P03", None), ("40P01", Some(BROKEN_OFF)), ("23505", Some(COLLISIONS)), ("23514", Some(0))]
+        {
             let mut races = Races::default();
             let gone_on = (0..10_000).position(|_| !races.go_on(&QueueError::Database(Said(said).into())));
             assert_eq!(gone_on.and_then(|times| u32::try_from(times).ok()), times, "{said}");
