@@ -2,6 +2,7 @@
 
 use model::rules::backoff::Backoff;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Settings of the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +37,22 @@ pub struct EngineConfig {
     /// How long the database waits for the next statement while results are recorded, before it undoes that: for a process that was
     /// stopped in the middle of it, and for handlers (`on_completed`), each of which is tried five times.
     pub longest_silence: Duration,
-    /// Time running jobs get to finish at shutdown.
+    /// How long a shutdown takes at most, also while the database is away. Running jobs get all of it but the [last
+    /// steps](Self::LAST_STEPS).
     pub shutdown_grace: Duration,
     /// How long finished jobs and attempts stay.
     pub retention: Duration,
+}
+
+impl EngineConfig {
+    /// What a shutdown keeps for giving jobs back, recording results, signing off and closing, and its whole length where the grace is shorter.
+    pub const LAST_STEPS: Duration = Duration::from_secs(5);
+
+    /// When a shutdown that begins at a moment is over at the latest.
+    #[must_use]
+    pub fn end_of_shutdown(&self, began_at: Instant) -> Instant {
+        began_at + self.shutdown_grace.max(Self::LAST_STEPS)
+    }
 }
 
 impl Default for EngineConfig {

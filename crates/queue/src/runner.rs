@@ -10,6 +10,7 @@ use crate::{
 };
 use model::id::WorkerId;
 use sqlx::PgPool;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// Sets up the workers of a process. Start as many processes as you like on one database: they share the work, and one of them keeps
@@ -106,11 +107,11 @@ impl Runner {
         let maintenance = Maintenance::start_as(
             engine.worker_id(),
             self.pool,
-            self.config,
+            self.config.clone(),
             Vec::new(),
             maintenance_stop.clone(),
         );
-        Ok(Running { engine, maintenance, maintenance_stop })
+        Ok(Running { engine, maintenance, maintenance_stop, config: self.config })
     }
 }
 
@@ -120,6 +121,7 @@ pub struct Running {
     engine: EngineHandle,
     maintenance: MaintenanceHandle,
     maintenance_stop: CancellationToken,
+    config: EngineConfig,
 }
 
 impl Running {
@@ -160,12 +162,14 @@ impl Running {
         self.shutdown().await;
     }
 
-    /// Shuts down in order: no more claims; running jobs get `shutdown_grace` to end, the rest goes back with no attempt counted;
-    /// everything that ended is recorded; the lease and the lead are given up.
+    /// Shuts down in order and within [`shutdown_grace`](EngineConfig::shutdown_grace): no more claims; running jobs get time to end, the
+    /// rest goes back with no attempt counted; everything that ended is recorded; the lease and the lead are given up.
     pub async fn shutdown(self) {
+        let ends_at = self.config.end_of_shutdown(Instant::now());
         self.engine.shutdown().await;
         self.maintenance_stop.cancel();
-        self.maintenance.stopped().await;
+        // A database that is away gives nothing back: the lead runs out.
+        let _ = timeout_at(ends_at, self.maintenance.stopped()).await;
     }
 }
 

@@ -17,13 +17,11 @@ use std::{
     process::ExitCode,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Beyond the grace for jobs: open requests, flushing, the embedded database's last checkpoint.
+/// Beyond the grace: the embedded database's last checkpoint.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Requests that are still being answered when everything else has ended.
-const LAST_REQUESTS: Duration = Duration::from_secs(10);
 
 /// Whether sample data come along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,17 +107,18 @@ async fn with_database(
     announce(address, &settings.listen.base_path, link.as_deref());
 
     stop.cancelled().await;
+    let ends_at = engine.end_of_shutdown();
     // `/readyz` is red already; while jobs finish, requests are still answered.
     if let Some(demo) = demo {
-        demo.ended().await;
+        let _ = timeout_at(ends_at, demo.ended()).await;
     }
-    engine.shutdown().await;
+    engine.shutdown(ends_at).await;
     close_door.cancel();
-    match tokio::time::timeout(LAST_REQUESTS, door).await {
+    match timeout_at(ends_at, door).await {
         Ok(served) => served.context("the server's task ended")??,
-        Err(_) => tracing::warn!("some requests were still open after {} s", LAST_REQUESTS.as_secs()),
+        Err(_) => tracing::warn!("some requests were still open when the grace was over"),
     }
-    pools.close().await;
+    pools.close(ends_at).await;
     tracing::info!("stopped");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{DatabaseSettings, EngineSettings, Sources, TelemetrySettings},
-    program::{Database, Engine, Mode, block_on, close, connect, delivery, master_key},
+    program::{Database, Engine, Mode, block_on, close_by, connect, delivery, master_key},
     shutdown, telemetry,
 };
 use anyhow::bail;
@@ -10,8 +10,8 @@ use std::{process::ExitCode, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: u32 = 20;
-/// Beyond the grace for jobs: flushing, closing.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Beyond the grace, or the last steps of a shutdown: then something is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// # Errors
 /// A setting, or the database's.
@@ -45,8 +45,9 @@ async fn work(database: &Database, settings: &EngineSettings, stop: Cancellation
     let engine = Engine::start(&pool, settings, &delivery, &stop);
     tracing::info!(workers = settings.workers.workers, "working");
     stop.cancelled().await;
-    engine.shutdown().await;
-    close(&pool).await;
+    let ends_at = engine.end_of_shutdown();
+    engine.shutdown(ends_at).await;
+    close_by(ends_at, pool.close()).await;
     tracing::info!("stopped");
     Ok(())
 }

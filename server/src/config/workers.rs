@@ -42,7 +42,7 @@ const RECOVERY_INTERVAL: Key = Key::with_default(
 const SHUTDOWN_GRACE: Key = Key::with_default(
     "HEADGATE_SHUTDOWN_GRACE",
     "20s",
-    "time running jobs get to finish after SIGTERM",
+    "time from SIGTERM to the end, of which running jobs get all but the last 5 s",
     "a duration from 0s to 1h, such as 20s",
 );
 const RETENTION: Key = Key::with_default(

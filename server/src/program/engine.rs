@@ -10,6 +10,7 @@ use queue::{
 };
 use sqlx::PgPool;
 use std::{io::Write as _, sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// With quick heartbeats a busy machine must not look like a stopped one.
@@ -23,6 +24,7 @@ pub(crate) struct Engine {
     worker: Option<EngineHandle>,
     maintenance: MaintenanceHandle,
     maintenance_stop: CancellationToken,
+    config: EngineConfig,
 }
 
 impl Engine {
@@ -51,10 +53,10 @@ impl Engine {
         let maintenance_stop = CancellationToken::new();
         let (pool, services, token) = (pool.clone(), delivery.services(), maintenance_stop.clone());
         let maintenance = match &worker {
-            Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config, services, token),
-            None => Maintenance::start(pool, config, services, token),
+            Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config.clone(), services, token),
+            None => Maintenance::start(pool, config.clone(), services, token),
         };
-        Self { worker, maintenance, maintenance_stop }
+        Self { worker, maintenance, maintenance_stop, config }
     }
 
     /// How the engine does; none when it runs no jobs.
@@ -67,13 +69,20 @@ impl Engine {
         self.maintenance.watch()
     }
 
+    /// When the process has to be over that begins to stop now.
+    pub(crate) fn end_of_shutdown(&self) -> Instant {
+        self.config.end_of_shutdown(Instant::now())
+    }
+
     /// Ends in order: no more claims, running jobs get their time, results are written, then maintenance gives the lead away.
-    pub(crate) async fn shutdown(self) {
+    pub(crate) async fn shutdown(self, ends_at: Instant) {
         if let Some(worker) = self.worker {
             worker.shutdown().await;
         }
         self.maintenance_stop.cancel();
-        self.maintenance.stopped().await;
+        if timeout_at(ends_at, self.maintenance.stopped()).await.is_err() {
+            tracing::warn!("maintenance did not stop in time: the lead runs out");
+        }
     }
 }
 

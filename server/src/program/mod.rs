@@ -9,5 +9,5 @@ mod runtime;
 pub(crate) use database::{Database, Mode};
 pub(crate) use engine::{Engine, delivery};
 pub(crate) use key_file::master_key;
-pub(crate) use pools::{Pools, close, connect};
+pub(crate) use pools::{Pools, close, close_by, connect};
 pub(crate) use runtime::block_on;

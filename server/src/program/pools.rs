@@ -6,6 +6,7 @@ use crate::config::{DatabaseSettings, Secret};
 use queue::{QueueError, pool::PoolSettings};
 use sqlx::PgPool;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// What is read for jobs, and recorded of them: each short. Maintenance has some of its own.
 const ENGINE_CONNECTIONS: u32 = 16;
@@ -52,9 +53,12 @@ impl Pools {
         Ok(Self { engine, api, console, health })
     }
 
-    /// Closes all.
-    pub(crate) async fn close(&self) {
-        tokio::join!(close(&self.health), close(&self.console), close(&self.api), close(&self.engine));
+    /// Closes all, or leaves them to their end at a moment.
+    pub(crate) async fn close(&self, by: Instant) {
+        let all = async {
+            tokio::join!(self.health.close(), self.console.close(), self.api.close(), self.engine.close())
+        };
+        close_by(by, all).await;
     }
 }
 
@@ -74,7 +78,12 @@ pub(crate) async fn connect(url: &Secret, name: &str, most: u32) -> Result<PgPoo
 
 /// Closes a pool, and does not wait for a server that is gone.
 pub(crate) async fn close(pool: &PgPool) {
-    if tokio::time::timeout(FAREWELL, pool.close()).await.is_err() {
+    close_by(Instant::now() + FAREWELL, pool.close()).await;
+}
+
+/// The same until a moment.
+pub(crate) async fn close_by<T>(by: Instant, closing: impl Future<Output = T>) {
+    if timeout_at(by, closing).await.is_err() {
         tracing::warn!("connections to the database did not close in time");
     }
 }

@@ -19,13 +19,15 @@ use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
-    time::Instant,
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long unrecorded results are tried at shutdown at least, when the database is away or their rows are held.
-const FLUSH_PATIENCE: Duration = Duration::from_secs(10);
+/// Of a shutdown's [last steps](EngineConfig::LAST_STEPS), what is left when results are no longer waited for: to sign off, and after that for
+/// maintenance, open requests and connections, which whoever ends the process closes.
+const AFTER_RESULTS: Duration = Duration::from_secs(2);
+const AFTER_SIGNING_OFF: Duration = Duration::from_secs(1);
 
 /// Claims and runs jobs.
 #[derive(Debug)]
@@ -126,7 +128,8 @@ impl EngineHandle {
         Arc::clone(&self.shared.work)
     }
 
-    /// Stops in order and comes back when everything that can be recorded is recorded.
+    /// Stops in order and comes back when everything that can be recorded is recorded, a second before
+    /// [`EngineConfig::end_of_shutdown`] at the latest.
     pub async fn shutdown(self) {
         self.stop.cancel();
         if let Err(error) = self.ended.await {
@@ -149,56 +152,64 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     stop.cancelled().await;
 
     let began_at = Instant::now();
+    let ends_at = shared.config.end_of_shutdown(began_at);
+    let recorded_by = ends_at - AFTER_RESULTS;
     tracing::info!(running = shared.running(), "the engine stops: no more claims");
     shared.no_more_claims.cancel();
-    join("claims", claiming).await;
+    // One that waits for a database that is away is left to itself: what it claimed is given back when the lease is over.
+    let _ = timeout_at(recorded_by, join("claims", claiming)).await;
     // Jobs that wait for a send time have not begun.
     shared.limiter.close();
-    if !nothing_runs(&shared, shared.config.shutdown_grace).await {
+    if !nothing_runs(&shared, ends_at - EngineConfig::LAST_STEPS).await {
         tracing::info!(running = shared.running(), "the grace time is over: running jobs are given back");
         shared.give_back.cancel();
         // A handler that does not yield cannot be stopped. Its job is not given back while it runs: it is taken away as a vanished
         // worker's once this process has signed off.
-        nothing_runs(&shared, Duration::from_secs(5)).await;
+        nothing_runs(&shared, recorded_by).await;
     }
     // Not until the finisher ends: a handler that blocks its thread keeps it open. What other transactions hold is waited for as long as
     // a running job is: the one thing that can still be done for it.
-    let flush_patience = FLUSH_PATIENCE.max(shared.config.shutdown_grace.saturating_sub(began_at.elapsed()));
-    if !everything_is_recorded(&shared, flush_patience).await {
+    if !everything_is_recorded(&shared, recorded_by).await {
         tracing::error!(
             unrecorded = shared.unrecorded(),
             held = shared.held(),
             "results could not be recorded: their jobs will run again, and may send again what they sent"
         );
     }
-    lifeline.end().await;
-    drop(finisher);
-    if shared.running() + shared.attempts.blocked() + shared.unrecorded() == 0 {
-        join("results", recorded).await;
-    }
     over.cancel();
-    join("wake-ups", listening).await;
-    join("breakers", watching).await;
-    join("latencies", measuring).await;
-    join("runtime", showing).await;
+    let farewell = async {
+        lifeline.end().await;
+        drop(finisher);
+        if shared.running() + shared.attempts.blocked() + shared.unrecorded() == 0 {
+            join("results", recorded).await;
+        }
+        join("wake-ups", listening).await;
+        join("breakers", watching).await;
+        join("latencies", measuring).await;
+        join("runtime", showing).await;
+    };
+    if timeout_at(ends_at - AFTER_SIGNING_OFF, farewell).await.is_err() {
+        tracing::warn!(
+            "the database did not answer in time: the worker has not signed off, and its lease runs out"
+        );
+    }
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
 }
 
-async fn nothing_runs(shared: &Shared, at_most: Duration) -> bool {
-    until_left(shared, at_most, || shared.running() == 0).await
+async fn nothing_runs(shared: &Shared, by: Instant) -> bool {
+    until_left(shared, by, || shared.running() == 0).await
 }
 
-async fn everything_is_recorded(shared: &Shared, at_most: Duration) -> bool {
-    until_left(shared, at_most, || shared.unrecorded() == 0).await
+async fn everything_is_recorded(shared: &Shared, by: Instant) -> bool {
+    until_left(shared, by, || shared.unrecorded() == 0).await
 }
 
 /// Waits until jobs have left far enough; false when they have not in time.
-async fn until_left(shared: &Shared, at_most: Duration, is_so: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + at_most;
+async fn until_left(shared: &Shared, by: Instant, is_so: impl Fn() -> bool) -> bool {
     while !is_so() {
         tokio::select! {
             () = shared.left.notified() => {}
-            () = tokio::time::sleep_until(deadline) => return is_so(),
+            () = tokio::time::sleep_until(by) => return is_so(),
         }
     }
     true
@@ -207,5 +218,31 @@ async fn until_left(shared: &Shared, at_most: Duration, is_so: impl Fn() -> bool
 async fn join(what: &str, task: JoinHandle<()>) {
     if let Err(error) = task.await {
         tracing::error!(%error, "{what} ended with a panic");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::Unhandled;
+    use model::id::{AssignmentId, ClaimBatchId, IntegrationId};
+
+    #[tokio::test]
+    async fn a_database_that_is_away_holds_up_no_shutdown() {
+        let pool = PgPool::connect_lazy("postgres://nobody@127.0.0.1:1").unwrap();
+        let config = EngineConfig { shutdown_grace: Duration::ZERO, ..EngineConfig::default() };
+        let handlers = Handlers::new(Arc::new(Unhandled::default()));
+        let shared = Arc::new(Shared::new(pool, config, handlers));
+        // A job that does not end, and a result that cannot be recorded.
+        let lease = (AssignmentId(Uuid::now_v7()), IntegrationId::generate());
+        shared.take_in(ClaimBatchId::generate(), &[lease]);
+        shared.add_unrecorded();
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let stopped = supervise(Arc::clone(&shared), stop, Arc::new(|_| {}));
+        // It waits for nothing but its own time: twice that is enough on any machine.
+        let in_time = tokio::time::timeout(EngineConfig::LAST_STEPS * 2, stopped).await;
+        assert!(in_time.is_ok(), "the grace is the whole time");
+        assert!(shared.give_back.is_cancelled(), "running jobs were stopped");
     }
 }

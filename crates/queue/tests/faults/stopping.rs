@@ -58,10 +58,13 @@ impl AttemptHandler for Quick {
     }
 }
 
-fn start(database: &Database, handler: Arc<dyn AttemptHandler>) -> EngineHandle {
+/// A grace that no test waits for.
+const LONG: Duration = Duration::from_secs(300);
+
+fn start(database: &Database, handler: Arc<dyn AttemptHandler>, shutdown_grace: Duration) -> EngineHandle {
     let config = EngineConfig {
         heartbeat_interval: Duration::from_secs(1),
-        shutdown_grace: Duration::from_millis(100),
+        shutdown_grace,
         ..EngineConfig::default()
     };
     Engine::start(database.pool.clone(), config, Handlers::new(handler), CancellationToken::new())
@@ -87,7 +90,7 @@ async fn what_is_claimed_while_it_stops_goes_back_unstarted() {
     let ids = world.accept_plain(lane, 5).await;
     let handler = Arc::new(Quick::default());
     let begun = Arc::clone(&handler);
-    let engine = start(&database, handler);
+    let engine = start(&database, handler, LONG);
     waits_for_a_lock(&database).await;
     let stopping = tokio::spawn(engine.shutdown());
     // So that the stop is seen before the claim's answer; where it is not, the jobs are done, and the test is without a subject.
@@ -113,7 +116,7 @@ async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
     let id = world.accept_plain(lane, 1).await[0];
     let mut lock = database.pool.begin().await.unwrap();
     let handler = Arc::new(Holding::default());
-    let engine = start(&database, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
+    let engine = start(&database, Arc::clone(&handler) as Arc<dyn AttemptHandler>, LONG);
     handler.begun.notified().await;
     // The result cannot be written while this row is locked.
     sqlx::query("select 1 from headgate.jobs where id = $1 for update")
@@ -175,7 +178,8 @@ async fn a_handler_that_blocks_its_thread_holds_up_no_shutdown_and_its_job_is_lo
     let id: JobId = world.accept_plain(lane, 1).await[0];
     let (tell, go_on) = mpsc::channel();
     let begun = Arc::new(Notify::new());
-    let engine = start(&database, Arc::new(Blocker { begun: Arc::clone(&begun), go_on: Mutex::new(go_on) }));
+    let blocker = Arc::new(Blocker { begun: Arc::clone(&begun), go_on: Mutex::new(go_on) });
+    let engine = start(&database, blocker, Duration::ZERO);
     begun.notified().await;
     engine.shutdown().await;
     assert_eq!(
