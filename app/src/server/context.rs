@@ -84,16 +84,12 @@ impl ConsoleContext {
         Ledger::new(self.steering(), self.access.clone())
     }
 
-    /// The sampler's newest snapshot; before the first one it is read from the database.
+    /// The newest snapshot.
     ///
     /// # Errors
-    /// When neither is there.
+    /// As [`LiveHub::snapshot`].
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, CallError> {
-        let live = self.live.current();
-        match (&live.snapshot, &live.error) {
-            (Some(snapshot), None) => Ok(Arc::clone(snapshot)),
-            _ => Ok(Arc::new(queue::store::stats::snapshot(&self.pool).await?)),
-        }
+        Ok(self.live.snapshot(&self.pool).await?)
     }
 
     /// What a list can be narrowed to, with what it is narrowed to.

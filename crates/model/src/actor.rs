@@ -115,7 +115,7 @@ impl Actor {
 }
 
 /// The apps a read or a write may touch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Every app.
     AllApps,

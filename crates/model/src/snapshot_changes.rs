@@ -49,3 +49,30 @@ impl SnapshotChanges {
         Some(Snapshot { integrations: gauges, ..snapshot })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        id::AppId,
+        stats::tests::{gauge, snapshot_of},
+    };
+
+    #[test]
+    fn changes_make_the_next_snapshot_of_the_one_before_and_of_no_other() {
+        let app = AppId::generate();
+        let mut integrations: Vec<_> = (0..4).map(|n| gauge(app, n, None, Vec::new())).collect();
+        integrations.sort_by_key(|gauge| gauge.integration_id);
+        let before = snapshot_of(integrations);
+        let mut after =
+            Snapshot { at: before.at + chrono::TimeDelta::seconds(1), workers: 2, ..before.clone() };
+        let deleted = after.integrations.remove(2).integration_id;
+        after.integrations[0].backlog = 7;
+        after.integrations.push(gauge(app, 9, None, Vec::new()));
+        let changes = SnapshotChanges::between(&before, &after);
+        assert_eq!((changes.snapshot.integrations.len(), &changes.gone), (2, &BTreeSet::from([deleted])));
+        let sent: SnapshotChanges = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
+        assert_eq!(sent.clone().onto(&before), Some(after.clone()));
+        assert_eq!(sent.onto(&after), None);
+    }
+}

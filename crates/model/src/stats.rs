@@ -1,6 +1,7 @@
 //! Gauges and rollups: what the sampler keeps and the console shows.
 
 use crate::{
+    actor::Scope,
     breaker::Breaker,
     failure::FailurePulse,
     histogram::Percentiles,
@@ -48,6 +49,38 @@ impl Snapshot {
             failures: self.failures.clone(),
             warnings: self.warnings.clone(),
         }
+    }
+
+    /// The part of it that is in scope, with the sums of that part.
+    #[must_use]
+    pub fn narrowed(&self, scope: Scope, integration_id: Option<IntegrationId>) -> Self {
+        if scope == Scope::AllApps && integration_id.is_none() {
+            return self.clone();
+        }
+        let is_in = |gauge: &&IntegrationGauge| {
+            scope.contains(gauge.app_id) && integration_id.is_none_or(|id| id == gauge.integration_id)
+        };
+        let integrations: Vec<_> = self.integrations.iter().filter(is_in).cloned().collect();
+        let mut totals = Totals::default();
+        let mut retry_pyramid: Vec<i64> = Vec::new();
+        for gauge in &integrations {
+            totals.backlog += gauge.backlog;
+            totals.processing += gauge.processing;
+            totals.to_be_retried += gauge.to_be_retried;
+            totals.dead_letters += gauge.dead_letters;
+            totals.delivered_per_minute += gauge.delivered_per_minute;
+            totals.failed_per_minute += gauge.failed_per_minute;
+            totals.oldest_pending_age_seconds =
+                totals.oldest_pending_age_seconds.max(gauge.oldest_pending_age_seconds);
+            retry_pyramid.resize(retry_pyramid.len().max(gauge.retry_pyramid.len()), 0);
+            for (sum, n) in retry_pyramid.iter_mut().zip(&gauge.retry_pyramid) {
+                *sum += n;
+            }
+        }
+        // The deployment is nobody's but its operators'.
+        let warnings = if scope == Scope::AllApps { self.warnings.clone() } else { Vec::new() };
+        let failures = FailurePulse::default();
+        Self { at: self.at, totals, retry_pyramid, integrations, workers: self.workers, failures, warnings }
     }
 }
 
@@ -345,4 +378,82 @@ pub struct StatusCount {
     pub status: i16,
     /// How often.
     pub count: i64,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::id::AppId;
+
+    pub(crate) fn gauge(
+        app_id: AppId,
+        backlog: i64,
+        age: Option<i64>,
+        retry_pyramid: Vec<i64>,
+    ) -> IntegrationGauge {
+        IntegrationGauge {
+            integration_id: IntegrationId::generate(),
+            app_id,
+            app_name: "Shop".into(),
+            name: "Hook".into(),
+            integration_type: IntegrationType::Webhook,
+            state: IntegrationState::Active,
+            state_reason: None,
+            breaker: None,
+            backlog,
+            processing: 1,
+            max_concurrency: 50,
+            to_be_retried: 0,
+            dead_letters: 0,
+            retry_pyramid,
+            delivered_per_minute: 2,
+            failed_per_minute: 0,
+            accepted_per_minute: None,
+            refused_share: None,
+            oldest_pending_age_seconds: age,
+            eta_seconds: None,
+            latency: None,
+            wait: None,
+            rate_limit: None,
+            held_until: None,
+            last_success_at: None,
+            last_error: None,
+        }
+    }
+
+    pub(crate) fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
+        Snapshot {
+            at: DateTime::UNIX_EPOCH,
+            totals: Totals::default(),
+            retry_pyramid: Vec::new(),
+            integrations,
+            workers: 1,
+            failures: FailurePulse::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_scope_sees_its_own_sums_alone() {
+        let (own, foreign) = (AppId::generate(), AppId::generate());
+        let integrations = vec![
+            gauge(own, 3, Some(9), vec![1, 2]),
+            gauge(foreign, 100, Some(99), vec![50]),
+            gauge(own, 4, None, vec![1]),
+        ];
+        let first = integrations[0].integration_id;
+        let snapshot = Snapshot {
+            totals: Totals { backlog: 107, ..Totals::default() },
+            retry_pyramid: vec![52, 2],
+            failures: FailurePulse { open: 3, ..FailurePulse::default() },
+            ..snapshot_of(integrations)
+        };
+        let app = snapshot.narrowed(Scope::App(own), None);
+        assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
+        assert_eq!(app.failures, FailurePulse::default());
+        assert_eq!((app.totals.oldest_pending_age_seconds, app.retry_pyramid), (Some(9), vec![2, 2]));
+        let one = snapshot.narrowed(Scope::AllApps, Some(first));
+        assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));
+        assert_eq!(snapshot.narrowed(Scope::AllApps, None), snapshot);
+    }
 }

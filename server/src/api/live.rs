@@ -21,9 +21,8 @@ use chrono::{DateTime, Utc};
 use futures::{Stream, stream};
 use model::{
     actor::{Actor, Scope},
-    failure::FailurePulse,
     id::IntegrationId,
-    stats::{Snapshot, Totals},
+    stats::Snapshot,
 };
 use queue::live::LiveState;
 use serde::Deserialize;
@@ -173,138 +172,6 @@ impl Viewer {
                 _ => event("snapshot").data(&state.json),
             });
         }
-        let own = narrowed(Snapshot::clone(snapshot), self.scope, self.integration_id);
-        Some(event("snapshot").data(serde_json::to_string(&own).ok()?))
-    }
-}
-
-/// The part of a snapshot that is in scope, with the sums of that part.
-pub(super) fn narrowed(
-    mut snapshot: Snapshot,
-    scope: Scope,
-    integration_id: Option<IntegrationId>,
-) -> Snapshot {
-    if scope == Scope::AllApps && integration_id.is_none() {
-        return snapshot;
-    }
-    snapshot.integrations.retain(|gauge| {
-        scope.contains(gauge.app_id) && integration_id.is_none_or(|id| id == gauge.integration_id)
-    });
-    let mut totals = Totals::default();
-    let mut pyramid: Vec<i64> = Vec::new();
-    for gauge in &snapshot.integrations {
-        totals.backlog += gauge.backlog;
-        totals.processing += gauge.processing;
-        totals.to_be_retried += gauge.to_be_retried;
-        totals.dead_letters += gauge.dead_letters;
-        totals.delivered_per_minute += gauge.delivered_per_minute;
-        totals.failed_per_minute += gauge.failed_per_minute;
-        totals.oldest_pending_age_seconds =
-            totals.oldest_pending_age_seconds.max(gauge.oldest_pending_age_seconds);
-        pyramid.resize(pyramid.len().max(gauge.retry_pyramid.len()), 0);
-        for (sum, n) in pyramid.iter_mut().zip(&gauge.retry_pyramid) {
-            *sum += n;
-        }
-    }
-    let failures = FailurePulse::default();
-    // The deployment is nobody's but its operators'.
-    let warnings = if scope == Scope::AllApps { snapshot.warnings } else { Vec::new() };
-    Snapshot { totals, retry_pyramid: pyramid, failures, warnings, ..snapshot }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::{
-        id::AppId,
-        integration::{IntegrationState, IntegrationType},
-        snapshot_changes::SnapshotChanges,
-        stats::IntegrationGauge,
-    };
-    use std::collections::BTreeSet;
-
-    fn gauge(app_id: AppId, backlog: i64, age: Option<i64>, retry_pyramid: Vec<i64>) -> IntegrationGauge {
-        IntegrationGauge {
-            integration_id: IntegrationId::generate(),
-            app_id,
-            app_name: "Shop".into(),
-            name: "Hook".into(),
-            integration_type: IntegrationType::Webhook,
-            state: IntegrationState::Active,
-            state_reason: None,
-            breaker: None,
-            backlog,
-            processing: 1,
-            max_concurrency: 50,
-            to_be_retried: 0,
-            dead_letters: 0,
-            retry_pyramid,
-            delivered_per_minute: 2,
-            failed_per_minute: 0,
-            accepted_per_minute: None,
-            refused_share: None,
-            oldest_pending_age_seconds: age,
-            eta_seconds: None,
-            latency: None,
-            wait: None,
-            rate_limit: None,
-            held_until: None,
-            last_success_at: None,
-            last_error: None,
-        }
-    }
-
-    fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
-        Snapshot {
-            at: DateTime::UNIX_EPOCH,
-            totals: Totals::default(),
-            retry_pyramid: Vec::new(),
-            integrations,
-            workers: 1,
-            failures: FailurePulse::default(),
-            warnings: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_scope_sees_its_own_sums_alone() {
-        let (own, foreign) = (AppId::generate(), AppId::generate());
-        let integrations = vec![
-            gauge(own, 3, Some(9), vec![1, 2]),
-            gauge(foreign, 100, Some(99), vec![50]),
-            gauge(own, 4, None, vec![1]),
-        ];
-        let first = integrations[0].integration_id;
-        let snapshot = Snapshot {
-            totals: Totals { backlog: 107, ..Totals::default() },
-            retry_pyramid: vec![52, 2],
-            failures: FailurePulse { open: 3, ..FailurePulse::default() },
-            ..snapshot_of(integrations)
-        };
-        let app = narrowed(snapshot.clone(), Scope::App(own), None);
-        assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
-        assert_eq!(app.failures, FailurePulse::default());
-        assert_eq!((app.totals.oldest_pending_age_seconds, app.retry_pyramid), (Some(9), vec![2, 2]));
-        let one = narrowed(snapshot.clone(), Scope::AllApps, Some(first));
-        assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));
-        assert_eq!(narrowed(snapshot.clone(), Scope::AllApps, None), snapshot);
-    }
-
-    #[test]
-    fn changes_make_the_next_snapshot_of_the_one_before_and_of_no_other() {
-        let app = AppId::generate();
-        let mut integrations: Vec<_> = (0..4).map(|n| gauge(app, n, None, Vec::new())).collect();
-        integrations.sort_by_key(|gauge| gauge.integration_id);
-        let before = snapshot_of(integrations);
-        let mut after =
-            Snapshot { at: before.at + chrono::TimeDelta::seconds(1), workers: 2, ..before.clone() };
-        let deleted = after.integrations.remove(2).integration_id;
-        after.integrations[0].backlog = 7;
-        after.integrations.push(gauge(app, 9, None, Vec::new()));
-        let changes = SnapshotChanges::between(&before, &after);
-        assert_eq!((changes.snapshot.integrations.len(), &changes.gone), (2, &BTreeSet::from([deleted])));
-        let sent: SnapshotChanges = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
-        assert_eq!(sent.clone().onto(&before), Some(after.clone()));
-        assert_eq!(sent.onto(&after), None);
+        Some(event("snapshot").data(state.part(self.scope, self.integration_id)?))
     }
 }

@@ -14,7 +14,6 @@ use model::{
     record::{Record, RecordWithSync},
     trail::{Trail, TrailQuery},
 };
-use queue::store::stats;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -66,11 +65,7 @@ async fn get_trail(
     if trail.apps.is_empty() {
         return Ok(Answer(trail));
     }
-    let sampled = state.live.current().snapshot.clone();
-    let snapshot = match sampled {
-        Some(snapshot) => snapshot,
-        None => stats::snapshot(&state.console_pool).await?.into(),
-    };
+    let snapshot = state.live.snapshot(&state.console_pool).await?;
     Ok(Answer(trail.with_gauges(&snapshot)))
 }
 

@@ -1,8 +1,7 @@
-//! `/stats`: gauges read at the call, and rollups. The stream of them is `/live`.
+//! `/stats`: the newest gauges, and rollups. The stream of them is `/live`.
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
-    live::narrowed,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -88,7 +87,8 @@ struct AnswersParams {
     window: Window,
 }
 
-/// The whole deployment at this moment, or as it was recorded at a minute of the last 25 hours; for a key that is bound to an app, that app.
+/// The whole deployment as `/live` told it last, or as it was recorded at a minute of the last 25 hours; for a key that is bound to an app, that
+/// app. It costs the database nothing: it is sampled once a second for everybody, and `at` is when that was.
 #[utoipa::path(get, path = "/stats/overview", tag = "Statistics", params(MomentParams), responses((status = 200, body = Snapshot),
     (status = 404, description = "That minute is kept no more, or nobody recorded it: the detail names the nearest that was.")))]
 async fn get_overview(
@@ -102,25 +102,21 @@ async fn get_overview(
         let Some(moment) = moment else {
             return Err(not_recorded(minutes::nearest(&state.console_pool, at).await?));
         };
-        return Ok(Answer(narrowed(moment.snapshot, actor.scope(), None)));
+        return Ok(Answer(moment.snapshot.narrowed(actor.scope(), None)));
     }
-    let mut snapshot = stats::snapshot(&state.pool).await?;
-    // What is wrong with the deployment is measured by the sampler alone.
-    if let Some(sampled) = &state.live.current().snapshot {
-        snapshot.warnings.clone_from(&sampled.warnings);
-    }
-    Ok(Answer(narrowed(snapshot, actor.scope(), None)))
+    let snapshot = state.live.snapshot(&state.console_pool).await?;
+    Ok(Answer(snapshot.narrowed(actor.scope(), None)))
 }
 
-/// Every integration at this moment, on one page.
+/// Every integration, on one page; as old as `/stats/overview`.
 #[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>)))]
 async fn list_gauges(
     actor: Can<Read>,
     State(state): State<AppState>,
     _: Query<NoFilter>,
 ) -> Result<Answer<Page<IntegrationGauge>>, Problem> {
-    let snapshot = narrowed(stats::snapshot(&state.pool).await?, actor.scope(), None);
-    Ok(Answer(Page { items: snapshot.integrations, next_cursor: None }))
+    let snapshot = state.live.snapshot(&state.console_pool).await?;
+    Ok(Answer(Page { items: snapshot.narrowed(actor.scope(), None).integrations, next_cursor: None }))
 }
 
 /// What was done over time.

@@ -34,6 +34,7 @@ async fn an_operator_holds_probes_and_closes_a_breaker(pool: PgPool) {
     assert_eq!(time(&reason["until"]), time(&held["breaker"]["held_until"]));
     let status = client.get(&format!("{path}/status")).await.ok(200);
     assert_eq!((&status["sync_state"], &status["eta_seconds"]), (&json!("failing"), &Value::Null));
+    server.sampled().await;
     let gauges = client.get("/stats/integrations").await.ok(200);
     let gauge = gauges["items"]
         .as_array()

@@ -38,6 +38,7 @@ async fn a_group_spans_apps_and_is_retried_snoozed_fixed_and_told(pool: PgPool) 
     let (_, second) = refused(&server, &client, 1, 2).await;
     let group = groups(&client, 3).await.remove(0);
     let open = client.get("/failures?state=open").await.ok(200)["items"].as_array().unwrap().len();
+    server.sampled().await;
     assert_eq!(client.get("/stats/overview").await.ok(200)["failures"]["open"], json!(open));
     let portal = server.key(Role::Portal, Some(&one)).await;
     assert_eq!(portal.get("/stats/overview").await.ok(200)["failures"]["open"], 0, "of nobody else");

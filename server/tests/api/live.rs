@@ -31,7 +31,7 @@ async fn the_stream_begins_with_what_is_and_is_narrowed_to_the_scope(pool: PgPoo
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
     let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
     let other = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
-    sampled(&server, 4).await;
+    server.sees(|snapshot| snapshot.integrations.len() == 4).await;
     assert_eq!(first(&client, "").await["integrations"].as_array().unwrap().len(), 4);
     let one = first(&client, &format!("?integration_id={integration}")).await;
     assert_eq!(one["integrations"].as_array().unwrap().len(), 1);
@@ -62,21 +62,13 @@ async fn next<B: AsRef<[u8]>>(
     }
 }
 
-/// Until the sampler has seen so many integrations.
-async fn sampled(server: &Server, integrations: usize) {
-    let mut live = server.state.live.subscribe();
-    let seen =
-        live.wait_for(|state| state.snapshot.as_ref().is_some_and(|s| s.integrations.len() == integrations));
-    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
-}
-
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Own").await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
-    sampled(&server, 2).await;
+    server.sees(|snapshot| snapshot.integrations.len() == 2).await;
     let response = client.request(Method::GET, "/api/v1/live?changes=true").send().await.unwrap();
     let (mut stream, mut text) = (response.bytes_stream(), String::new());
     let (name, first) = next(&mut stream, &mut text).await;

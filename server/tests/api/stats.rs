@@ -1,16 +1,17 @@
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
-use model::actor::Role;
+use model::{actor::Role, stats::IntegrationGauge};
 use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gauges_are_read_at_the_call_and_within_the_scope(pool: PgPool) {
+async fn gauges_are_told_within_the_scope(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
     let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
     a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
     client.post("/events", json!([an_event(&own, "1"), an_event(&foreign, "1")])).await.ok(202);
+    server.sampled().await;
     let overview = client.get("/stats/overview").await.ok(200);
     assert_eq!(overview["totals"]["backlog"], 2);
     let portal = server.key(Role::Portal, Some(&own)).await;
@@ -21,6 +22,25 @@ async fn gauges_are_read_at_the_call_and_within_the_scope(pool: PgPool) {
     assert!(
         gauges["items"].as_array().unwrap().iter().any(|gauge| gauge["integration_id"] == json!(integration))
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn gauges_are_what_was_sampled_for_everybody_and_read_by_no_call(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    a_webhook(&client, &an_app(&client, "Shop").await, "http://127.0.0.1:9/").await;
+    server.sampled().await;
+    let sampled = || server.state.live.current().snapshot.as_ref().map(|snapshot| snapshot.at);
+    loop {
+        let before = sampled();
+        let overview = client.get("/stats/overview").await.ok(200);
+        let gauges = client.get("/stats/integrations").await.ok(200);
+        if before == sampled() {
+            assert_eq!(overview["at"], json!(before), "the hub's, not one of its own");
+            assert_eq!(gauges["items"], overview["integrations"]);
+            return;
+        }
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -88,13 +108,11 @@ async fn percentiles_are_told_of_a_window_its_buckets_and_each_integration(pool:
         .filter_map(|bucket| bucket["latency"]["count"].as_i64())
         .sum();
     assert_eq!(in_buckets, 2);
+    let counts = |gauge: &IntegrationGauge| gauge.latency.is_some_and(|latency| latency.count == 2);
+    server.sees(|snapshot| snapshot.integrations.iter().any(counts)).await;
     let gauges = client.get("/stats/integrations").await.ok(200);
-    let gauge = gauges["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|gauge| gauge["integration_id"] == json!(refused))
-        .unwrap();
+    let gauges = gauges["items"].as_array().unwrap();
+    let gauge = gauges.iter().find(|gauge| gauge["integration_id"] == json!(refused)).unwrap();
     assert_eq!(gauge["latency"]["count"], 2);
     let portal = server.key(Role::Portal, Some(&an_app(&client, "Foreign").await)).await;
     assert!(portal.get("/stats/throughput").await.ok(200)["latency"].is_null(), "of its own app alone");

@@ -4,7 +4,7 @@ use super::{LiveState, Outage, Yesterday, history::History};
 use crate::{
     error::QueueError,
     store::stats::{
-        Measures,
+        self, Measures,
         live_snapshots::{self, Written},
         minutes::{self, minute},
     },
@@ -64,6 +64,18 @@ impl LiveHub {
     #[must_use]
     pub fn current(&self) -> Arc<LiveState> {
         Arc::clone(&self.state.borrow())
+    }
+
+    /// The sampler's newest snapshot; while there is none, or nobody samples, one that is read now.
+    ///
+    /// # Errors
+    /// The database's, when it had to be asked.
+    pub async fn snapshot(&self, pool: &PgPool) -> Result<Arc<Snapshot>, QueueError> {
+        let state = self.current();
+        match &state.snapshot {
+            Some(snapshot) if !state.is_stale() => Ok(Arc::clone(snapshot)),
+            _ => Ok(Arc::new(stats::snapshot(pool).await?)),
+        }
     }
 
     /// Changes with each new snapshot, and when the database goes away or comes back. Ends with the hub.
@@ -187,7 +199,8 @@ impl Reader {
             Some((before.at, Arc::from(serde_json::to_string(&changes).ok()?)))
         });
         let snapshot = Some(Arc::new(snapshot));
-        let next = LiveState { snapshot, json: Arc::from(json), changes, measures, error: None, aged };
+        let parts = Arc::default();
+        let next = LiveState { snapshot, json: Arc::from(json), parts, changes, measures, error: None, aged };
         self.sender.send_replace(Arc::new(next));
     }
 

@@ -2,11 +2,15 @@
 
 use crate::store::stats::Measures;
 use chrono::{DateTime, Utc};
-use model::stats::Snapshot;
+use model::{actor::Scope, id::IntegrationId, stats::Snapshot};
 use std::{
-    sync::Arc,
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
+
+/// Of which apps and which one integration.
+type Part = (Scope, Option<IntegrationId>);
 
 /// A snapshot, how old it is, and why there is no newer one. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub struct LiveState {
     pub snapshot: Option<Arc<Snapshot>>,
     /// The same as JSON, ready to be sent; `null` before the first was read.
     pub json: Arc<str>,
+    /// Parts of it as JSON, each made when the first of its viewers asks.
+    pub(super) parts: Arc<Mutex<HashMap<Part, Arc<str>>>>,
     /// What it changed in the one before, as JSON, and when that was; none where there was none.
     pub changes: Option<(DateTime<Utc>, Arc<str>)>,
     /// What was measured besides, and when; none before the first was read.
@@ -30,11 +36,25 @@ impl LiveState {
         Self {
             snapshot: None,
             json: Arc::from("null"),
+            parts: Arc::default(),
             changes: None,
             measures: None,
             error: None,
             aged: None,
         }
+    }
+
+    /// The snapshot narrowed, as JSON: made once, however many look at it. None before the first was read.
+    #[must_use]
+    pub fn part(&self, scope: Scope, integration_id: Option<IntegrationId>) -> Option<Arc<str>> {
+        let snapshot = self.snapshot.as_ref()?;
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = parts.get(&(scope, integration_id)) {
+            return Some(Arc::clone(made));
+        }
+        let json: Arc<str> = serde_json::to_string(&snapshot.narrowed(scope, integration_id)).ok()?.into();
+        parts.insert((scope, integration_id), Arc::clone(&json));
+        Some(json)
     }
 
     /// How old the snapshot is now, measured on the database's clock when it was read and on ours since.

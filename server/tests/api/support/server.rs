@@ -1,7 +1,8 @@
 use super::{Answer, Client};
 use access::{Access, AdminKey};
+use chrono::{DateTime, Utc};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
-use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff};
+use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff, stats::Snapshot};
 use queue::{
     EngineConfig, Waker,
     live::LiveHub,
@@ -125,6 +126,21 @@ impl Server {
         let answer = Answer::of(request.body(form)).await;
         let cookie = answer.header("set-cookie").split(';').next().unwrap();
         self.anonymous().with("cookie", cookie).with("origin", &format!("http://{}", self.address))
+    }
+
+    /// Waits until the sampler has seen what is committed now.
+    pub(crate) async fn sampled(&self) {
+        let now = "select clock_timestamp()";
+        let now: DateTime<Utc> = sqlx::query_scalar(now).fetch_one(&self.state.pool).await.unwrap();
+        self.sees(|snapshot| snapshot.at > now).await;
+    }
+
+    /// Waits until a snapshot is like that.
+    pub(crate) async fn sees(&self, is_like_that: impl Fn(&Snapshot) -> bool) {
+        let mut live = self.state.live.subscribe();
+        let seen =
+            live.wait_for(|state| state.snapshot.as_ref().is_some_and(|snapshot| is_like_that(snapshot)));
+        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
     }
 
     /// Waits until the workers have recorded that many results.

@@ -1,6 +1,7 @@
 //! The hub: what one process knows of the newest snapshot.
 
 use super::world::{World, lead};
+use model::{actor::Scope, stats::Snapshot};
 use queue::{
     live::{LiveHub, LiveState},
     store::stats::{self, live_snapshots},
@@ -32,13 +33,17 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
     live_snapshots::write(&pool, term, &first, None).await.unwrap();
     let seen = until(&mut changes, |state| state.snapshot.is_some()).await;
     assert_eq!(seen.snapshot.as_deref(), Some(&first));
-    assert_eq!(serde_json::from_str::<model::stats::Snapshot>(&seen.json).unwrap(), first);
+    assert_eq!(serde_json::from_str::<Snapshot>(&seen.json).unwrap(), first);
     assert!(!seen.is_stale());
+    let part = |state: &LiveState| state.part(Scope::AllApps, Some(world.lane)).unwrap();
+    assert!(Arc::ptr_eq(&part(&seen), &part(&hub.current())), "made once for all who look at it");
 
     world.pending(world.lane, 2, 0).await;
     let second = stats::snapshot(&pool).await.unwrap();
     live_snapshots::write(&pool, term, &second, None).await.unwrap();
-    until(&mut changes, |state| state.snapshot.as_deref() == Some(&second)).await;
+    let seen = until(&mut changes, |state| state.snapshot.as_deref() == Some(&second)).await;
+    let narrowed = second.narrowed(Scope::AllApps, Some(world.lane));
+    assert_eq!(serde_json::from_str::<Snapshot>(&part(&seen)).unwrap(), narrowed);
     assert_eq!(hub.history()[0].totals.backlog, 3, "a minute is told by its first snapshot");
     assert_eq!(hub.backlogs(world.lane)[0].1, 3);
 
