@@ -41,7 +41,7 @@ pub fn JobVerdict(
     let is_waiting = matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
     let ways = Ways { integration_id: job.integration_id, sees_deployment };
     let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref(), ways));
-    let help = explanation.reasons.first().map(|first| (first.remedy.clone(), ways.from(first.code)));
+    let help = first_that_holds(&explanation).map(|first| (first.remedy.clone(), ways.from(first.code)));
     let text = remark(&job, &explanation, is_in_sync);
     view! {
         <section class=format!("card {}", tone.class()) aria-label="Verdict">
@@ -157,7 +157,7 @@ impl Ways {
 fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Vec<Gate> {
     use ReasonCode::{
         BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, HeldByReceiver, IntegrationDisabled,
-        IntegrationPaused, NoWorker, RateLimited, ResyncPaused, Scheduled, WaitingRetry,
+        IntegrationPaused, NoWorker, NotInQueue, RateLimited, ResyncPaused, Scheduled, WaitingRetry,
     };
     let slots = gauge.map_or_else(
         || "free".to_owned(),
@@ -185,7 +185,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Ve
         ("Rate limit", &[RateLimited], limit),
         ("Concurrency", &[ConcurrencyFull], slots),
         ("Workers", &[NoWorker], "at work".to_owned()),
-        ("Queue", &[BehindInQueue], "nothing ahead".to_owned()),
+        ("Queue", &[BehindInQueue, NotInQueue], "nothing ahead".to_owned()),
     ];
     table
         .into_iter()
@@ -252,9 +252,13 @@ fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String 
     }
 }
 
+fn first_that_holds(explanation: &Explanation) -> Option<&Reason> {
+    explanation.reasons.first().filter(|first| first.code != ReasonCode::NextInLine)
+}
+
 fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     let next = ordinal(job.attempt + 1);
-    let Some(first) = explanation.reasons.first() else {
+    let Some(first) = first_that_holds(explanation) else {
         return format!("Its {next} attempt begins at once: nothing holds it.");
     };
     match (first.code, explanation.runs_at) {

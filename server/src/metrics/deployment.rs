@@ -177,9 +177,9 @@ fn recount(text: &mut Text, measures: &Measures) {
         let about = "Integrations (apps for their records, causes for their failures) of the last recount; those too long to be counted are not proven.";
         text.gauge("headgate_recount_integrations", about, &[("result", result)], n);
     }
-    for table in ["ready", "waiting", "serialize_keys", "serialized_jobs"] {
+    for table in ["ready", "waiting", "serialize_keys", "serialized_jobs", "jobs"] {
         let n = measures.tidied.get(table).copied().unwrap_or(0);
-        let about = "Rows taken away because they belonged to no job: none unless something went wrong.";
+        let about = "Rows taken away because they belonged to no job, and jobs let into the queue they were missing from: none unless something went wrong.";
         text.counter("headgate_tidied_rows_total", about, &[("table", table)], n);
     }
 }

@@ -39,6 +39,10 @@ pub enum ReasonCode {
     NoWorker,
     /// Others go first.
     BehindInQueue,
+    /// It waits and stands in no queue, which is a fault: the leader lets it in.
+    NotInQueue,
+    /// Nothing holds it: a worker takes it next.
+    NextInLine,
     /// It is being processed and was called off: its worker has not let go of it yet.
     CancelRequested,
     /// It is being processed by a worker that is not heard of any more: the sweep gives it back.
@@ -62,6 +66,8 @@ impl ReasonCode {
             Self::ConcurrencyFull => "Wait, or raise its max_concurrency if the external system takes more.",
             Self::NoWorker => "Start a worker, or see why none is there.",
             Self::BehindInQueue => "Wait; a job of a higher priority goes before.",
+            Self::NotInQueue => "Cancel and requeue it, or wait: Headgate looks for such jobs within hours.",
+            Self::NextInLine => "Wait a moment.",
             Self::CancelRequested => "Wait for its worker, or for the end of its lease.",
             Self::LeaseLost => "Wait for the sweep; it looks every few seconds.",
         }
@@ -92,7 +98,7 @@ pub struct Reason {
 pub struct Explanation {
     /// The job's status.
     pub state: JobStatus,
-    /// The closed gates in order; empty when nothing holds it.
+    /// The closed gates in order, or that it is next; empty of a job that does not wait.
     pub reasons: Vec<Reason>,
     /// When it will run, as far as every closed gate knows when it opens.
     pub runs_at: Option<DateTime<Utc>>,
@@ -137,6 +143,8 @@ pub struct Gates {
     pub ahead: i64,
     /// It is being processed by a worker whose lease is over.
     pub is_lost: bool,
+    /// It belongs into the queue and is not in it.
+    pub is_unqueued: bool,
 }
 
 /// Judges the gates.
@@ -207,6 +215,10 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
         if gates.ahead > 0 {
             closed(ReasonCode::BehindInQueue, go_first(gates.ahead, ""), None);
         }
+        if gates.is_unqueued {
+            let detail = "It stands in no queue, so that no worker finds it: a fault of Headgate's.";
+            closed(ReasonCode::NotInQueue, detail.into(), None);
+        }
     }
     if gates.cancel_requested_at.is_some() {
         let detail = "Cancellation was requested; its worker has not let go of it yet.";
@@ -221,6 +233,11 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
     } else {
         None
     };
+    if is_waiting && reasons.is_empty() {
+        let code = ReasonCode::NextInLine;
+        let detail = "Nothing holds it: the next worker that is free takes it.".to_owned();
+        reasons.push(Reason { code, detail, remedy: code.remedy().to_owned(), until: None });
+    }
     Explanation { state: gates.status, reasons, runs_at }
 }
 
@@ -281,6 +298,7 @@ mod tests {
             program: None,
             ahead: 0,
             is_lost: false,
+            is_unqueued: false,
         }
     }
 
@@ -328,6 +346,7 @@ mod tests {
             (ReasonCode::ConcurrencyFull, Box::new(|g| g.processing = 50), false),
             (ReasonCode::NoWorker, Box::new(|g| g.workers = 0), false),
             (ReasonCode::BehindInQueue, Box::new(|g| g.ahead = 7), false),
+            (ReasonCode::NotInQueue, Box::new(|g| g.is_unqueued = true), false),
         ];
         for (code, close, is_timed) in cases {
             let mut gates = open(now);
@@ -336,7 +355,16 @@ mod tests {
             assert_eq!(answer.reasons.iter().map(|r| r.code).collect::<Vec<_>>(), [code]);
             assert_eq!(answer.runs_at, is_timed.then_some(later), "{code:?}");
         }
-        assert_eq!(explain(&open(now), now).runs_at, Some(now));
+    }
+
+    #[test]
+    fn one_that_nothing_holds_is_next() {
+        let now = DateTime::UNIX_EPOCH;
+        for status in [JobStatus::Pending, JobStatus::ToBeRetried, JobStatus::Retrying] {
+            let answer = explain(&Gates { status, ..open(now) }, now);
+            assert_eq!(answer.reasons.iter().map(|r| r.code).collect::<Vec<_>>(), [ReasonCode::NextInLine]);
+            assert_eq!(answer.runs_at, Some(now));
+        }
     }
 
     #[test]
@@ -356,6 +384,7 @@ mod tests {
             processing: 50,
             workers: 0,
             ahead: MOST_AHEAD,
+            is_unqueued: true,
             ..open(now)
         };
         let answer = explain(&gates, now);
@@ -374,6 +403,7 @@ mod tests {
                 ReasonCode::ConcurrencyFull,
                 ReasonCode::NoWorker,
                 ReasonCode::BehindInQueue,
+                ReasonCode::NotInQueue,
             ]
         );
         assert_eq!(answer.runs_at, None, "gates that open by hand have no time");

@@ -1,4 +1,4 @@
-//! Takes away what belongs to nothing any more.
+//! Takes away what belongs to nothing any more, and lets jobs go on that a fault left out of the queue.
 
 use super::Service;
 use crate::{
@@ -21,8 +21,9 @@ const REST: Duration = Duration::from_secs(60 * 60);
 /// Between two pieces of one look: ten million entries take a few hours, and nobody notices.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Looks through `ready`, `waiting` and the serialize keys for rows without a job; a line whose first is gone goes on with the next. There are
-/// none unless something went wrong, and then they are counted: `headgate_tidied_rows_total`.
+/// Looks through `ready`, `waiting` and the serialize keys for rows without a job, and through the jobs for those that stand in no queue; a line
+/// whose first is gone goes on with the next. There are none unless something went wrong, and then they are counted:
+/// `headgate_tidied_rows_total`.
 #[derive(Debug, Default)]
 pub struct Tidy {
     cursors: Mutex<Cursors>,
@@ -41,13 +42,14 @@ impl Service for Tidy {
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let tidied = tidy::look(pool, term, &mut *self.cursors.lock().await).await?;
-        if tidied.ready + tidied.waiting + tidied.keys + tidied.lines > 0 {
+        if tidied.ready + tidied.waiting + tidied.keys + tidied.lines + tidied.jobs > 0 {
             tracing::warn!(
                 ready = tidied.ready,
                 waiting = tidied.waiting,
                 serialize_keys = tidied.keys,
                 lines = tidied.lines,
-                "took away rows that belonged to no job"
+                jobs = tidied.jobs,
+                "took away rows that belonged to no job, and let jobs that stood in no queue into it"
             );
         }
         self.is_through.store(tidied.is_through, Ordering::Relaxed);

@@ -6,7 +6,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{get::find, keys},
+    store::jobs::{entries::leave_queue, get::find, keys},
     wake::CANCELS,
 };
 use model::{
@@ -123,7 +123,7 @@ pub(super) async fn lock_ahead(connection: &mut PgConnection, ids: &[JobId]) -> 
 }
 
 /// Locks the keys of jobs and of the changes behind them: keys before jobs is the order of locks.
-async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     let keyed = sqlx::query!(
         r#"
         select distinct j.integration_id as "integration_id!: IntegrationId", k.key as "key!"
@@ -222,29 +222,6 @@ pub(super) async fn lock(connection: &mut PgConnection, ids: &[JobId]) -> Result
         ids as &[JobId]
     )
     .fetch_all(connection)
-    .await?;
-    Ok(())
-}
-
-/// Takes jobs out of `waiting` and `ready`.
-pub(crate) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
-    lock(connection, ids).await?;
-    // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
-    sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
-        .fetch_one(&mut *connection)
-        .await?;
-    sqlx::query!("delete from headgate.waiting where job_id = any ($1)", ids as &[JobId])
-        .execute(&mut *connection)
-        .await?;
-    sqlx::query!(
-        r#"
-        delete from headgate.ready r using headgate.jobs j
-        where j.id = any ($1) and r.integration_id = j.integration_id and r.rank = j.rank and r.created_at = j.created_at
-            and r.job_id = j.id
-        "#,
-        ids as &[JobId]
-    )
-    .execute(connection)
     .await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Why a job is not running: gathers what the gates are judged by; the rule is `model::rules::explain`.
 
 use crate::{error::QueueError, store::jobs::get::find};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     breaker::Breaker,
@@ -55,6 +55,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                 -- An external worker has a lease for each job, a process of ours one for all. The sweep takes both at their end.
                 where j.id = $2 and j.status = 1 and coalesce(j.lease_until, w.lease_until, '-infinity') <= clock_timestamp()
             ) as "is_lost!",
+            (select w.due_at from headgate.waiting w where w.job_id = $2) as due_at,
+            exists (select from headgate.unqueued_jobs u where u.id = $2) as "is_unqueued!",
             coalesce(b.state, 'closed') as "breaker_state!", b.probe_at as "probe_at?", b.at_once as "at_once?", b.reason as "breaker_reason?"
         from (select 1) one
         left join headgate.integrations i on i.id = $1
@@ -68,6 +70,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     )
     .fetch_one(&mut *connection)
     .await?;
+    // Where a limit, or something that failed, put it off.
+    let not_before = |at: DateTime<Utc>| row.due_at.map_or(at, |due_at| at.max(due_at));
     let gates = Gates {
         status: job.status,
         cancel_requested_at: job.cancel_requested_at,
@@ -81,8 +85,8 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             reason: row.breaker_reason,
             ..Breaker::default()
         },
-        run_at: job.run_at,
-        retry_at: job.retry_at,
+        run_at: if job.retry_at.is_some() { job.run_at } else { not_before(job.run_at) },
+        retry_at: job.retry_at.map(not_before),
         ahead_of_key: row.ahead_of_key,
         held_until: row.held_until,
         next_slot_at: row.next_slot_us.and_then(DateTime::from_timestamp_micros),
@@ -94,6 +98,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         // One that is held, or waits behind its key, stands in no queue.
         ahead: if row.paused_resync.is_some() || row.ahead_of_key > 0 { 0 } else { row.ahead },
         is_lost: row.is_lost,
+        is_unqueued: row.is_unqueued,
     };
     Ok(judge(&gates, row.now))
 }

@@ -4,6 +4,7 @@
 //! batch is paused says its row; holding and letting go follow that portion by portion, as often as they are asked to, and may be broken
 //! off anywhere. What `follows_batch` says no more (a live change came, or someone requeued the job by hand) is not held.
 
+use super::entries::enter_queue;
 use crate::error::QueueError;
 use model::{
     actor::Scope,
@@ -212,26 +213,16 @@ async fn release(
             where j.id = any ($1) and j.is_held and ($2::uuid is null or j.app_id = $2)
             order by j.integration_id, j.deduplication_id collate "C" nulls last, j.id
         ), found as materialized (
-            select j.id, j.integration_id, j.rank, j.created_at, j.due_at, clock_timestamp() as now
+            select j.id
             from wanted w
             cross join lateral (
-                select j.id, j.integration_id, j.rank, j.created_at, case when j.status = 2 then j.retry_at else j.run_at end as due_at
-                from headgate.jobs j where j.id = w.id and j.is_held
+                select j.id from headgate.jobs j where j.id = w.id and j.is_held
                 for update offset 0
             ) j
-        ), freed as (
-            update headgate.jobs j set is_held = false, follows_batch = j.follows_batch and not $3
-            from found f where j.id = f.id
-        ), later as (
-            insert into headgate.waiting (due_at, job_id, integration_id)
-            select due_at, id, integration_id from found where due_at > now
-            on conflict (job_id) do update set due_at = excluded.due_at
-        ), now_ready as (
-            insert into headgate.ready (integration_id, rank, created_at, job_id)
-            select integration_id, rank, created_at, id from found where due_at <= now
-            on conflict do nothing
         )
-        select id as "id!: JobId" from found
+        update headgate.jobs j set is_held = false, follows_batch = j.follows_batch and not $3
+        from found f where j.id = f.id
+        returning j.id as "id: JobId"
         "#,
         ids as &[JobId],
         scope.app_id() as Option<AppId>,
@@ -239,7 +230,8 @@ async fn release(
     )
     // Planned for the tables as they are: see `finish::BEGIN`.
     .persistent(false)
-    .fetch_all(connection)
+    .fetch_all(&mut *connection)
     .await?;
+    enter_queue(connection, &freed).await?;
     Ok(freed)
 }

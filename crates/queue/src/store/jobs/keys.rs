@@ -3,6 +3,7 @@
 //! The row of the key is the lock; it hands out places and knows its head. Only the head stands in `ready` or `waiting`, so that
 //! the claim needs no special case. A head that waits for its retry keeps the key. Key rows are locked before jobs.
 
+use super::entries::enter_queue;
 use crate::error::QueueError;
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
@@ -166,14 +167,14 @@ pub(crate) async fn leave(
     advance(connection, lanes, keys).await
 }
 
-/// Decides the head of each key anew: the first in line. A head that is new enters `ready`, or `waiting` when its time has not come;
-/// one that is still a successor enters when it becomes a row. A key with nobody in line is forgotten.
+/// Decides the head of each key anew: the first in line, which enters the queue. One that is still a successor enters when it becomes a row.
+/// A key with nobody in line is forgotten.
 pub(crate) async fn advance(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
     keys: &[String],
 ) -> Result<(), QueueError> {
-    sqlx::query!(
+    let heads = sqlx::query_scalar!(
         r#"
         with given as materialized (
             select distinct g.integration_id, g.key from unnest($1::uuid[], $2::text[]) as g (integration_id, key)
@@ -188,32 +189,19 @@ pub(crate) async fn advance(
         ), forgotten as (
             delete from headgate.serialize_keys k using heads h
             where k.integration_id = h.integration_id and k.key = h.key and h.job_id is null
-        ), changed as materialized (
-            update headgate.serialize_keys k set head_job_id = h.job_id
-            from heads h
-            where k.integration_id = h.integration_id and k.key = h.key and h.job_id is not null
-            returning k.head_job_id
-        ), found as materialized (
-            select j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.run_at <= clock_timestamp() as is_due
-            from changed c join headgate.jobs j on j.id = c.head_job_id
-            -- One that runs, or waits for its retry, has been let in before.
-            where j.status = 0
-        ), later as (
-            insert into headgate.waiting (due_at, job_id, integration_id)
-            select run_at, id, integration_id from found where not is_due
-            on conflict (job_id) do nothing
         )
-        insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select integration_id, rank, created_at, id from found f
-        where is_due and not exists (select 1 from headgate.waiting w where w.job_id = f.id)
-        on conflict do nothing
+        update headgate.serialize_keys k set head_job_id = h.job_id
+        from heads h
+        where k.integration_id = h.integration_id and k.key = h.key and h.job_id is not null
+        returning h.job_id as "job_id!: JobId"
         "#,
         lanes as &[IntegrationId],
         keys,
     )
     // Planned for the tables as they are: see `finish::BEGIN`.
     .persistent(false)
-    .execute(connection)
+    .fetch_all(&mut *connection)
     .await?;
+    enter_queue(connection, &heads).await?;
     Ok(())
 }

@@ -4,7 +4,8 @@ use crate::{
     error::QueueError,
     store::jobs::{
         bring_back::{Which, bring_back, prepare},
-        cancel::lock,
+        cancel::lock_keys,
+        entries::{enter_queue, leave_queue},
         get::find,
         hold,
     },
@@ -63,10 +64,10 @@ pub(crate) async fn requeue_many(
     Ok(done)
 }
 
-/// Jobs that wait for their retry run now, as if for the first time; answers which.
+/// Jobs that wait for their retry begin anew; answers which. Those that are the first of their serialize key, or have none, run now.
 ///
-/// The rows are locked first, as by a cancel: each statement sees what the one before it waited for. Only entries of jobs that
-/// are to be retried are taken out: someone else may have begun one anew and put it back just now.
+/// Their keys are locked, because the one before it may end meanwhile and let it in; and then the rows, as by a cancel: each statement sees
+/// what the one before it waited for.
 async fn begin_anew(
     connection: &mut PgConnection,
     scope: Scope,
@@ -86,27 +87,8 @@ async fn begin_anew(
     if waiting.is_empty() {
         return Ok(Vec::new());
     }
-    lock(connection, &waiting).await?;
-    // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
-    sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
-        .fetch_one(&mut *connection)
-        .await?;
-    sqlx::query!(
-        "delete from headgate.waiting w using headgate.jobs j where j.id = any ($1) and j.status = 2 and w.job_id = j.id",
-        &waiting as &[JobId]
-    )
-    .execute(&mut *connection)
-    .await?;
-    sqlx::query!(
-        r#"
-        delete from headgate.ready r using headgate.jobs j
-        where j.id = any ($1) and j.status = 2 and r.integration_id = j.integration_id and r.rank = j.rank
-            and r.created_at = j.created_at and r.job_id = j.id
-        "#,
-        &waiting as &[JobId]
-    )
-    .execute(&mut *connection)
-    .await?;
+    lock_keys(connection, &waiting).await?;
+    leave_queue(connection, &waiting).await?;
     let begun = sqlx::query_scalar!(
         r#"
         with found as materialized (
@@ -120,11 +102,7 @@ async fn begin_anew(
             set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0, is_held = false,
                 follows_batch = false
             from found f where j.id = f.id
-            returning j.integration_id, j.rank, j.created_at, j.id
-        ), now_ready as (
-            insert into headgate.ready (integration_id, rank, created_at, job_id)
-            select integration_id, rank, created_at, id from begun
-            on conflict do nothing
+            returning j.id
         ), failing_no_more as (
             -- As if for the first time: what it failed by is over.
             delete from headgate.failing_jobs f using begun b where f.job_id = b.id
@@ -138,7 +116,9 @@ async fn begin_anew(
         "#,
         &waiting as &[JobId]
     )
-    .fetch_all(connection)
+    .fetch_all(&mut *connection)
     .await?;
+    // All that left: someone else may have begun one anew just now.
+    enter_queue(connection, &waiting).await?;
     Ok(begun)
 }

@@ -3,6 +3,7 @@
 use super::{
     bring_back::{Which, bring_back},
     cancel::{lock, lock_ahead},
+    entries::{enter_queue, leave_queue},
 };
 use crate::error::QueueError;
 use model::{
@@ -67,8 +68,8 @@ pub(crate) async fn revive(
     Ok(back)
 }
 
-/// Gives jobs that wait for their first attempt the attempts and the time back that they had before an operation changed them. They are locked
-/// already, or were made by this transaction.
+/// Gives jobs that wait for their first attempt the attempts and the time back that they had before an operation changed them. Their keys are
+/// locked, and their rows too, or this transaction made them.
 ///
 /// # Errors
 /// When the database is away.
@@ -77,13 +78,13 @@ pub(crate) async fn stand_as_before(
     operation: OperationId,
     ids: &[JobId],
 ) -> Result<(), QueueError> {
+    leave_queue(connection, ids).await?;
     sqlx::query!(
         r#"
         with before as materialized (
             -- One that a worker had was interrupted: it is tried again, at once.
             select m.job_id, m.status <> 0 as is_retried, m.attempt, m.lost_leases, m.run_at, m.error_kind, m.error_message, m.fingerprint,
-                case when m.status <> 0 then coalesce(m.retry_at, clock_timestamp()) end as retry_at,
-                coalesce(m.retry_at, m.run_at) > clock_timestamp() as is_later
+                case when m.status <> 0 then coalesce(m.retry_at, clock_timestamp()) end as retry_at
             from headgate.operation_jobs m
             where m.operation_id = $1 and m.job_id = any ($2) and m.status in (0, 1, 2)
         ), stood as (
@@ -93,17 +94,7 @@ pub(crate) async fn stand_as_before(
                 error_message = b.error_message
             from before b
             where j.id = b.job_id and j.status = 0 and j.attempt = 0
-            returning j.id, j.integration_id, j.rank, j.created_at, j.status, j.attempt, coalesce(j.retry_at, j.run_at) as due_at, b.is_later
-        ), too_early as (
-            -- Of a serialize key only the first stands in `ready`.
-            delete from headgate.ready r using stood s
-            where s.is_later and r.integration_id = s.integration_id and r.rank = s.rank and r.created_at = s.created_at
-                and r.job_id = s.id
-            returning r.job_id
-        ), waits as (
-            insert into headgate.waiting (due_at, job_id, integration_id)
-            select s.due_at, s.id, s.integration_id from stood s join too_early t on t.job_id = s.id
-            on conflict (job_id) do update set due_at = excluded.due_at
+            returning j.id, j.integration_id, j.status, j.attempt
         ), failing as (
             -- It is among the failures of its cause again.
             insert into headgate.failing_jobs (job_id, integration_id, fingerprint)
@@ -120,7 +111,8 @@ pub(crate) async fn stand_as_before(
         operation as OperationId,
         ids as &[JobId]
     )
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
+    enter_queue(connection, ids).await?;
     Ok(())
 }

@@ -1,13 +1,14 @@
-//! Rows that belong to nothing any more: left by a fault, by an older version, or by hands. Harmless one by one; looked for in pieces.
+//! Rows that belong to nothing any more, and jobs that stand in no queue: left by a fault, by an older version, or by hands. Looked for in pieces.
 //!
 //! An entry without a job is deleted only when it is older than anything that may be under way, and only when there is still no such job
 //! afterwards, seen by a fresh snapshot: one that came back under its old id at this very moment would be left without an entry.
 
 mod serialized;
+mod unqueued;
 
 use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
-use model::id::{IntegrationId, WorkerId};
+use model::id::{IntegrationId, JobId, WorkerId};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
@@ -26,6 +27,8 @@ pub struct Cursors {
     waiting: Option<Uuid>,
     /// In `serialize_keys`.
     key: Option<(Uuid, String)>,
+    /// In `jobs`.
+    job: Option<JobId>,
 }
 
 /// What one piece of each table had.
@@ -39,6 +42,8 @@ pub struct Tidied {
     pub keys: i64,
     /// Lines of serialize keys whose first was gone: the next goes on.
     pub lines: i64,
+    /// Jobs that waited and stood in no queue: they are let in.
+    pub jobs: i64,
     /// Whether every table was looked at to its end.
     pub is_through: bool,
 }
@@ -62,9 +67,10 @@ pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
     }
     transaction.commit().await?;
     let lines = if headless.is_empty() { 0 } else { serialized::heal(pool, term, headless).await? };
+    let jobs = unqueued::let_in(pool, term, &mut next).await?;
     let is_through = next == Cursors::default();
     *cursors = next;
-    Ok(Tidied { ready, waiting, keys, lines, is_through })
+    Ok(Tidied { ready, waiting, keys, lines, jobs, is_through })
 }
 
 async fn is_any_there(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {

@@ -11,6 +11,7 @@ mod finishing;
 mod grid;
 mod holding;
 mod keys;
+mod keys_undone;
 mod listing;
 mod locked_first;
 mod losing;

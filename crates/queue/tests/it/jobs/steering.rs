@@ -166,7 +166,7 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
     };
     assert_eq!(codes(ids[0]).await, [ReasonCode::NoWorker]);
     let worker = world.worker().await;
-    assert_eq!(codes(ids[0]).await, []);
+    assert_eq!(codes(ids[0]).await, [ReasonCode::NextInLine]);
     assert_eq!(codes(ids[2]).await, [ReasonCode::BehindInQueue]);
     world.claim(worker, 1).await;
     assert_eq!(codes(ids[1]).await, [ReasonCode::ConcurrencyFull]);

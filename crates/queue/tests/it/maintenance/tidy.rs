@@ -1,11 +1,16 @@
 //! Rows that belong to nothing go; all others stay.
 
 use super::world::{World, lead, take_over};
+use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
 use queue::{
     maintenance::{Service as _, Tidy},
-    store::tidy::{self, Cursors},
+    store::{
+        jobs::JobSpec,
+        tidy::{self, Cursors},
+    },
 };
 use sqlx::PgPool;
+use std::time::Duration;
 
 const ORPHANS: &str = "insert into headgate.ready (integration_id, rank, created_at, job_id)
         select gen_random_uuid(), 200, clock_timestamp() - interval '1 hour', gen_random_uuid() from generate_series(1, 3);
@@ -78,8 +83,7 @@ async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
     let world = crate::support::World::new(&pool).await;
     let lane = world.lane().await;
     let term = lead(&pool).await;
-    let keyed =
-        |key: &str| queue::store::jobs::JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
+    let keyed = |key: &str| JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
     let jobs = world.accept(&[keyed("a"), keyed("a"), keyed("a"), keyed("sound"), keyed("sound")]).await;
     // By a hand that knows no better: the first two of a line.
     sqlx::query("with gone as (delete from headgate.jobs where id = any ($1) returning id, integration_id), counted as (
@@ -110,11 +114,46 @@ async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
+    let world = crate::support::World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let term = lead(&pool).await;
+    let keyed = JobSpec { serialize_key: Some("a".into()), ..world.spec(lane) };
+    let [retried, running, plain] = world.accept_plain(lane, 3).await.try_into().unwrap();
+    let lined_up = world.accept(&[keyed.clone(), keyed]).await;
+    let claimed = world.claim(worker, 2).await;
+    let later = crate::support::retried(Duration::from_secs(3_600));
+    world.finish(&[crate::support::end(crate::support::by_id(&claimed, retried), later)]).await;
+    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
+    assert_eq!((tidied.jobs, tidied.is_through), (0, true));
+
+    sqlx::raw_sql("delete from headgate.ready; delete from headgate.waiting").execute(&pool).await.unwrap();
+    let codes = async |id| -> Vec<ReasonCode> {
+        let why = queue::store::jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+        why.reasons.into_iter().map(|reason| reason.code).collect()
+    };
+    assert_eq!(codes(plain).await, [ReasonCode::NotInQueue]);
+    assert_eq!(codes(retried).await, [ReasonCode::WaitingRetry, ReasonCode::NotInQueue]);
+    assert_eq!(codes(lined_up[1].id).await, [ReasonCode::BehindSerializeKey]);
+    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
+    assert_eq!(tidied.jobs, 3);
+    assert_eq!(world.ready().await, [plain, lined_up[0].id]);
+    let in_an_hour = "select count(*) from headgate.waiting where due_at > now() + interval '50 minutes'";
+    assert_eq!(world.number(in_an_hour).await, 1);
+    assert_eq!(world.number("select n from headgate.tidied where what = 'jobs'").await, 3);
+    assert_eq!(codes(plain).await, [ReasonCode::NextInLine]);
+    assert_eq!(world.get(running).await.job.status, JobStatus::Processing);
+    world.must_be_sound().await;
+    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().jobs, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_head_that_follows_a_running_job_is_not_gone(pool: PgPool) {
     let world = crate::support::World::new(&pool).await;
     let lane = world.lane().await;
     let term = lead(&pool).await;
-    let change = |key: Option<&str>| queue::store::jobs::JobSpec {
+    let change = |key: Option<&str>| JobSpec {
         deduplication_id: Some("record 1".into()),
         serialize_key: key.map(str::to_owned),
         ..world.spec(lane)

@@ -214,6 +214,17 @@ impl World {
         .await
         .unwrap();
         assert_eq!(blocked, [], "keyed jobs in no line");
+        let beside: Vec<JobId> = sqlx::query_scalar(
+            "select j.id from headgate.jobs j
+             where j.serialize_key is not null
+                 and not exists (select 1 from headgate.serialize_keys k where k.head_job_id = j.id)
+                 and (exists (select 1 from headgate.ready r where r.job_id = j.id)
+                     or exists (select 1 from headgate.waiting w where w.job_id = j.id))",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        assert_eq!(beside, [], "jobs in the queue beside the head of their key");
         self.failures_must_be_sound().await;
     }
 
@@ -229,7 +240,8 @@ impl World {
         assert_eq!(stale, [], "failures of jobs that are over");
         let unknown: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j
-             where j.status = 2 and not exists (select 1 from headgate.failing_jobs f where f.job_id = j.id)",
+             where j.status = 2 and j.error_kind is not null
+                 and not exists (select 1 from headgate.failing_jobs f where f.job_id = j.id)",
         )
         .fetch_all(&self.pool)
         .await

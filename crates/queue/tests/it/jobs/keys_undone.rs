@@ -1,0 +1,186 @@
+//! A job that comes back into the line of its serialize key stands behind who is there, however it comes back.
+
+use crate::support::{World, end, retried, sent, until};
+use model::{
+    actor::{Actor, ActorKind, Role, Scope},
+    id::{IntegrationId, JobId, OperationId, WorkerId},
+    job::JobStatus,
+    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk},
+    rules::explain::ReasonCode,
+};
+use queue::{
+    maintenance::{RunOperations, Service as _},
+    store::{
+        jobs::{self, ClaimedJob, Ending, JobSpec},
+        leader,
+        operations::{self, BulkStart},
+    },
+};
+use sqlx::PgPool;
+use std::time::Duration;
+
+/// Where A of a key stood when it was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stood {
+    Retried { wait: Duration },
+    Processing,
+}
+
+const STOOD: [Stood; 3] = [
+    Stood::Retried { wait: Duration::ZERO },
+    Stood::Retried { wait: Duration::from_secs(3_600) },
+    Stood::Processing,
+];
+
+/// A of the key `k` was cancelled and that was undone, B of the key is being processed meanwhile, and C came last.
+struct Line {
+    world: World,
+    worker: WorkerId,
+    a: JobId,
+    b: ClaimedJob,
+    c: JobId,
+}
+
+fn operator(world: &World) -> Actor {
+    Actor {
+        kind: ActorKind::System,
+        name: "ops".to_owned(),
+        role: Role::Operator,
+        app_id: Some(world.app_id),
+    }
+}
+
+/// Does it at once to one job.
+async fn in_bulk(world: &World, action: BulkAction, id: JobId) -> OperationId {
+    let new = NewBulk {
+        action,
+        ids: Some(vec![id.0]),
+        filter: None,
+        dry_run: false,
+        rate_per_second: None,
+        hold_seconds: None,
+        reason: None,
+    };
+    match operations::start(&world.pool, &operator(world), BulkSubject::Jobs, new).await.unwrap() {
+        BulkStart::Outcome(BulkOutcome::Done { changed: 1, operation_id: Some(operation), .. }) => operation,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn undo(world: &World, operation: OperationId) {
+    let mut transaction = world.pool.begin().await.unwrap();
+    operations::undo(&mut transaction, &operator(world), operation).await.unwrap();
+    transaction.commit().await.unwrap();
+    let mut connection = world.pool.acquire().await.unwrap();
+    let lead = leader::take(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await;
+    let term = lead.unwrap().unwrap();
+    while RunOperations.run_once(&world.pool, term).await.unwrap() {}
+    leader::release(&mut connection, term).await.unwrap();
+}
+
+impl Line {
+    async fn new(pool: &PgPool, stood: Stood) -> Self {
+        let world = World::new(pool).await;
+        let (lane, worker) = (world.lane().await, world.worker().await);
+        let a = accept(&world, lane).await;
+        let held = world.claim(worker, 1).await;
+        if let Stood::Retried { wait } = stood {
+            world.finish(&[end(&held[0], retried(wait))]).await;
+        }
+        accept(&world, lane).await;
+        let operation = in_bulk(&world, BulkAction::Cancel, a).await;
+        if stood == Stood::Processing {
+            world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
+        }
+        let b = world.claim(worker, 10).await.into_iter().next().expect("B is the first now");
+        undo(&world, operation).await;
+        let c = accept(&world, lane).await;
+        let job = world.get(a).await.job;
+        assert!(matches!(job.status, JobStatus::ToBeRetried | JobStatus::Retrying), "{stood:?}: {job:?}");
+        Self { world, worker, a, b, c }
+    }
+
+    /// The next jobs that can be claimed, ended; none while one of the key is being processed.
+    async fn next(&self) -> Vec<JobId> {
+        self.world.must_be_sound().await;
+        let claimed = self.world.claim(self.worker, 10).await;
+        let ends: Vec<_> = claimed.iter().map(|job| end(job, sent())).collect();
+        self.world.finish(&ends).await;
+        claimed.into_iter().map(|job| job.id).collect()
+    }
+
+    async fn reasons(&self) -> Vec<ReasonCode> {
+        let why = jobs::explain(&self.world.pool, Scope::AllApps, self.a).await.unwrap();
+        why.reasons.into_iter().map(|reason| reason.code).collect()
+    }
+}
+
+async fn accept(world: &World, lane: IntegrationId) -> JobId {
+    world.accept(&[JobSpec { serialize_key: Some("k".into()), ..world.spec(lane) }]).await[0].id
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_whose_cancel_was_undone_goes_when_its_turn_comes(pool: PgPool) {
+    for stood in STOOD {
+        let line = Line::new(&pool, stood).await;
+        assert!(line.reasons().await.contains(&ReasonCode::BehindSerializeKey));
+        assert!(line.next().await.is_empty(), "{stood:?}: beside B");
+        line.world.finish(&[end(&line.b, sent())]).await;
+        line.world.must_be_sound().await;
+        if let Stood::Retried { wait: Duration::ZERO } | Stood::Processing = stood {
+            assert_eq!(line.reasons().await, [ReasonCode::NextInLine]);
+        } else {
+            assert_eq!(line.reasons().await, [ReasonCode::WaitingRetry]);
+            assert!(line.next().await.is_empty(), "its wait keeps the key");
+            line.world.let_time_pass().await;
+        }
+        assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{stood:?}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_that_is_requeued_behind_the_head_of_its_key_waits_for_it(pool: PgPool) {
+    for stood in STOOD {
+        for is_bulk in [false, true] {
+            let line = Line::new(&pool, stood).await;
+            if is_bulk {
+                in_bulk(&line.world, BulkAction::Requeue, line.a).await;
+            } else {
+                line.world.requeue(line.a).await.unwrap();
+            }
+            let job = line.world.get(line.a).await.job;
+            assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
+            assert!(line.next().await.is_empty(), "{stood:?}: beside B");
+            line.world.finish(&[end(&line.b, sent())]).await;
+            assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{stood:?}");
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_requeue_that_is_undone_leaves_it_its_place_and_its_wait(pool: PgPool) {
+    let line = Line::new(&pool, Stood::Retried { wait: Duration::from_secs(3_600) }).await;
+    let operation = in_bulk(&line.world, BulkAction::Requeue, line.a).await;
+    undo(&line.world, operation).await;
+    assert_eq!(line.reasons().await, [ReasonCode::WaitingRetry, ReasonCode::BehindSerializeKey]);
+    line.world.finish(&[end(&line.b, sent())]).await;
+    assert!(line.next().await.is_empty());
+    line.world.let_time_pass().await;
+    assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]));
+}
+
+/// It became the first while the requeue was under way: what let it in knew of its wait alone.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_that_becomes_the_head_while_it_is_requeued_does_not_wait_for_its_retry(pool: PgPool) {
+    let line = Line::new(&pool, Stood::Retried { wait: Duration::from_secs(3_600) }).await;
+    let mut requeue = pool.begin().await.unwrap();
+    jobs::requeue(&mut requeue, Scope::AllApps, line.a).await.unwrap();
+    let ends = [end(&line.b, sent())];
+    let waits = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
+        or not exists (select from headgate.jobs where status = 1)";
+    tokio::join!(line.world.finish(&ends), async {
+        until(&pool, waits).await;
+        requeue.commit().await.unwrap();
+    });
+    assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]));
+}
