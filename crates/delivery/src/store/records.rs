@@ -51,6 +51,8 @@ pub struct RecordFilter {
 }
 
 /// In the order of app, type and id; deleted ones are left out.
+///
+/// The key begins with app and type: pair after pair, as the counters tell them, is read until the page is full.
 pub(crate) async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -65,12 +67,27 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         RecordRow,
         r#"
-        select app_id as "app_id: AppId", record_type, record_id, version, attributes as "attributes: Json<Attributes>", deleted_at,
-            created_at, updated_at
-        from headgate.records
-        where ($1::uuid is null or app_id = $1) and ($2::text is null or record_type = $2) and deleted_at is null
-            and ($3::uuid is null or (app_id, record_type, record_id) > ($3, $4, $5))
-        order by app_id, record_type, record_id
+        select found.app_id as "app_id: AppId", found.record_type, found.record_id, found.version,
+            found.attributes as "attributes: Json<Attributes>", found.deleted_at, found.created_at, found.updated_at
+        from (
+            select told.app_id, told.record_type from (
+                select app_id, record_type from headgate.record_counts
+                union
+                select app_id, record_type from headgate.record_count_deltas
+            ) told
+            where ($1::uuid is null or told.app_id = $1) and ($2::text is null or told.record_type = $2)
+                and ($3::uuid is null or (told.app_id, told.record_type) >= ($3, $4))
+            -- In this order the next pairs are read only while the page is not full.
+            order by told.app_id, told.record_type
+        ) pair
+        cross join lateral (
+            select r.* from headgate.records r
+            where r.app_id = pair.app_id and r.record_type = pair.record_type and r.deleted_at is null
+                and r.record_id > case when (pair.app_id, pair.record_type) = ($3, $4) then $5 else '' end
+            order by r.record_id
+            limit $6
+        ) found
+        order by pair.app_id, pair.record_type, found.record_id
         limit $6
         "#,
         app_id as Option<AppId>,

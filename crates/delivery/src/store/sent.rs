@@ -24,6 +24,7 @@ pub struct SentFilter {
     pub record_id: Option<String>,
 }
 
+/// Type after type, as `store::records::list`: a record's id alone is probed in each.
 pub(crate) async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -34,13 +35,26 @@ pub(crate) async fn list(
     let after = page.after.as_ref();
     let rows = sqlx::query!(
         r#"
-        select s.record_type, s.record_id, s.version, s.sent_at, s.attributes as "attributes: Json<Attributes>"
-        from headgate.sent_records s
-        join headgate.integrations i on i.id = s.integration_id
-        where s.integration_id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or s.record_type = $3)
-            and ($4::text is null or s.record_id = $4)
-            and ($5::text is null or (s.record_type, s.record_id) > ($5, $6))
-        order by s.record_type, s.record_id
+        select found.record_type, found.record_id, found.version, found.sent_at, found.attributes as "attributes: Json<Attributes>"
+        from (
+            select told.record_type from (
+                select app_id, record_type from headgate.record_counts
+                union
+                select app_id, record_type from headgate.record_count_deltas
+            ) told
+            join headgate.integrations i on i.app_id = told.app_id
+            where i.id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or told.record_type = $3)
+                and ($5::text is null or told.record_type >= $5)
+            order by told.record_type
+        ) kind
+        cross join lateral (
+            select s.* from headgate.sent_records s
+            where s.integration_id = $1 and s.record_type = kind.record_type and ($4::text is null or s.record_id = $4)
+                and s.record_id > case when kind.record_type = $5 then $6 else '' end
+            order by s.record_id
+            limit $7
+        ) found
+        order by kind.record_type, found.record_id
         limit $7
         "#,
         integration_id as IntegrationId,

@@ -3,7 +3,7 @@
 use delivery::{RecordFilter, RecordPageRequest, SentFilter};
 use model::{actor::Scope, id::AppId, job::JobStatus};
 use serde_json::json;
-use sqlx::PgPool;
+use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use crate::support::{Receiver, Reply, World};
 
@@ -86,4 +86,51 @@ async fn a_record_tells_what_each_integration_has_of_it(pool: PgPool) {
             .items
             .is_empty()
     );
+}
+
+/// Rows read of a table until now, by a pool of one connection: it tells what it counted when it is asked to.
+async fn rows_read(world: &World, table: &str) -> i64 {
+    sqlx::query("select pg_stat_force_next_flush()").execute(&world.pool).await.unwrap();
+    let read =
+        "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relid = $1::text::regclass";
+    sqlx::query_scalar(read).bind(table).fetch_one(&world.pool).await.unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn lists_read_a_page_and_not_what_lies_before_it(pool: PgPool) {
+    let options = (*pool.connect_options()).clone();
+    let world =
+        World::new(PgPoolOptions::new().max_connections(1).connect_with(options).await.unwrap()).await;
+    let integration = world.integration(json!({"endpoint_url": "http://127.0.0.1:9/"})).await;
+    for statement in [
+        "insert into headgate.apps (id, name, slug) select gen_random_uuid(), 'a' || n, 'a' || n from generate_series(1, 50) n",
+        "insert into headgate.records (app_id, record_type, record_id, attributes, attribute_bytes)
+         select a.id, t, n::text, '{}', 2 from headgate.apps a, unnest(array['order', 'product']) t, generate_series(1, 200) n",
+        "insert into headgate.records (app_id, record_type, record_id, attributes, attribute_bytes)
+         select id, 'rare', '1', '{}', 2 from headgate.apps order by id desc limit 1",
+        "insert into headgate.record_counts (app_id, record_type, n) select app_id, record_type, count(*) from headgate.records group by 1, 2",
+        "insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
+         select i.id, t, n::text, 1, '{}' from headgate.integrations i, unnest(array['order', 'product']) t, generate_series(1, 10000) n",
+        "analyze headgate.records, headgate.sent_records",
+    ] {
+        sqlx::query(statement).execute(&world.pool).await.unwrap();
+    }
+    let page = RecordPageRequest { limit: 10, after: None };
+
+    let before = rows_read(&world, "headgate.records").await;
+    for (record_type, found) in [("product", 10), ("rare", 1)] {
+        let of_type = RecordFilter { app_id: None, record_type: Some(record_type.into()) };
+        let records = world.delivery.records(Scope::AllApps, &of_type, &page).await.unwrap().items;
+        assert_eq!(records.len(), found);
+        assert!(records.iter().all(|record| record.record_type == record_type));
+    }
+    let read = rows_read(&world, "headgate.records").await - before;
+    assert!(read <= 100, "{read} rows of 20,001 for 11");
+
+    let before = rows_read(&world, "headgate.sent_records").await;
+    let of_id = SentFilter { record_type: None, record_id: Some("77".into()) };
+    let sent = world.delivery.sent(Scope::AllApps, integration, &of_id, &page).await.unwrap().items;
+    assert_eq!(sent.iter().map(|sent| sent.record_type.as_str()).collect::<Vec<_>>(), ["order", "product"]);
+    let read = rows_read(&world, "headgate.sent_records").await - before;
+    assert!(read <= 10, "{read} rows of 20,000 for 2");
 }
