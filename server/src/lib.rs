@@ -5,6 +5,7 @@ pub mod api;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod connections;
 pub mod console;
 pub mod console_files;
 pub mod demo;

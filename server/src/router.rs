@@ -1,7 +1,11 @@
 //! The whole router, as `serve` runs it and tests use it.
 
-use crate::{api, console, console_files, health, metrics, middleware, state::AppState};
-use axum::{Router, extract::Request, http::Uri, response::Redirect, routing::get};
+use crate::{
+    api::{self, problem::Problem},
+    console, console_files, health, metrics, middleware,
+    state::AppState,
+};
+use axum::{Router, extract::Request, http::Uri, middleware::from_fn, response::Redirect, routing::get};
 use tower::ServiceExt as _;
 use tower_http::compression::{
     CompressionLayer, CompressionLevel,
@@ -11,7 +15,7 @@ use tower_http::compression::{
 /// Everything below the mount prefix; health and metrics at the root as well, where a machine behind the proxy asks.
 pub fn build(state: AppState) -> Router {
     let base = state.settings.base_path.clone();
-    let machines = Router::new().merge(health::routes()).merge(metrics::routes());
+    let machines = machines();
     let below = Router::new()
         .merge(machines.clone().with_state(state.clone()))
         .merge(api::router(&state))
@@ -38,6 +42,18 @@ pub fn build(state: AppState) -> Router {
     };
     let router = router.fallback_service(console::not_found(&state));
     middleware::around(router, &state).layer(compression())
+}
+
+/// What is answered where there is no room for more: probes and metrics. Everything else is told to come back.
+pub fn probes(state: &AppState) -> Router {
+    let machines = machines().with_state(state.clone());
+    let base = &state.settings.base_path;
+    let router = if base.is_empty() { machines } else { machines.clone().nest(base, machines) };
+    router.fallback(async || Problem::too_many_connections()).layer(from_fn(middleware::safe_headers))
+}
+
+fn machines() -> Router<AppState> {
+    Router::new().merge(health::routes()).merge(metrics::routes())
 }
 
 /// The same address without the slash at the end of its path.

@@ -3,6 +3,7 @@
 use crate::{
     health::{AskEngine, Health},
     metrics::Metrics,
+    middleware::{Pace, TrustedProxies},
 };
 use access::Access;
 use axum::extract::FromRef;
@@ -83,6 +84,10 @@ pub struct AppSettings {
     pub base_path: String,
     /// How long finished jobs and their attempts stay.
     pub retention: Duration,
+    /// How slow the body of a request may be.
+    pub pace: Pace,
+    /// Whose word on the client's address counts.
+    pub trusted_proxies: TrustedProxies,
 }
 
 /// Built here and not from the environment: the program needs no variable to find its own files.

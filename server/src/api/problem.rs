@@ -21,6 +21,8 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 
 /// What a client is told to wait when the database is away.
 const AWAY: Duration = Duration::from_secs(5);
+/// And when there is too much to do.
+const CROWDED: Duration = Duration::from_secs(1);
 
 /// A problem document.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -120,6 +122,16 @@ impl Problem {
         )
     }
 
+    /// 408: the body came so slowly that it was not waited for.
+    pub fn too_slow() -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "too-slow",
+            "The body came too slowly",
+            "Send it with at least 32 kB a second.",
+        )
+    }
+
     /// 409.
     pub fn conflict(kind: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, kind, "At odds with what is there", detail)
@@ -175,6 +187,17 @@ impl Problem {
             "Something went wrong inside",
             "The log says what; name the x-request-id of this answer when you ask for it.",
         )
+    }
+
+    /// 503: no connection is free for it.
+    pub fn too_many_connections() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-many-connections",
+            "Too many connections",
+            "As many connections are open as there may be, or as many of your address.",
+        )
+        .retry_after(CROWDED)
     }
 
     /// 503: the database is away.

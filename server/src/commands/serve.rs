@@ -2,9 +2,10 @@
 
 use crate::{
     config::{OperatorSettings, ServeSettings, Sources, TelemetrySettings},
+    connections::{self, ConnectionLimits},
     demo::Demo,
-    program::{Database, Engine, Mode, Pools, block_on, delivery, master_key},
-    router, shutdown,
+    program::{Database, Engine, Mode, Pools, block_on, delivery, master_key, open_files},
+    shutdown,
     state::{AppSettings, AppState, Parts, leptos_options},
     telemetry,
 };
@@ -17,7 +18,7 @@ use std::{
     process::ExitCode,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinHandle, time::timeout_at};
+use tokio::{net::TcpListener, time::timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// Beyond the grace: the embedded database's last checkpoint.
@@ -98,12 +99,14 @@ async fn with_database(
         settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
             retention: settings.engine.workers.retention,
+            ..AppSettings::default()
         },
         stop: stop.clone(),
     });
     let address = reachable(listener.local_addr()?);
     let close_door = CancellationToken::new();
-    let door = open_door(listener, state, close_door.clone());
+    let limits = ConnectionLimits::for_files(open_files::most());
+    let door = tokio::spawn(connections::serve(listener, state, limits, close_door.clone()));
     announce(address, &settings.listen.base_path, link.as_deref());
 
     stop.cancelled().await;
@@ -115,7 +118,7 @@ async fn with_database(
     engine.shutdown(ends_at).await;
     close_door.cancel();
     match timeout_at(ends_at, door).await {
-        Ok(served) => served.context("the server's task ended")??,
+        Ok(served) => served.context("the server's task ended")?,
         Err(_) => tracing::warn!("some requests were still open when the grace was over"),
     }
     pools.close(ends_at).await;
@@ -131,18 +134,6 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
         ErrorKind::PermissionDenied => anyhow!("HEADGATE_LISTEN={address}: this user may not listen there"),
         ErrorKind::AddrNotAvailable => anyhow!("HEADGATE_LISTEN={address}: this machine has no such address"),
         _ => anyhow!("HEADGATE_LISTEN={address}: {error}"),
-    })
-}
-
-/// Answers requests until told to end; then those that have begun are finished.
-fn open_door(
-    listener: TcpListener,
-    state: AppState,
-    close: CancellationToken,
-) -> JoinHandle<std::io::Result<()>> {
-    let service = router::build(state).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move {
-        axum::serve(listener, service).with_graceful_shutdown(close.cancelled_owned()).await
     })
 }
 

@@ -13,6 +13,18 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
+/// Proxies that are believed: those on this very machine.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies;
+
+impl TrustedProxies {
+    /// Whether it is one of them.
+    #[must_use]
+    pub fn contain(&self, peer: IpAddr) -> bool {
+        peer.to_canonical().is_loopback()
+    }
+}
+
 impl ClientAddress {
     pub(crate) fn of(request: &Request) -> Self {
         let peer = request

@@ -1,7 +1,7 @@
 //! What is true of every request, one layer a file. [`around`] puts them in order.
 
-mod body_limit;
 mod client_address;
+pub(crate) mod client_body;
 mod key;
 mod origin;
 mod request_id;
@@ -11,23 +11,24 @@ mod uncancelled;
 
 mod idempotency;
 
-pub use client_address::ClientAddress;
+pub use client_address::{ClientAddress, TrustedProxies};
+pub use client_body::Pace;
 pub(crate) use idempotency::idempotent;
 pub(crate) use key::by_key;
 pub use request_id::RequestId;
-pub(crate) use security_headers::is_https;
+pub(crate) use security_headers::{is_https, safe_headers};
 
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 
 /// Wraps the whole router. From the outside in: the work goes on when the client hangs up; it has an id and a known origin; every
-/// answer has safe headers; no body is larger than 16 MB; a cookie becomes an actor; what a cookie does must come from our own pages.
+/// answer has safe headers; no body is larger than 16 MB or comes too slowly; a cookie becomes an actor; what a cookie does must come from our own pages.
 pub fn around(router: Router, state: &AppState) -> Router {
     router
         .layer(from_fn(origin::same_origin))
         .layer(from_fn_with_state(state.access.clone(), session::by_session))
-        .layer(from_fn(body_limit::at_most_16_mb))
-        .layer(from_fn(security_headers::safe_headers))
+        .layer(from_fn_with_state(state.clone(), client_body::in_time))
+        .layer(from_fn(safe_headers))
         .layer(from_fn(request_id::with_request_id))
         .layer(from_fn(uncancelled::uncancelled))
 }

@@ -3,6 +3,7 @@
 mod database;
 mod engine;
 mod key_file;
+pub(crate) mod open_files;
 mod pools;
 mod runtime;
 

@@ -1,5 +1,6 @@
 //! The runtime a command runs in.
 
+use super::open_files;
 use std::future::Future;
 
 /// Rendering a page goes deep: built without optimisation it needs more than the 2 MB a thread has by default. Only what is used takes
@@ -11,6 +12,7 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 /// # Errors
 /// The command's own, and when no thread can be started.
 pub(crate) fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    open_files::raise_limit();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?;
     let result = runtime.block_on(command);

@@ -36,6 +36,7 @@ mod roles;
 mod saved_views;
 mod security;
 mod sign_in;
+mod slow_clients;
 mod stats;
 mod trail;
 mod users;

@@ -7,6 +7,7 @@ mod catalog;
 mod commands;
 mod console;
 mod embedded;
+mod open_files;
 mod settings;
 mod settings_at_work;
 mod start_and_stop;

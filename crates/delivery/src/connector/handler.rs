@@ -190,7 +190,8 @@ impl DeliveryHandler {
         let mut sent = self.delivery.client.send_measured(request, within).await;
         sent.result = sent.result.map_err(|failure| failure.with_timeout(job.timeout));
         (sent.timing.prepare_ms, sent.timing.limit_ms) = (millis(preparing), millis(limited));
-        Ok(judge_result(outgoing, sent, prepared.telling.as_ref(), material.now))
+        // Where nothing left, there is no doubt.
+        judge_result(outgoing, sent, prepared.telling.as_ref(), material.now).inspect_err(|_| job.settle())
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {

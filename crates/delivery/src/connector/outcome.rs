@@ -1,5 +1,6 @@
 //! What an answer, or the lack of one, means for the job.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     exchange::Exchange,
     rules::verdict::{self, Verdict, judge},
@@ -7,7 +8,7 @@ use model::{
 };
 use queue::worker::{Failure, Response};
 
-use super::telling::Telling;
+use super::{stop::Stop, telling::Telling};
 use crate::http::{
     client::Sent,
     exchange::{self, Outgoing},
@@ -31,29 +32,39 @@ pub(super) struct Judged {
     pub(super) is_echo: bool,
 }
 
+/// The wait of a job for which this process had no connection left. Its place is free meanwhile, here and in other processes.
+const FILES_WAIT: TimeDelta = TimeDelta::seconds(1);
+
 /// Judges what came of sending. `now` is the database's time.
+///
+/// # Errors
+/// When this process could not send: no attempt counts, no breaker hears of it.
 pub(super) fn judge_result(
     outgoing: Outgoing,
     Sent { result, timing }: Sent,
     telling: Option<&Telling>,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Judged {
+    now: DateTime<Utc>,
+) -> Result<Judged, Stop> {
     let answer = match result {
         Ok(answer) => answer,
+        Err(failure @ SendFailure::TooManyOpenFiles) => {
+            tracing::warn!("a delivery waits: {failure}");
+            return Err(Stop::Later(now + FILES_WAIT));
+        }
         Err(failure) => {
             // What may not be reached was not asked.
             let exchange = match failure {
                 SendFailure::Refused => Exchange { timing, ..Exchange::default() },
                 _ => outgoing.exchange(None, timing),
             };
-            return Judged {
+            return Ok(Judged {
                 exchange: Some(Box::new(exchange)),
                 verdict: judge(&failure.answer(), now),
                 message: failure.to_string(),
                 response: None,
                 may_have_arrived: failure.may_have_arrived(),
                 is_echo: false,
-            };
+            });
         }
     };
     let retry_after = answer.retry_after.clone();
@@ -64,7 +75,7 @@ pub(super) fn judge_result(
         verdict = Verdict::Completed;
     }
     let has_failed = verdict != Verdict::Completed;
-    Judged {
+    Ok(Judged {
         exchange: has_failed.then(|| Box::new(outgoing.exchange(Some(&answer), timing))),
         verdict,
         message: message(answer.status, &answer.excerpt),
@@ -75,7 +86,7 @@ pub(super) fn judge_result(
         }),
         may_have_arrived: answer.status == 408 || answer.status >= 500,
         is_echo: false,
-    }
+    })
 }
 
 impl Judged {

@@ -4,7 +4,7 @@ use std::{error::Error, io, time::Duration};
 
 use model::{rules::verdict, text::sanitise};
 
-use super::target_guard::Refused;
+use super::{open_files, target_guard::Refused};
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +12,9 @@ pub enum SendFailure {
     /// The address may not be reached.
     #[error("{}", Refused)]
     Refused,
+    /// This process could open no connection. The request was not sent, and nobody else is to blame.
+    #[error("this process has too many open files: nothing was sent")]
+    TooManyOpenFiles,
     /// Nobody to talk to: the name, the connection or the TLS handshake failed. The request was not sent.
     #[error("{0}")]
     NotConnected(String),
@@ -36,7 +39,9 @@ impl SendFailure {
         match self {
             Self::Refused => verdict::Answer::Forbidden,
             Self::ConnectTimedOut | Self::NoAnswer { .. } => verdict::Answer::TimedOut,
-            Self::NotConnected(_) | Self::Broken(_) => verdict::Answer::ConnectionFailed,
+            Self::TooManyOpenFiles | Self::NotConnected(_) | Self::Broken(_) => {
+                verdict::Answer::ConnectionFailed
+            }
         }
     }
 
@@ -63,14 +68,17 @@ impl SendFailure {
         if causes().any(|cause| cause.is::<Refused>()) {
             return Self::Refused;
         }
+        let io_errors = || causes().filter_map(|cause| cause.downcast_ref::<io::Error>());
+        if io_errors().any(open_files::are_too_many) {
+            return Self::TooManyOpenFiles;
+        }
         if error.is_connect() && error.is_timeout() {
             return Self::ConnectTimedOut;
         }
         // The innermost cause says what happened; the outer ones say where in the library.
         let innermost = causes().last().map_or_else(String::new, ToString::to_string);
         let innermost = sanitise(&innermost, 300);
-        let io_kind =
-            causes().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(innermost_kind).last();
+        let io_kind = io_errors().map(innermost_kind).last();
         if !error.is_connect() {
             return Self::Broken(innermost);
         }

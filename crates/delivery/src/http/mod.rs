@@ -5,6 +5,7 @@ mod dial;
 pub(crate) mod exchange;
 pub mod failure;
 pub mod mask;
+mod open_files;
 pub mod signature;
 pub mod target_guard;
 pub mod trace;

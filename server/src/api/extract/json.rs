@@ -7,6 +7,7 @@
 use crate::{
     api::problem::Problem,
     json_text::{self, Unreadable, Why},
+    middleware::client_body::TooSlow,
 };
 use axum::{
     body::Bytes,
@@ -21,6 +22,7 @@ use model::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, error::Category};
 use serde_path_to_error::{Path, Segment};
+use std::{error::Error, iter};
 
 /// A body that must be there.
 #[derive(Debug)]
@@ -74,11 +76,17 @@ pub fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// # Errors
-/// 413 beyond 16 MB, 400 when it broke off.
+/// 413 beyond 16 MB, 408 when it came too slowly, 400 when it broke off.
 pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     axum::body::to_bytes(request.into_body(), MAX_REQUEST_BYTES).await.map_err(|error| {
+        let first: &(dyn Error + 'static) = &error;
+        if iter::successors(Some(first), |cause: &&(dyn Error + 'static)| (*cause).source())
+            .any(|cause| cause.is::<TooSlow>())
+        {
+            return Problem::too_slow();
+        }
         // to_bytes wraps the cause once; a body that grew too large says so in the cause.
-        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let cause = error.source().map(ToString::to_string).unwrap_or_default();
         if cause.contains("length limit") || error.to_string().contains("length limit") {
             Problem::too_large("A request may have 16 MB.", Vec::new())
         } else {

@@ -156,11 +156,16 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
             "An id in the body names nothing, or another app's: see errors.",
         ),
         (has_body, "400", "The body is no JSON: see errors for where it breaks."),
+        (has_body, "408", "The body came more slowly than 32 kB a second."),
         (has_body, "413", "The request is larger than 16 MB, or a record larger than 1 MB."),
         (has_body, "415", "The content type is none of those accepted."),
         (is_post, "409", "At odds with what is there, or the same call is being worked on."),
         (has_input || is_post, "422", "The input has faults, each with a pointer to it."),
-        (true, "503", "The database is away, or the search took too long: see retry-after."),
+        (
+            true,
+            "503",
+            "The database is away, there are too many connections, or the search took too long: see retry-after.",
+        ),
     ];
     for (applies, status, description) in problems {
         if applies && !operation.responses.responses.contains_key(status) {

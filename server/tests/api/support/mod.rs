@@ -8,4 +8,4 @@ mod server;
 pub(crate) use builders::{a_job, a_webhook, an_app, an_event, an_external};
 pub(crate) use client::{Answer, Client};
 pub(crate) use receiver::Receiver;
-pub(crate) use server::Server;
+pub(crate) use server::{ADMIN_KEY, Server};

@@ -12,7 +12,8 @@ use queue::{
 use reqwest::Method;
 use serde_json::json;
 use server::{
-    router,
+    connections::{self, ConnectionLimits},
+    middleware::Pace,
     state::{AppSettings, AppState, Parts, leptos_options},
 };
 use sqlx::PgPool;
@@ -21,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// `HEADGATE_ADMIN_API_KEY`
-const ADMIN_KEY: &str = "admin-key-of-the-tests-0123456789abcdef";
+pub(crate) const ADMIN_KEY: &str = "admin-key-of-the-tests-0123456789abcdef";
 
 /// The whole router on a port, with maintenance and, if asked for, workers.
 pub(crate) struct Server {
@@ -46,7 +47,22 @@ impl Server {
         Self::start_with(pool, false, base_path).await
     }
 
+    /// With bounds of connections and bodies of one's own.
+    pub(crate) async fn bounded(pool: PgPool, limits: ConnectionLimits, pace: Pace) -> Self {
+        Self::start_bounded(pool, false, AppSettings { pace, ..AppSettings::default() }, limits).await
+    }
+
     async fn start_with(pool: PgPool, has_workers: bool, base_path: &str) -> Self {
+        let settings = AppSettings { base_path: base_path.to_owned(), ..AppSettings::default() };
+        Self::start_bounded(pool, has_workers, settings, ConnectionLimits::for_files(None)).await
+    }
+
+    async fn start_bounded(
+        pool: PgPool,
+        has_workers: bool,
+        settings: AppSettings,
+        limits: ConnectionLimits,
+    ) -> Self {
         // A database that is away is part of some tests.
         let _ = queue::store::partitions::make_ahead(&pool).await;
         let stop = CancellationToken::new();
@@ -80,16 +96,12 @@ impl Server {
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,
             leptos: leptos_options(),
-            settings: AppSettings { base_path: base_path.to_owned(), retention },
+            settings: AppSettings { retention, ..settings },
             stop: stop.clone(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let service = router::build(state.clone()).into_make_service_with_connect_info::<SocketAddr>();
-        let end = stop.clone();
-        tokio::spawn(async move {
-            axum::serve(listener, service).with_graceful_shutdown(end.cancelled_owned()).await
-        });
+        tokio::spawn(connections::serve(listener, state.clone(), limits, stop.clone()));
         Self { address, state, engine, _stop: stop.drop_guard() }
     }
 

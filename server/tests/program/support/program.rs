@@ -25,11 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// `headgate` with nothing of our environment.
 pub(crate) fn headgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headgate"));
-    command
-        .args(arguments)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .kill_on_drop(true);
+    command.args(arguments);
+    with_own_environment(command)
+}
+
+fn with_own_environment(mut command: Command) -> Command {
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).kill_on_drop(true);
     command.current_dir(std::env::temp_dir());
     command
 }
@@ -81,19 +82,28 @@ pub(crate) struct Program {
 impl Program {
     /// `headgate serve` on a database, any port, with an admin key and whatever else.
     pub(crate) async fn serve(database: &Database, environment: &[(&str, &str)]) -> Self {
-        let own = [
-            ("HEADGATE_DATABASE_URL", database.url()),
-            ("HEADGATE_MASTER_KEY", "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="),
-            ("HEADGATE_ADMIN_API_KEY", ADMIN_KEY),
-            ("HEADGATE_ALLOWED_TARGETS", "127.0.0.0/8"),
-        ];
-        let all: Vec<_> = own.into_iter().chain(environment.iter().copied()).collect();
-        Self::start(&["serve"], &all).await
+        Self::start(&["serve"], &serving(database, environment)).await
+    }
+
+    /// The same where no more than so many files may be open.
+    pub(crate) async fn serve_with_files(
+        database: &Database,
+        files: u32,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut shell = Command::new("sh");
+        let limited = format!("ulimit -n {files} && exec \"$0\" serve");
+        shell.args(["-c", &limited, env!("CARGO_BIN_EXE_headgate")]);
+        Self::wait(with_own_environment(shell), &serving(database, environment)).await
     }
 
     /// Starts a command that prints where it is ready, and waits until it does.
     pub(crate) async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = headgate(arguments)
+        Self::wait(headgate(arguments), environment).await
+    }
+
+    async fn wait(mut command: Command, environment: &[(&str, &str)]) -> Self {
+        let mut child = command
             .env("HEADGATE_LISTEN", "127.0.0.1:0")
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
@@ -160,6 +170,17 @@ impl Program {
             .unwrap()
             .code()
     }
+}
+
+/// What `serve` needs, and whatever else.
+fn serving<'a>(database: &'a Database, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let own = [
+        ("HEADGATE_DATABASE_URL", database.url()),
+        ("HEADGATE_MASTER_KEY", "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="),
+        ("HEADGATE_ADMIN_API_KEY", ADMIN_KEY),
+        ("HEADGATE_ALLOWED_TARGETS", "127.0.0.0/8"),
+    ];
+    own.into_iter().chain(more.iter().copied()).collect()
 }
 
 fn keep(stream: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<String>>) {

@@ -128,7 +128,15 @@ async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> 
         // Nobody may send for them here any more: the connection is dropped, and the doubt stays.
         () = all_are_gone(&mut part) => return Sent::Told,
     };
-    let mut judged = judge_result(outgoing, sent, None, address.now);
+    let mut judged = match judge_result(outgoing, sent, None, address.now) {
+        Ok(judged) => judged,
+        Err(why) => {
+            // What was refused with others before may have arrived then.
+            part.iter().filter(|one| !one.was_refused_with_others).for_each(|one| one.item.right.settle());
+            stop(part, &why);
+            return Sent::Told;
+        }
+    };
     let status = judged.response.as_ref().map(|response| response.status);
     if part.len() > 1 && status.is_some_and(may_be_about_one_item) {
         return Sent::Refused(part);

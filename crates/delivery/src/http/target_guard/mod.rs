@@ -16,6 +16,8 @@ use std::{
 use ipnet::IpNet;
 use url::{Host, Url};
 
+use super::open_files;
+
 /// How long a name may take to resolve when an integration is made.
 const RESOLVE_DEADLINE: Duration = Duration::from_secs(3);
 
@@ -128,7 +130,8 @@ pub(super) async fn resolve(name: &str, port: u16) -> std::io::Result<Vec<Socket
         let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         return Ok(loopback.map(|ip| SocketAddr::new(ip, port)).to_vec());
     }
-    Ok(tokio::net::lookup_host((name, port)).await?.collect())
+    let resolved = tokio::net::lookup_host((name, port)).await.map_err(open_files::cause_of)?;
+    Ok(resolved.collect())
 }
 
 fn is_localhost(name: &str) -> bool {

@@ -1,0 +1,99 @@
+//! Takes connections and answers on them until told to end.
+
+use super::{
+    ConnectionLimits,
+    slots::{Slot, Slots},
+};
+use crate::{router, state::AppState};
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request},
+    serve::Listener,
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::{GracefulShutdown, Watcher},
+};
+use std::{net::SocketAddr, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// Answers requests until `stop`; then those that have begun are finished.
+pub async fn serve(
+    mut listener: TcpListener,
+    state: AppState,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+) {
+    let slots = Slots::new(limits, state.settings.trusted_proxies.clone());
+    let (everything, probes) = (router::build(state.clone()), router::probes(&state));
+    let open = GracefulShutdown::new();
+    loop {
+        let (stream, peer) = tokio::select! {
+            () = stop.cancelled() => break,
+            // It waits a second when no file is left, and goes on.
+            accepted = Listener::accept(&mut listener) => accepted,
+        };
+        let slot = slots.take(peer.ip());
+        let router = if slot.is_of_reserve() { &probes } else { &everything }.clone();
+        let connection = Connection { stream, peer, slot, router, limits };
+        tokio::spawn(connection.answer(open.watcher()));
+    }
+    drop(listener);
+    open.shutdown().await;
+}
+
+struct Connection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    slot: Slot,
+    router: Router,
+    limits: ConnectionLimits,
+}
+
+impl Connection {
+    async fn answer(self, watcher: Watcher) {
+        let Self { stream, peer, slot, router, limits } = self;
+        let begun = CancellationToken::new();
+        let begins = begun.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            begins.cancel();
+            let mut request: Request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(peer));
+            router.clone().oneshot(request)
+        });
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(limits.unread));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.next_header)
+            // A place of the reserve is for one answer.
+            .keep_alive(!slot.is_of_reserve())
+            .serve_connection(TokioIo::new(Box::pin(stream)), service);
+        tokio::select! {
+            ended = watcher.watch(connection) => if let Err(error) = ended {
+                tracing::debug!(client.address = %peer.ip(), %error, "a connection broke");
+            },
+            () = no_request(&begun, limits.first_header) => {
+                tracing::debug!(client.address = %peer.ip(), "a connection asked for nothing in time");
+            }
+            () = slot.taken_back() => {
+                tracing::debug!(client.address = %peer.ip(), "a connection gave way to a newer one");
+            }
+        }
+    }
+}
+
+/// Ends when no request has begun by then.
+async fn no_request(begun: &CancellationToken, within: Duration) {
+    if timeout(within, begun.cancelled()).await.is_ok() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,172 @@
+//! Who is connected: a place for each connection, given back when it ends.
+
+use super::ConnectionLimits;
+use crate::middleware::TrustedProxies;
+use std::{
+    collections::{BTreeMap, HashMap},
+    net::{IpAddr, Ipv6Addr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio_util::sync::CancellationToken;
+
+/// The places there are.
+pub(super) struct Slots {
+    limits: ConnectionLimits,
+    proxies: TrustedProxies,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    by_network: HashMap<IpAddr, usize>,
+    /// Of the reserve, the oldest first.
+    reserve: BTreeMap<u64, CancellationToken>,
+    next_of_reserve: u64,
+}
+
+/// A connection's place.
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Everything is answered.
+    Ordinary { network: IpAddr },
+    /// Probes are.
+    Reserve { number: u64, taken_back: CancellationToken },
+}
+
+impl Slots {
+    pub(super) fn new(limits: ConnectionLimits, proxies: TrustedProxies) -> Arc<Self> {
+        Arc::new(Self { limits, proxies, taken: Mutex::default() })
+    }
+
+    /// A place for a connection from there.
+    pub(super) fn take(self: &Arc<Self>, peer: IpAddr) -> Slot {
+        let network = network(peer);
+        let mut taken = self.taken();
+        let own = taken.by_network.get(&network).copied().unwrap_or(0);
+        let is_one_too_many = own >= self.limits.of_one_address && !self.proxies.contain(peer);
+        if taken.all < self.limits.all && !is_one_too_many {
+            taken.all += 1;
+            taken.by_network.insert(network, own + 1);
+            return Slot { slots: Arc::clone(self), kind: Kind::Ordinary { network } };
+        }
+        let number = taken.next_of_reserve;
+        taken.next_of_reserve += 1;
+        let taken_back = CancellationToken::new();
+        taken.reserve.insert(number, taken_back.clone());
+        if taken.reserve.len() > self.limits.reserve
+            && let Some((_, oldest)) = taken.reserve.pop_first()
+        {
+            oldest.cancel();
+        }
+        Slot { slots: Arc::clone(self), kind: Kind::Reserve { number, taken_back } }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    pub(super) fn is_of_reserve(&self) -> bool {
+        matches!(self.kind, Kind::Reserve { .. })
+    }
+
+    /// When a newer connection has taken its place.
+    pub(super) async fn taken_back(&self) {
+        match &self.kind {
+            Kind::Ordinary { .. } => std::future::pending().await,
+            Kind::Reserve { taken_back, .. } => taken_back.cancelled().await,
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.taken();
+        match &self.kind {
+            Kind::Ordinary { network } => {
+                taken.all -= 1;
+                if let Some(own) = taken.by_network.get_mut(network) {
+                    *own -= 1;
+                    if *own == 0 {
+                        taken.by_network.remove(network);
+                    }
+                }
+            }
+            Kind::Reserve { number, .. } => {
+                taken.reserve.remove(number);
+            }
+        }
+    }
+}
+
+/// What one client has at hand: an IPv4 address, a /64 of IPv6.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn slots(all: usize, of_one_address: usize, reserve: usize) -> Arc<Slots> {
+        let limits = ConnectionLimits { all, of_one_address, reserve, ..ConnectionLimits::for_files(None) };
+        Slots::new(limits, TrustedProxies)
+    }
+
+    fn take(slots: &Arc<Slots>, peer: &str) -> Slot {
+        slots.take(peer.parse().unwrap())
+    }
+
+    fn is_ordinary(slot: &Slot) -> bool {
+        !slot.is_of_reserve()
+    }
+
+    #[test]
+    fn one_address_takes_its_share_and_leaves_the_rest_to_others() {
+        let slots = slots(10, 2, 4);
+        let (first, second) = (take(&slots, "203.0.113.7"), take(&slots, "::ffff:203.0.113.7"));
+        assert!(is_ordinary(&first) && is_ordinary(&second));
+        assert!(!is_ordinary(&take(&slots, "203.0.113.7")));
+        assert!(is_ordinary(&take(&slots, "203.0.113.8")));
+        drop(first);
+        assert!(is_ordinary(&take(&slots, "203.0.113.7")), "a place that is given back is free");
+        let _host = [take(&slots, "2001:db8::1"), take(&slots, "2001:db8::2")];
+        assert!(!is_ordinary(&take(&slots, "2001:db8::3")), "a /64 is one host's");
+        assert!(is_ordinary(&take(&slots, "2001:db8:0:1::1")));
+    }
+
+    #[test]
+    fn a_proxy_has_everybody_behind_it() {
+        let slots = slots(10, 2, 4);
+        let proxied: Vec<Slot> = (0..10).map(|_| take(&slots, "127.0.0.1")).collect();
+        assert!(proxied.iter().all(is_ordinary));
+        assert!(!is_ordinary(&take(&slots, "127.0.0.1")), "the bound of all is a proxy's too");
+    }
+
+    #[tokio::test]
+    async fn in_the_reserve_the_newest_take_the_places_of_the_oldest() {
+        let slots = slots(1, 1, 2);
+        let _ordinary = take(&slots, "127.0.0.1");
+        let reserve: Vec<Slot> = (0..3).map(|_| take(&slots, "127.0.0.1")).collect();
+        reserve[0].taken_back().await;
+        for slot in &reserve[1..] {
+            assert!(tokio::time::timeout(Duration::ZERO, slot.taken_back()).await.is_err());
+        }
+        assert_eq!(slots.taken().reserve.len(), 2);
+        drop(reserve);
+        assert_eq!(slots.taken().reserve.len(), 0);
+    }
+}

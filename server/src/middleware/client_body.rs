@@ -1,0 +1,165 @@
+//! The body as the client sends it: no faster than it likes, but no slower than the least rate; and never longer than 16 MB.
+//!
+//! Most clients write their whole body before they read an answer, and see a broken connection instead of a refusal when nobody reads. So what
+//! a handler leaves unread is read and thrown away beside its answer, up to a point.
+
+use crate::{api::problem::Problem, state::AppState};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderMap, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::StreamExt as _;
+use http_body::{Frame, SizeHint};
+use model::json::MAX_REQUEST_BYTES;
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, Sleep, sleep},
+};
+
+/// What is read and thrown away at most.
+const MOST_THROWN_AWAY: usize = 4 * MAX_REQUEST_BYTES;
+
+/// How slow a body may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// What all waiting for a body may take, however little comes.
+    pub grace: Duration,
+    /// Each such number of bytes adds a second to it.
+    pub bytes_per_second: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { grace: Duration::from_secs(10), bytes_per_second: 32_000 }
+    }
+}
+
+impl Pace {
+    fn earned_by(self, bytes: usize) -> Duration {
+        Duration::from_secs_f64(bytes as f64 / f64::from(self.bytes_per_second))
+    }
+}
+
+/// A body that did not come in time.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the body came too slowly")]
+pub(crate) struct TooSlow;
+
+pub(crate) async fn in_time(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let announced = announced(request.headers());
+    let may_begin_late = request.headers().contains_key(header::EXPECT);
+    let pace = state.settings.pace;
+    let mut request = request.map(|body| match body.is_end_stream() {
+        true => body,
+        false => Body::new(ClientBody::new(body, pace, may_begin_late)),
+    });
+    if announced > MAX_REQUEST_BYTES {
+        return Problem::too_large("A request may have 16 MB.", Vec::new()).into_response();
+    }
+    // For extractors of axum and the console; our own count for themselves.
+    DefaultBodyLimit::max(MAX_REQUEST_BYTES).apply(&mut request);
+    next.run(request).await
+}
+
+/// The length a request says its body has; 0: it says none.
+pub(crate) fn announced(headers: &HeaderMap) -> usize {
+    headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0)
+}
+
+struct ClientBody {
+    inner: Body,
+    pace: Pace,
+    /// Waiting that is left.
+    allowance: Duration,
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// Who asks first whether to send it has not begun to, until it is asked for.
+    is_awaited: bool,
+    has_ended: bool,
+}
+
+impl ClientBody {
+    fn new(inner: Body, pace: Pace, may_begin_late: bool) -> Self {
+        Self {
+            inner,
+            pace,
+            allowance: pace.grace,
+            waiting: None,
+            is_awaited: !may_begin_late,
+            has_ended: false,
+        }
+    }
+}
+
+impl HttpBody for ClientBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        this.is_awaited = true;
+        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
+            let allowance = this.allowance;
+            let (_, wait) = this.waiting.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(allowance))));
+            ready!(wait.as_mut().poll(cx));
+            this.has_ended = true;
+            return Poll::Ready(Some(Err(axum::Error::new(TooSlow))));
+        };
+        if let Some((since, _)) = this.waiting.take() {
+            this.allowance = this.allowance.saturating_sub(since.elapsed());
+        }
+        match &frame {
+            Some(Ok(frame)) => {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                this.allowance = this.allowance.saturating_add(this.pace.earned_by(bytes));
+            }
+            Some(Err(_)) | None => this.has_ended = true,
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for ClientBody {
+    fn drop(&mut self) {
+        if self.has_ended || !self.is_awaited || self.inner.is_end_stream() {
+            return;
+        }
+        let rest = Self {
+            inner: std::mem::take(&mut self.inner),
+            waiting: None,
+            // Whatever becomes of it, it is not read again.
+            has_ended: true,
+            ..*self
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(throw_away(rest));
+        }
+    }
+}
+
+async fn throw_away(body: ClientBody) {
+    let mut stream = Body::new(body).into_data_stream();
+    let mut left = MOST_THROWN_AWAY;
+    while let Some(Ok(bytes)) = stream.next().await {
+        let Some(rest) = left.checked_sub(bytes.len()) else { break };
+        left = rest;
+    }
+}

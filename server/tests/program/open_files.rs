@@ -1,0 +1,53 @@
+//! A process that may open few files.
+
+use crate::support::{Database, Program, eventually};
+use axum::{Router, routing::post};
+use serde_json::json;
+use std::time::Duration;
+use tokio::{net::TcpListener, sync::watch};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const JOBS: usize = 150;
+
+#[tokio::test]
+async fn deliveries_for_which_no_file_is_left_wait_and_no_attempt_counts() {
+    let database = Database::create().await;
+    let (answers, receiver) = a_receiver_that_waits().await;
+    let program = Program::serve_with_files(&database, 140, &[("HEADGATE_WORKERS", "200")]).await;
+    let api = program.api();
+    let app = api.app("shop").await;
+    let more = json!({"timeout_ms": 600_000, "max_concurrency": 200});
+    let integration = api.webhook(&app, "slow", &receiver, more).await;
+    let job = json!({"integration_id": integration, "job_type": "export", "payload": {}});
+    api.post("/jobs", &json!(vec![job; JOBS])).await;
+    eventually("all files are open", PATIENCE, async || {
+        program.log().contains("a delivery waits: this process has too many open files").then_some(())
+    })
+    .await;
+    answers.send_replace(true);
+    let done = eventually("all jobs are done", PATIENCE, async || {
+        let jobs = api.get(&format!("/jobs?integration_id={integration}&status=completed&limit=500")).await;
+        let jobs = jobs["items"].as_array().unwrap().clone();
+        (jobs.len() == JOBS).then_some(jobs)
+    })
+    .await;
+    assert!(done.iter().all(|job| job["attempt"] == 1), "{done:?}");
+    let breaker = api.get(&format!("/integrations/{integration}")).await["breaker"].clone();
+    assert_eq!((&breaker["state"], &breaker["failures_in_a_row"]), (&json!("closed"), &json!(0)));
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+/// Takes requests, and answers all of them once it is told to.
+async fn a_receiver_that_waits() -> (watch::Sender<bool>, String) {
+    let (answers, told) = watch::channel(false);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let answer = post(async move || {
+        let mut told = told.clone();
+        let _ = told.wait_for(|told| *told).await;
+    });
+    let router = Router::new().route("/", answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (answers, url)
+}
