@@ -23,12 +23,16 @@ use std::{
 };
 use tokio::{
     sync::watch,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks.
+/// Between two snapshots.
 const STEP: Duration = Duration::from_secs(1);
+/// From when the sampler begins to read one until it is written, mostly.
+const TAKES: Duration = Duration::from_millis(50);
+/// Between two looks for one that is late.
+const AGAIN: Duration = Duration::from_millis(100);
 /// A database that does not answer in this time counts as away. Only plain reads are cut short, never a transaction.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -47,14 +51,13 @@ impl LiveHub {
         let history = Arc::new(Mutex::new(History::default()));
         let mut reader = Reader { pool, sender, history: Arc::clone(&history) };
         tokio::spawn(async move {
-            let mut ticks = interval(STEP);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
+                reader.look().await;
+                let age = reader.sender.borrow().age();
                 tokio::select! {
                     () = token.cancelled() => return,
-                    _ = ticks.tick() => {}
+                    () = sleep(until_next(age)) => {}
                 }
-                reader.look().await;
             }
         });
         Self { state, history }
@@ -107,6 +110,18 @@ impl LiveHub {
     #[must_use]
     pub fn yesterday(&self) -> Yesterday {
         locked(&self.history).yesterday()
+    }
+}
+
+/// Until the next look, by the age of the newest snapshot: a look comes when the sampler has just written. A second of its own beside the
+/// sampler's would make a change up to two seconds old before anybody sees it.
+fn until_next(age: Option<Duration>) -> Duration {
+    let due = STEP + TAKES;
+    match age {
+        Some(age) if age < due => due - age,
+        Some(age) if age < due + STEP => AGAIN,
+        // Nobody samples, or one takes that long.
+        _ => STEP,
     }
 }
 
@@ -217,4 +232,20 @@ impl Reader {
 /// Every change of the history is whole: a panic elsewhere does not spoil it.
 fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_comes_when_the_next_snapshot_is_due() {
+        let millis = Duration::from_millis;
+        for (age, wait) in
+            [(30, 1_020), (900, 150), (1_049, 1), (1_050, 100), (2_000, 100), (2_050, 1_000), (60_000, 1_000)]
+        {
+            assert_eq!(until_next(Some(millis(age))), millis(wait), "{age}");
+        }
+        assert_eq!(until_next(None), STEP);
+    }
 }
