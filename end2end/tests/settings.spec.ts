@@ -92,7 +92,10 @@ test("what is kept is told with its room and how to change it", async ({ console
   await open(page, "/settings?show=retention");
   await expect(row(page, "What is kept", "Finished jobs")).toContainText("7 days");
   await expect(row(page, "What is kept", "Dead letters")).toContainText("until requeued or purged");
-  await expect(page.getByText("HEADGATE_RETENTION")).toBeVisible();
+  await expect(row(page, "What is kept", "Audit log")).toContainText("365 days");
+  for (const name of ["", "DELETED_RECORD_", "RESYNC_", "OPERATION_", "AUDIT_"]) {
+    await expect(page.getByText(`HEADGATE_${name}RETENTION`)).toBeVisible();
+  }
   await expectWellMade(page);
 });
 

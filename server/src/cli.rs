@@ -80,8 +80,14 @@ impl Concerns for ServeConcerns {
     const CONCERNS: &'static [Concern] = &Concern::ALL;
 }
 impl Concerns for WorkerConcerns {
-    const CONCERNS: &'static [Concern] =
-        &[Concern::Database, Concern::Workers, Concern::Retry, Concern::Delivery, Concern::Telemetry];
+    const CONCERNS: &'static [Concern] = &[
+        Concern::Database,
+        Concern::Workers,
+        Concern::Retry,
+        Concern::Retention,
+        Concern::Delivery,
+        Concern::Telemetry,
+    ];
 }
 impl Concerns for DatabaseConcerns {
     const CONCERNS: &'static [Concern] = &[Concern::Database, Concern::Telemetry];

@@ -103,7 +103,7 @@ fn context(state: &AppState) -> ConsoleContext {
         live: state.live.clone(),
         session_token: session::token_of,
         is_https,
-        retention: state.settings.retention,
+        retentions: state.settings.retentions,
         base_path: BasePath::new(&state.settings.base_path),
         page_files: console_files::page_files(),
     }

@@ -9,9 +9,10 @@ use access::Access;
 use axum::extract::FromRef;
 use delivery::{Delivery, MasterKey};
 use leptos::config::LeptosOptions;
+use model::retention::Retentions;
 use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc};
 use steering::{Ledger, Steering};
 use tokio_util::sync::CancellationToken;
 
@@ -82,8 +83,8 @@ impl Parts {
 pub struct AppSettings {
     /// `""` at the root, else `/prefix` without a slash at its end.
     pub base_path: String,
-    /// How long finished jobs and their attempts stay.
-    pub retention: Duration,
+    /// How long things are kept.
+    pub retentions: Retentions,
     /// How slow the body of a request may be.
     pub pace: Pace,
     /// Whose word on the client's address counts.

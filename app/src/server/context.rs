@@ -20,11 +20,12 @@ use model::{
     filter::JobFilter,
     id::{AppId, IntegrationId},
     job::Job,
+    retention::Retentions,
     stats::Snapshot,
 };
 use queue::live::LiveHub;
 use sqlx::PgPool;
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 use steering::{Ledger, Steering};
 
 /// Given to every render and every server function by the program.
@@ -42,8 +43,8 @@ pub struct ConsoleContext {
     pub session_token: fn(&HeaderMap) -> Option<String>,
     /// Whether the request came over https.
     pub is_https: fn(&HeaderMap) -> bool,
-    /// How long finished jobs stay.
-    pub retention: Duration,
+    /// How long things are kept.
+    pub retentions: Retentions,
     /// Where the console is mounted.
     pub base_path: BasePath,
     /// What the script of each page is made of.

@@ -1,8 +1,16 @@
 //! Ids: UUIDv7 newtypes, so that no id of one thing passes for another's and every id sorts by when it was made.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
+
+/// The lowest id that can have been made at that moment: bounds rows by the time they were made at, where nothing but their ids is indexed.
+#[must_use]
+pub fn first_id(at: DateTime<Utc>) -> Uuid {
+    let millis = u128::try_from(at.timestamp_millis()).unwrap_or(0) & 0xffff_ffff_ffff;
+    Uuid::from_u128(millis << 80)
+}
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -85,4 +93,18 @@ ids! {
     SavedViewId
     /// A change of a circuit breaker's state.
     BreakerFlipId
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeDelta;
+
+    #[test]
+    fn ids_lie_within_the_bounds_of_their_moment() {
+        let before = Utc::now() - TimeDelta::milliseconds(5);
+        let id = Uuid::now_v7();
+        assert!(first_id(before) < id && id < first_id(Utc::now() + TimeDelta::milliseconds(5)));
+        assert_eq!(first_id(DateTime::UNIX_EPOCH - TimeDelta::days(1)), Uuid::nil());
+    }
 }

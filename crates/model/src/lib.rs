@@ -35,6 +35,7 @@ pub mod rate_limit;
 pub mod record;
 pub mod request;
 pub mod resync;
+pub mod retention;
 pub mod rules;
 pub mod saved_view;
 pub mod snapshot_changes;

@@ -24,12 +24,13 @@ pub struct Record {
     pub record_type: String,
     /// 1 to 255 characters.
     pub record_id: String,
-    /// Grows by one with each change.
+    /// Grows by one with each change. A record that comes back after its deletion was forgotten begins at 1.
     pub version: i64,
     /// All attributes as of that version.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
-    /// Set once it was deleted.
+    /// Set once it was deleted. When every integration that had it has been told, and `HEADGATE_DELETED_RECORD_RETENTION` has passed, the
+    /// record is forgotten.
     pub deleted_at: Option<DateTime<Utc>>,
     /// When it was first accepted.
     pub created_at: DateTime<Utc>,

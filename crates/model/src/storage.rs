@@ -1,5 +1,6 @@
 //! What the database keeps, for how long, and how much room it takes.
 
+use crate::retention::Retained;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +10,26 @@ use serde::{Deserialize, Serialize};
 pub struct Retention {
     /// How long finished jobs and attempts stay, in seconds: `HEADGATE_RETENTION` of the process that answers.
     pub retention_seconds: i64,
+    /// What goes by itself after a time that can be set, and after how long: by the settings of the process that answers.
+    pub rules: Vec<RetentionRule>,
     /// Room the database's tables and indexes take, in bytes.
     pub database_bytes: i64,
     /// What is kept, largest first.
     pub kept: Vec<Kept>,
+}
+
+/// How long one thing is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RetentionRule {
+    /// What.
+    pub what: Retained,
+    /// The setting that says so.
+    pub setting: String,
+    /// How long, in seconds.
+    pub seconds: i64,
+    /// How long when the setting is not there, in seconds.
+    pub default_seconds: i64,
 }
 
 /// One kind of thing that is kept.
@@ -46,6 +63,10 @@ pub enum KeptKind {
     DeadLetters,
     /// The catalog Headgate owns a copy of, and what was last sent of it.
     Records,
+    /// Re-syncs and their batches.
+    Resyncs,
+    /// Bulk actions, and for a day what they changed.
+    Operations,
     /// Numbers over time: rollups and snapshots.
     Statistics,
     /// Who did what.

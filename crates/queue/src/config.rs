@@ -1,6 +1,6 @@
 //! How the engine runs. The program reads these from flags, environment and file; the defaults are the contract's.
 
-use model::rules::backoff::Backoff;
+use model::{retention::Retentions, rules::backoff::Backoff};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -40,8 +40,8 @@ pub struct EngineConfig {
     /// How long a shutdown takes at most, also while the database is away. Running jobs get all of it but the [last
     /// steps](Self::LAST_STEPS).
     pub shutdown_grace: Duration,
-    /// How long finished jobs and attempts stay.
-    pub retention: Duration,
+    /// How long things are kept.
+    pub retentions: Retentions,
 }
 
 impl EngineConfig {
@@ -71,7 +71,7 @@ impl Default for EngineConfig {
             lock_wait: Duration::from_millis(200),
             longest_silence: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(20),
-            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            retentions: Retentions::default(),
         }
     }
 }

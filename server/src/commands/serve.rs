@@ -98,7 +98,7 @@ async fn with_database(
         leptos: leptos_options(),
         settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
-            retention: settings.engine.workers.retention,
+            retentions: settings.engine.retentions,
             ..AppSettings::default()
         },
         stop: stop.clone(),

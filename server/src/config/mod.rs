@@ -6,6 +6,7 @@ mod error;
 mod key;
 mod listen;
 mod read;
+mod retention;
 mod retry;
 mod secret;
 mod security;
@@ -26,6 +27,8 @@ pub use sources::Sources;
 pub use telemetry::{LogFormat, TelemetrySettings};
 pub use workers::WorkerSettings;
 
+use model::retention::Retentions;
+
 /// A group of settings that a command reads or does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
@@ -37,6 +40,8 @@ pub enum Concern {
     Workers,
     /// Attempts and waits.
     Retry,
+    /// How long things are kept.
+    Retention,
     /// Secrets at rest, allowed targets.
     Delivery,
     /// Who may enter from the start.
@@ -47,11 +52,12 @@ pub enum Concern {
 
 impl Concern {
     /// All.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Database,
         Self::Listen,
         Self::Workers,
         Self::Retry,
+        Self::Retention,
         Self::Delivery,
         Self::Operator,
         Self::Telemetry,
@@ -64,6 +70,7 @@ impl Concern {
             Self::Listen => &listen::KEYS,
             Self::Workers => &workers::KEYS,
             Self::Retry => &retry::KEYS,
+            Self::Retention => &retention::KEYS,
             Self::Delivery => &security::DELIVERY_KEYS,
             Self::Operator => &security::OPERATOR_KEYS,
             Self::Telemetry => &telemetry::KEYS,
@@ -83,6 +90,8 @@ pub struct EngineSettings {
     pub workers: WorkerSettings,
     /// Attempts and waits.
     pub retry: RetrySettings,
+    /// How long things are kept.
+    pub retentions: Retentions,
     /// Secrets at rest, allowed targets.
     pub delivery: DeliverySettings,
 }
@@ -94,6 +103,7 @@ impl EngineSettings {
         Ok(Self {
             workers: WorkerSettings::read(sources)?,
             retry: RetrySettings::read(sources)?,
+            retentions: retention::read(sources)?,
             delivery: DeliverySettings::read(sources)?,
         })
     }

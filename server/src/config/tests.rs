@@ -68,7 +68,7 @@ fn the_defaults_are_those_of_the_contract() {
     assert_eq!(workers.heartbeat_interval, Duration::from_secs(10));
     assert_eq!(workers.recovery_interval, Duration::from_secs(10));
     assert_eq!(workers.shutdown_grace, Duration::from_secs(20));
-    assert_eq!(workers.retention, Duration::from_secs(7 * 86_400));
+    assert_eq!(serve.engine.retentions, Retentions::default());
     assert_eq!(serve.engine.retry.backoff, model::rules::backoff::Backoff::default());
     assert_eq!((serve.engine.retry.max_attempts, serve.engine.retry.breaker_failures), (10, 20));
     assert!(!serve.engine.delivery.allow_http && serve.engine.delivery.allowed_targets.is_empty());
@@ -100,6 +100,8 @@ fn a_bad_value_is_refused_with_key_value_and_what_is_accepted() {
         ("HEADGATE_RECOVERY_INTERVAL", "1w", "a duration from 100ms to 10m"),
         ("HEADGATE_SHUTDOWN_GRACE", "soon", "a duration from 0s to 1h"),
         ("HEADGATE_RETENTION", "1s", "a duration from 1h to 3650d"),
+        ("HEADGATE_OPERATION_RETENTION", "23h", "a duration from 1d to 3650d"),
+        ("HEADGATE_AUDIT_RETENTION", "for ever", "a duration from 1h to 3650d"),
         ("HEADGATE_ADMIN_EMAIL", "nobody", "an e-mail address"),
         ("HEADGATE_LOG", "loud", "a tracing filter"),
         ("HEADGATE_LOG_FORMAT", "xml", "text or json"),

@@ -1,4 +1,4 @@
-//! How much runs at once, how leases are kept, how long finished work stays.
+//! How much runs at once, how leases are kept.
 
 use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
 use std::time::Duration;
@@ -45,12 +45,6 @@ const SHUTDOWN_GRACE: Key = Key::with_default(
     "time from SIGTERM to the end, of which running jobs get all but the last 5 s",
     "a duration from 0s to 1h, such as 20s",
 );
-const RETENTION: Key = Key::with_default(
-    "HEADGATE_RETENTION",
-    "7d",
-    "how long finished jobs and attempts stay",
-    "a duration from 1h to 3650d, such as 7d",
-);
 const AMQP_URL: Key = Key::secret(
     "HEADGATE_AMQP_URL",
     "RabbitMQ fan-out of job ids to external workers",
@@ -58,7 +52,7 @@ const AMQP_URL: Key = Key::secret(
 );
 
 /// The settings of this concern.
-pub(super) const KEYS: [&Key; 9] = [
+pub(super) const KEYS: [&Key; 8] = [
     &WORKERS,
     &FETCH_LIMIT,
     &POLL_INTERVAL,
@@ -66,7 +60,6 @@ pub(super) const KEYS: [&Key; 9] = [
     &HEARTBEAT_INTERVAL,
     &RECOVERY_INTERVAL,
     &SHUTDOWN_GRACE,
-    &RETENTION,
     &AMQP_URL,
 ];
 
@@ -87,8 +80,6 @@ pub struct WorkerSettings {
     pub recovery_interval: Duration,
     /// After the first signal.
     pub shutdown_grace: Duration,
-    /// Of finished jobs and their attempts.
-    pub retention: Duration,
     /// Optional notifier.
     pub amqp_url: Option<Secret>,
 }
@@ -108,7 +99,6 @@ impl WorkerSettings {
             heartbeat_interval: sources.duration(&HEARTBEAT_INTERVAL, MS(100)..=S(600))?,
             recovery_interval: sources.duration(&RECOVERY_INTERVAL, MS(100)..=S(600))?,
             shutdown_grace: sources.duration(&SHUTDOWN_GRACE, S(0)..=hour)?,
-            retention: sources.duration(&RETENTION, hour..=24 * 3_650 * hour)?,
             amqp_url: sources
                 .secret(&AMQP_URL, |text| text.starts_with("amqp://") || text.starts_with("amqps://"))?,
         })

@@ -143,7 +143,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         lock_wait: EngineConfig::default().lock_wait,
         longest_silence: EngineConfig::default().longest_silence,
         shutdown_grace: workers.shutdown_grace,
-        retention: workers.retention,
+        retentions: settings.retentions,
     }
 }
 
@@ -151,6 +151,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
 mod tests {
     use super::*;
     use crate::config::{Sources, all_keys};
+    use model::retention::{Retained, Retentions};
     use std::collections::BTreeMap;
 
     #[test]
@@ -168,6 +169,10 @@ mod tests {
             ("HEADGATE_RECOVERY_INTERVAL", "18s"),
             ("HEADGATE_SHUTDOWN_GRACE", "19s"),
             ("HEADGATE_RETENTION", "20d"),
+            ("HEADGATE_DELETED_RECORD_RETENTION", "21d"),
+            ("HEADGATE_RESYNC_RETENTION", "22d"),
+            ("HEADGATE_OPERATION_RETENTION", "23d"),
+            ("HEADGATE_AUDIT_RETENTION", "24d"),
         ];
         let environment = given.map(|(name, value)| (name.into(), value.into()));
         let sources = Sources::gather(BTreeMap::new(), environment, None, &all_keys()).unwrap();
@@ -184,7 +189,10 @@ mod tests {
             watchdog_patience: seconds(51),
             recovery_interval: seconds(18),
             shutdown_grace: seconds(19),
-            retention: seconds(20 * 86_400),
+            retentions: Retained::ALL
+                .into_iter()
+                .zip(20..)
+                .fold(Retentions::default(), |kept, (what, days)| kept.with(what, seconds(days * 86_400))),
             ..EngineConfig::default()
         };
         assert_eq!(config(&settings), expected);

@@ -69,7 +69,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Audit log" lede="Everything people and keys changed, with before and after. Lines are never changed or deleted.">
+        <PageHead title="Audit log" lede="Everything people and keys changed, with before and after. Lines are never changed; the settings say how long they stay.">
             <LiveBadge as_of=as_of />
         </PageHead>
         <Card title="What was done" sub="newest first">

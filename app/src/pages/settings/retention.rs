@@ -7,13 +7,15 @@ use crate::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
-use model::storage::{Kept, KeptKind, Retention};
+use model::{
+    retention::Retained,
+    storage::{Kept, KeptKind, Retention, RetentionRule},
+};
 
 /// The table, and how to change it.
 #[component]
 pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoView {
-    let Retention { retention_seconds, database_bytes, kept } = retention;
-    let days = length(retention_seconds);
+    let Retention { rules, database_bytes, kept, .. } = retention;
     let head = || {
         view! {
             <th scope="col">"What"</th>
@@ -36,19 +38,34 @@ pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoVie
             </Card>
             <Card title="Changing it">
                 <Facts>
-                    <Fact name="Setting">
-                        <code class="font-mono">"HEADGATE_RETENTION"</code>
-                        {format!(", now {days}: how long finished jobs and their attempts stay. One hour to ten years. Set it for every process, then restart them one by one.")}
+                    {rules.into_iter().map(|rule| view! { <Rule rule=rule /> }).collect_view()}
+                    <Fact name="How to set it">
+                        "One hour (bulk actions: one day) to ten years. Set it for every process, then restart them one by one."
                     </Fact>
                     <Fact name="How it goes">
-                        "History lies in one part a day (UTC). A whole day is dropped at once when its last moment is older than that: nothing is deleted row by row, and nothing slows down."
+                        "Finished jobs and attempts lie in one part a day (UTC). A whole day is dropped at once when its last moment is older than that: nothing is deleted row by row, and nothing slows down. Everything else goes in portions, every five minutes; deleted records every hour."
                     </Fact>
                     <Fact name="Never by itself">
-                        "Live jobs, dead letters, records and the audit log stay until somebody takes them away."
+                        "Live jobs, dead letters and records that are not deleted stay until somebody takes them away. A deleted record whose deletion an integration could not be told of yet stays until it is."
                     </Fact>
                 </Facts>
             </Card>
         </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Rule(rule: RetentionRule) -> impl IntoView {
+    let now = match length(rule.seconds) {
+        now if rule.seconds == rule.default_seconds => format!("{now}, the default"),
+        now => format!("{now} (default {})", length(rule.default_seconds)),
+    };
+    view! {
+        <Fact name=title(rule.what)>
+            <code class="font-mono">{rule.setting}</code>
+            {format!(", now {now}: {}.", rule.what.meaning())}
+        </Fact>
     }
     .into_any()
 }
@@ -69,6 +86,16 @@ fn Row(kept: Kept) -> impl IntoView {
     .into_any()
 }
 
+const fn title(what: Retained) -> &'static str {
+    match what {
+        Retained::FinishedJobs => "Finished jobs",
+        Retained::DeletedRecords => "Deleted records",
+        Retained::Resyncs => "Re-syncs",
+        Retained::Operations => "Bulk operations",
+        Retained::AuditLog => "Audit log",
+    }
+}
+
 const fn name(what: KeptKind) -> &'static str {
     match what {
         KeptKind::LiveJobs => "Live jobs",
@@ -76,6 +103,8 @@ const fn name(what: KeptKind) -> &'static str {
         KeptKind::Attempts => "Failed attempts",
         KeptKind::DeadLetters => "Dead letters",
         KeptKind::Records => "Records and what was sent of them",
+        KeptKind::Resyncs => "Re-syncs and their batches",
+        KeptKind::Operations => "Bulk operations",
         KeptKind::Statistics => "Numbers over time",
         KeptKind::AuditLog => "Audit log",
         KeptKind::Other => "Everything else",
@@ -87,8 +116,13 @@ const fn stays(what: KeptKind) -> &'static str {
         KeptKind::LiveJobs => "until they end",
         KeptKind::DeadLetters => "until requeued or purged",
         KeptKind::Records => "as long as the app has them",
-        KeptKind::AuditLog => "for ever",
-        KeptKind::FinishedJobs | KeptKind::Attempts | KeptKind::Statistics | KeptKind::Other => "–",
+        KeptKind::FinishedJobs
+        | KeptKind::Attempts
+        | KeptKind::Resyncs
+        | KeptKind::Operations
+        | KeptKind::Statistics
+        | KeptKind::AuditLog
+        | KeptKind::Other => "–",
     }
 }
 

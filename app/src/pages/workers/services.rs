@@ -100,6 +100,7 @@ fn words(name: &str) -> String {
         "operations" => "Carries out bulk actions",
         "partitions" => "Makes room for the days ahead",
         "retention" => "Forgets what is older than it is kept",
+        "deleted_records" => "Forgets deleted records that every integration knows of",
         "vacuum" => "Keeps the tables small",
         "recount" => "Proves the counters",
         "reindex" => "Keeps the indexes small",

@@ -3,13 +3,13 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     audit::{AuditEntry, AuditFilter},
-    id::{AppId, AuditEntryId},
+    id::{AppId, AuditEntryId, first_id},
     page::PageRequest,
     rules::amends,
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
-use uuid::{Builder, Uuid};
+use uuid::Uuid;
 
 /// By how much the clock that made a line's id may differ from the database's, which says when it was.
 const SKEW: TimeDelta = TimeDelta::minutes(10);
@@ -83,11 +83,11 @@ pub(crate) async fn list(
     }
     if let Some(after) = created_after {
         sql.push(" and a.at >= ").push_bind(after);
-        sql.push(" and a.id >= ").push_bind(made_about(*after - SKEW));
+        sql.push(" and a.id >= ").push_bind(first_id(*after - SKEW));
     }
     if let Some(before) = created_before {
         sql.push(" and a.at < ").push_bind(before);
-        sql.push(" and a.id < ").push_bind(made_about(*before + SKEW));
+        sql.push(" and a.id < ").push_bind(first_id(*before + SKEW));
     }
     if let Some(after) = page.after {
         sql.push(" and a.id < ").push_bind(after);
@@ -132,12 +132,6 @@ pub(crate) async fn labels(pool: &PgPool, ids: &[Uuid]) -> Result<Vec<(Uuid, Str
     .fetch_all(pool)
     .await?;
     Ok(rows.into_iter().map(|row| (row.id, row.label)).collect())
-}
-
-/// The first id that a clock could have made at that moment.
-fn made_about(at: DateTime<Utc>) -> Uuid {
-    let milliseconds = u64::try_from(at.timestamp_millis()).unwrap_or(0);
-    Builder::from_unix_timestamp_millis(milliseconds, &[0; 10]).into_uuid()
 }
 
 #[derive(sqlx::FromRow)]

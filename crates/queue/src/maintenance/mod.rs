@@ -7,6 +7,7 @@
 mod breakers;
 mod call_offs;
 mod cancels;
+mod deleted_records;
 mod expiry;
 mod failures;
 mod fold_counts;
@@ -37,6 +38,7 @@ mod views;
 pub use breakers::Breakers;
 pub use call_offs::CallOffs;
 pub use cancels::Cancels;
+pub use deleted_records::DeletedRecords;
 pub use expiry::Expiry;
 pub use failures::Failures;
 pub use fold_counts::FoldCounts;

@@ -6,19 +6,20 @@ use crate::{
     store::{leader::Term, partitions, retention},
 };
 use async_trait::async_trait;
+use model::retention::{Retained, Retentions};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Drops partitions older than `HEADGATE_RETENTION` and deletes expired rows.
+/// Drops the days of jobs and deletes the rows that are older than they are kept.
 #[derive(Debug)]
 pub struct Retention {
-    kept: Duration,
+    kept: Retentions,
 }
 
 impl Retention {
-    /// Keeps finished jobs and attempts this long.
+    /// Keeps what was done this long.
     #[must_use]
-    pub fn new(kept: Duration) -> Self {
+    pub fn new(kept: Retentions) -> Self {
         Self { kept }
     }
 }
@@ -39,10 +40,12 @@ impl Service for Retention {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let is_more = retention::delete_expired(pool, term).await;
+        let expired = retention::delete_expired(pool, term).await;
+        let history = retention::forget_history(pool, term, self.kept).await;
+        let is_more = expired.and_then(|more| Ok(more | history?));
         // Whatever became of the rows: days that are over are what fills a disk.
         if !matches!(is_more, Ok(true)) {
-            partitions::drop_expired(pool, term, self.kept).await?;
+            partitions::drop_expired(pool, term, self.kept.of(Retained::FinishedJobs)).await?;
         }
         is_more
     }

@@ -1,8 +1,9 @@
 //! What a service is, and which the engine brings along.
 
 use super::{
-    Breakers, Cancels, CountViews, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse, MaintenanceHealth,
-    Partitions, Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy, Vacuum,
+    Breakers, Cancels, CountViews, DeletedRecords, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse,
+    MaintenanceHealth, Partitions, Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy,
+    Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -66,7 +67,8 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(RunOperations),
         Arc::new(CountViews),
         Arc::new(Partitions),
-        Arc::new(Retention::new(config.retention)),
+        Arc::new(Retention::new(config.retentions)),
+        Arc::new(DeletedRecords::new(config.retentions)),
         Arc::new(Vacuum::default()),
         Arc::new(Recount::default()),
         Arc::new(Reindex::default()),

@@ -1,7 +1,10 @@
 //! How much room what is kept takes. Sizes and estimates are Postgres' own: nothing is counted.
 
 use crate::error::QueueError;
-use model::storage::{Kept, KeptKind, Retention};
+use model::{
+    retention::{Retained, Retentions},
+    storage::{Kept, KeptKind, Retention, RetentionRule},
+};
 use sqlx::PgPool;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +12,7 @@ use std::{collections::BTreeMap, time::Duration};
 ///
 /// # Errors
 /// When the database cannot be asked.
-pub async fn retention(pool: &PgPool, retention: Duration) -> Result<Retention, QueueError> {
+pub async fn retention(pool: &PgPool, retentions: Retentions) -> Result<Retention, QueueError> {
     let rows = sqlx::query!(
         r#"
         select coalesce(p.relname, c.relname)::text as "name!", sum(pg_total_relation_size(c.oid))::bigint as "bytes!",
@@ -24,7 +27,6 @@ pub async fn retention(pool: &PgPool, retention: Duration) -> Result<Retention, 
     )
     .fetch_all(pool)
     .await?;
-    let retention_seconds = i64::try_from(retention.as_secs()).unwrap_or(i64::MAX);
     let mut kinds = BTreeMap::<KeptKind, Kept>::new();
     let mut database_bytes = 0;
     for row in rows {
@@ -32,7 +34,7 @@ pub async fn retention(pool: &PgPool, retention: Duration) -> Result<Retention, 
         let what = kind(&row.name);
         let kept = kinds.entry(what).or_insert(Kept {
             what,
-            seconds: seconds(what, retention_seconds),
+            seconds: kept_for(what, retentions),
             bytes: 0,
             estimated_rows: None,
             oldest_day: None,
@@ -46,7 +48,22 @@ pub async fn retention(pool: &PgPool, retention: Duration) -> Result<Retention, 
     }
     let mut kept: Vec<_> = kinds.into_values().collect();
     kept.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
-    Ok(Retention { retention_seconds, database_bytes, kept })
+    let rules = Retained::ALL.map(|what| RetentionRule {
+        what,
+        setting: what.setting().to_owned(),
+        seconds: seconds(retentions.of(what)),
+        default_seconds: seconds(what.default_duration()),
+    });
+    Ok(Retention {
+        retention_seconds: seconds(retentions.of(Retained::FinishedJobs)),
+        rules: rules.into(),
+        database_bytes,
+        kept,
+    })
+}
+
+fn seconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn kind(table: &str) -> KeptKind {
@@ -56,6 +73,8 @@ fn kind(table: &str) -> KeptKind {
         "job_attempts" => KeptKind::Attempts,
         name if name.starts_with("dead_letter") => KeptKind::DeadLetters,
         "records" | "sent_records" | "unsure_records" => KeptKind::Records,
+        "resyncs" | "batches" | "batch_deltas" => KeptKind::Resyncs,
+        "operations" | "operation_jobs" => KeptKind::Operations,
         "audit_log" => KeptKind::AuditLog,
         name if [
             "throughput",
@@ -78,18 +97,28 @@ fn kind(table: &str) -> KeptKind {
 }
 
 fn is_main(table: &str) -> bool {
-    matches!(table, "jobs" | "finished_jobs" | "job_attempts" | "dead_letter_jobs" | "records" | "audit_log")
+    matches!(
+        table,
+        "jobs"
+            | "finished_jobs"
+            | "job_attempts"
+            | "dead_letter_jobs"
+            | "records"
+            | "resyncs"
+            | "operations"
+            | "audit_log"
+    )
 }
 
-fn seconds(what: KeptKind, retention_seconds: i64) -> Option<i64> {
-    match what {
-        KeptKind::FinishedJobs | KeptKind::Attempts => Some(retention_seconds),
+fn kept_for(what: KeptKind, retentions: Retentions) -> Option<i64> {
+    let retained = match what {
+        KeptKind::FinishedJobs | KeptKind::Attempts => Retained::FinishedJobs,
+        KeptKind::Resyncs => Retained::Resyncs,
+        KeptKind::Operations => Retained::Operations,
+        KeptKind::AuditLog => Retained::AuditLog,
         // The coarsest step.
-        KeptKind::Statistics => Some(90 * 86_400),
-        KeptKind::LiveJobs
-        | KeptKind::DeadLetters
-        | KeptKind::Records
-        | KeptKind::AuditLog
-        | KeptKind::Other => None,
-    }
+        KeptKind::Statistics => return Some(90 * 86_400),
+        KeptKind::LiveJobs | KeptKind::DeadLetters | KeptKind::Records | KeptKind::Other => return None,
+    };
+    Some(seconds(retentions.of(retained)))
 }

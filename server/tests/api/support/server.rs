@@ -82,7 +82,7 @@ impl Server {
             Engine::start(pool.clone(), engine_config.clone(), handlers, stop.clone())
         });
         let services = delivery.services();
-        let retention = engine_config.retention;
+        let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let state = AppState::new(Parts {
             delivery,
@@ -96,7 +96,7 @@ impl Server {
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,
             leptos: leptos_options(),
-            settings: AppSettings { retention, ..settings },
+            settings: AppSettings { retentions, ..settings },
             stop: stop.clone(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -5,9 +5,8 @@
 
 use super::filter::Part;
 use chrono::{DateTime, TimeDelta, Utc};
-use model::filter::JobFilter;
+use model::{filter::JobFilter, id::first_id};
 use sqlx::{Postgres, QueryBuilder};
-use uuid::Uuid;
 
 /// How far the clock of a process may be off. One that is further off is a fault that `/readyz` and the overview name.
 const SLACK: TimeDelta = TimeDelta::minutes(10);
@@ -71,23 +70,9 @@ fn since(filter: &JobFilter) -> Option<DateTime<Utc>> {
     Some(said.unwrap_or(until - TimeDelta::hours(24)))
 }
 
-/// The lowest id that can have been made at that moment.
-fn first_id(at: DateTime<Utc>) -> Uuid {
-    let millis = u128::try_from(at.timestamp_millis()).unwrap_or(0) & 0xffff_ffff_ffff;
-    Uuid::from_u128(millis << 80)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_lie_within_the_bounds_of_their_moment() {
-        let before = Utc::now() - TimeDelta::milliseconds(5);
-        let id = Uuid::now_v7();
-        assert!(first_id(before) < id && id < first_id(Utc::now() + TimeDelta::milliseconds(5)));
-        assert_eq!(first_id(DateTime::UNIX_EPOCH - TimeDelta::days(1)), Uuid::nil());
-    }
 
     #[test]
     fn finished_jobs_are_those_of_a_day_unless_something_says_since_when() {

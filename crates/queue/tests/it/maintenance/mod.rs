@@ -6,6 +6,7 @@ mod bulk_reach;
 mod cancels;
 mod expiry;
 mod fold;
+mod history;
 mod latency;
 mod leader;
 mod limit_use;

@@ -1,12 +1,12 @@
 //! Rows that have no further use go; those that have one stay.
 
 use super::world::{World, lead, take_over};
+use model::retention::Retentions;
 use queue::{
     maintenance::{Retention, Service as _},
     store::{retention, workers},
 };
 use sqlx::PgPool;
-use std::time::Duration;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
@@ -132,7 +132,7 @@ async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
             select headgate.make_partition('finished_jobs', '2020-02-29')",
         )
         .await;
-    let service = Retention::new(Duration::from_secs(7 * 24 * 60 * 60));
+    let service = Retention::new(Retentions::default());
     assert!(service.run_once(&pool, term).await.is_err(), "it says so");
     assert_eq!(world.number("select count(*) from headgate.idempotency_keys").await, 0);
     assert_eq!(

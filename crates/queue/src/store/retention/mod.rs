@@ -3,12 +3,23 @@
 //! The clock is asked once for a statement (`select clock_timestamp()`): asked for each row it could not be looked up in an index, and a run
 //! that finds nothing to delete would read everything that is kept.
 
+mod deleted_records;
+mod history;
+
+pub use deleted_records::{Seen, forget_deleted_records};
+pub use history::forget_history;
+
 use crate::{
     error::QueueError,
-    store::{dead_letters, leader::Term, operations, stats},
+    store::{
+        dead_letters,
+        jobs::BEGIN,
+        leader::{self, Term},
+        operations, stats,
+    },
 };
 use model::id::WorkerId;
-use sqlx::PgPool;
+use sqlx::{PgPool, Postgres, Transaction};
 
 /// Rows deleted by one statement.
 const CHUNK: i64 = 5_000;
@@ -18,9 +29,7 @@ const CHUNK: i64 = 5_000;
 /// # Errors
 /// When the database cannot be asked.
 pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-    let mut is_more = false;
-    let mut failed = None;
-    for deleted in [
+    all_of([
         throughput(pool, term).await,
         answers(pool, term).await,
         rate_limit_use(pool, term).await,
@@ -33,8 +42,21 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
         failures(pool, term).await,
         dead_letters::empty_bin(pool, term).await,
         operations::forget_expired(pool, term).await,
-    ] {
-        // One that fails must not keep the rows of the others.
+    ])
+}
+
+/// A transaction of the leader's, whose statements find rows by the index that was made for it, whatever the planner believes of the tables.
+async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    leader::confirm(&mut transaction, term).await?;
+    Ok(transaction)
+}
+
+/// Whether there may be more of any. One that failed has not kept the others.
+fn all_of<const N: usize>(deleted: [Result<u64, QueueError>; N]) -> Result<bool, QueueError> {
+    let mut is_more = false;
+    let mut failed = None;
+    for deleted in deleted {
         match deleted {
             Ok(deleted) => is_more |= deleted >= CHUNK.unsigned_abs(),
             Err(error) => failed = failed.or(Some(error)),

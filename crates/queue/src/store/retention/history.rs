@@ -1,0 +1,96 @@
+//! What was done, for as long as the deployment says: bulk actions, re-syncs, the audit log.
+//!
+//! Rows are found by their ids, which tell the time they were made at: what is kept is not read.
+
+use super::{CHUNK, begin};
+use crate::{error::QueueError, store::leader::Term};
+use chrono::{DateTime, TimeDelta, Utc};
+use model::{
+    id::first_id,
+    retention::{Retained, Retentions},
+};
+use sqlx::PgPool;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Deletes a chunk of each that is over; true when there may be more.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn forget_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
+    super::all_of([
+        operations(pool, term, kept.of(Retained::Operations)).await,
+        resyncs(pool, term, kept.of(Retained::Resyncs)).await,
+        audit_log(pool, term, kept.of(Retained::AuditLog)).await,
+    ])
+}
+
+/// Ids of what was made before that, with ten minutes to spare: they are made by the clocks of processes.
+fn made_before(kept: Duration, now: DateTime<Utc>) -> Uuid {
+    let kept = TimeDelta::from_std(kept).unwrap_or(TimeDelta::MAX);
+    first_id(now.checked_sub_signed(kept).unwrap_or(DateTime::UNIX_EPOCH) + TimeDelta::minutes(10))
+}
+
+async fn operations(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
+    let mut transaction = begin(pool, term).await?;
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.operations
+        where id = any (array(
+            select id from headgate.operations
+            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2)
+            order by id limit $3
+        ))
+        "#,
+        made_before(kept, Utc::now()),
+        kept.as_secs_f64(),
+        CHUNK,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(deleted.rows_affected())
+}
+
+/// With their batches, which take them along. What of a cancelled one is still to be called off needs it.
+async fn resyncs(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
+    let mut transaction = begin(pool, term).await?;
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.batches
+        where id = any (array(
+            select batch_id from headgate.resyncs
+            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2) and not is_calling_off
+            order by id limit $3
+        ))
+        "#,
+        made_before(kept, Utc::now()),
+        kept.as_secs_f64(),
+        CHUNK,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(deleted.rows_affected())
+}
+
+async fn audit_log(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
+    let mut transaction = begin(pool, term).await?;
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.audit_log
+        where id = any (array(
+            select id from headgate.audit_log
+            where id < $1 and at < (select clock_timestamp()) - make_interval(secs => $2)
+            order by id limit $3
+        ))
+        "#,
+        made_before(kept, Utc::now()),
+        kept.as_secs_f64(),
+        CHUNK,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(deleted.rows_affected())
+}

@@ -1,0 +1,41 @@
+//! How long things are kept. What there is to set says `model::retention`, in one table.
+
+use super::{error::ConfigError, key::Key, sources::Sources};
+use model::retention::{Retained, Retentions};
+use std::time::Duration;
+
+const LONGEST: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
+
+/// The settings of this concern, in the order of [`Retained::ALL`].
+pub(super) const KEYS: [&Key; Retained::ALL.len()] = [
+    &key(Retained::FinishedJobs),
+    &key(Retained::DeletedRecords),
+    &key(Retained::Resyncs),
+    &key(Retained::Operations),
+    &key(Retained::AuditLog),
+];
+
+const fn key(what: Retained) -> Key {
+    let accepted = match what {
+        Retained::Operations => "a duration from 1d to 3650d, such as 90d",
+        _ => "a duration from 1h to 3650d, such as 7d",
+    };
+    Key::with_default(what.setting(), what.default_text(), what.meaning(), accepted)
+}
+
+fn shortest(what: Retained) -> Duration {
+    let hours = match what {
+        // So long they can be undone.
+        Retained::Operations => 24,
+        _ => 1,
+    };
+    Duration::from_secs(hours * 60 * 60)
+}
+
+/// # Errors
+/// A bad value.
+pub(super) fn read(sources: &Sources) -> Result<Retentions, ConfigError> {
+    Retained::ALL.into_iter().zip(KEYS).try_fold(Retentions::default(), |kept, (what, key)| {
+        Ok(kept.with(what, sources.duration(key, shortest(what)..=LONGEST)?))
+    })
+}
