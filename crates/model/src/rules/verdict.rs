@@ -17,7 +17,7 @@ pub enum ErrorKind {
     RetriesExceeded,
     /// The attempt took longer than it may; tried again.
     Timeout,
-    /// Its workers vanished three times in a row.
+    /// The processes that did it vanished three times in a row. Of a program's own jobs alone: a delivery is tried again.
     WorkerLost,
     /// Called off: not begun before it expired.
     Expired,

@@ -29,8 +29,8 @@ const CLAIM_BATCHES: i64 = 50;
 /// Jobs taken back in one transaction.
 const JOBS: usize = 1_000;
 
-/// Finds jobs whose lease has ended and ends their attempt: to be retried, or a dead letter after three leases lost in a row. One that cannot
-/// be taken back is passed over, and so is one that somebody else holds, or whose key somebody holds: all others go back.
+/// Finds jobs whose lease has ended and ends their attempt: to be retried, or, of a program's own jobs, a dead letter after three leases lost in
+/// a row. One that cannot be taken back is passed over, and so is one that somebody else holds, or whose key somebody holds: all others go back.
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,

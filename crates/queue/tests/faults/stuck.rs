@@ -108,10 +108,10 @@ async fn the_watchdog_gives_the_lease_up_when_nothing_moves_any_more() {
 }
 
 #[tokio::test]
-async fn jobs_that_stop_every_process_they_run_in_become_dead_letters() {
+async fn jobs_that_stop_every_process_of_their_program_become_dead_letters() {
     let database = Database::create().await;
     let world = database.world().await;
-    let lane = world.lane().await;
+    let lane = world.lane_of("shop").await;
     let spec = |act: Act| JobSpec { payload: Some(serde_json::to_value(act).unwrap()), ..world.spec(lane) };
     // As many as the process has threads.
     let poison: Vec<JobId> =
@@ -119,6 +119,7 @@ async fn jobs_that_stop_every_process_they_run_in_become_dead_letters() {
     let mut children = Children::of(&database);
     children.order().heartbeat = Duration::from_millis(400);
     children.order().watchdog_patience = Duration::from_millis(500);
+    children.order().program = Some("shop".to_owned());
     for _ in 0..3 {
         children.start(1);
         let ended = children.alive.remove(0).ended().await;

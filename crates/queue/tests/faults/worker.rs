@@ -47,7 +47,10 @@ async fn work(order: Order, stop: CancellationToken) {
         .unwrap();
     let config = config(&order);
     let engine = (order.workers > 0).then(|| {
-        let handlers = Handlers::new(Recorder::new(notes.clone(), order.number));
+        let mut handlers = Handlers::new(Recorder::new(notes.clone(), order.number));
+        if let Some(program) = &order.program {
+            handlers = handlers.program(program);
+        }
         let on_stuck = Arc::new(|_| std::process::exit(STUCK));
         Engine::start_watched(pool.clone(), config.clone(), handlers, stop.clone(), on_stuck)
     });

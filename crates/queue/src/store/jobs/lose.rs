@@ -1,5 +1,8 @@
-//! Lost leases: jobs of workers that vanished go back, or become dead letters when it was the third time. Those that were called off
-//! meanwhile end.
+//! Lost leases: jobs of workers that vanished go back. Those that were called off meanwhile end.
+//!
+//! A handler of a program may be what ends the processes it runs in: the third lease lost in a row makes a dead letter of its job, which would
+//! end the next process. A delivery ends none, and a deployment whose workers are killed again and again must not give up what never left:
+//! it goes back each time, from the third on after a wait that doubles, should it end them after all.
 
 use crate::{
     error::QueueError,
@@ -11,8 +14,11 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Leases lost in a row that make a dead letter.
+/// Leases lost in a row from which on the job itself may be the cause.
 const MOST_LOST_LEASES: i32 = 3;
+/// How long a delivery waits after so many, and at most.
+const FIRST_WAIT_SECONDS: i32 = 1;
+const LONGEST_WAIT_SECONDS: i32 = 300;
 
 /// What a sweep found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,10 +41,58 @@ impl std::iter::Sum for Lost {
     }
 }
 
-/// A job that goes back, as the statement calls it.
+/// What becomes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    GoesBack { wait_seconds: i32 },
+    Cancelled,
+    Dead,
+}
+
+impl Fate {
+    /// After so many leases lost in a row, this one included.
+    fn of(is_called_off: bool, lost_leases: i32, may_end_processes: bool) -> Self {
+        let beyond = lost_leases - MOST_LOST_LEASES;
+        if is_called_off {
+            Self::Cancelled
+        } else if beyond < 0 {
+            Self::GoesBack { wait_seconds: 0 }
+        } else if may_end_processes {
+            Self::Dead
+        } else {
+            let doubled = FIRST_WAIT_SECONDS.checked_shl(beyond.unsigned_abs()).filter(|wait| *wait > 0);
+            Self::GoesBack { wait_seconds: doubled.unwrap_or(LONGEST_WAIT_SECONDS).min(LONGEST_WAIT_SECONDS) }
+        }
+    }
+
+    fn is_end(self) -> bool {
+        !matches!(self, Self::GoesBack { .. })
+    }
+
+    /// As the statement calls it.
+    fn action(self) -> i16 {
+        match self {
+            Self::GoesBack { .. } => GOES_BACK,
+            Self::Cancelled => CANCELLED,
+            Self::Dead => DEAD,
+        }
+    }
+
+    fn wait_seconds(self) -> i32 {
+        if let Self::GoesBack { wait_seconds } = self { wait_seconds } else { 0 }
+    }
+}
+
 const GOES_BACK: i16 = 0;
-/// One that had been called off.
 const CANCELLED: i16 = 4;
+const DEAD: i16 = 5;
+
+/// A job that is taken back, and whom from.
+struct Taken {
+    id: JobId,
+    worker_id: WorkerId,
+    fate: Fate,
+}
 
 /// What workers that are gone have claimed, a portion of it.
 #[derive(Clone, Debug, Default)]
@@ -135,13 +189,14 @@ pub(crate) async fn lose(
         action: i16,
         successor_key: Option<String>,
     }
-    let jobs = with_free_keys(connection, jobs).await?;
+    let taken = with_free_keys(connection, jobs).await?;
     let rows = sqlx::query_file_as!(
         Row,
         "src/store/jobs/lose.sql",
-        &column(&jobs, |(id, _)| id.0),
-        &column(&jobs, |(_, worker)| worker.0),
-        MOST_LOST_LEASES,
+        &column(&taken, |one| one.id.0),
+        &column(&taken, |one| one.worker_id.0),
+        &column(&taken, |one| one.fate.action()),
+        &column(&taken, |one| one.fate.wait_seconds()),
         cause_of(None, "The worker vanished.").to_string(),
     )
     .fetch_all(&mut *connection)
@@ -164,7 +219,8 @@ pub(crate) async fn lose(
     Ok(Lost { given_back: given_back as u64, dead: dead as u64, cancelled: cancelled as u64 })
 }
 
-/// Those of the jobs of which the sweep needs no key that somebody else holds; their rows are locked now, and the keys of those that end.
+/// Those of the jobs of which the sweep needs no key that somebody else holds, and what becomes of them; their rows are locked now, and the
+/// keys of those that end.
 ///
 /// A producer that stands in a key's line holds it until it commits. A job that ends moves its line on, and has to wait for that; a sweep
 /// that waited would keep all others waiting too. Which keys are needed is known only with the job's row: so they come after it, against
@@ -172,32 +228,61 @@ pub(crate) async fn lose(
 async fn with_free_keys(
     connection: &mut PgConnection,
     jobs: &[(JobId, WorkerId)],
-) -> Result<Vec<(JobId, WorkerId)>, QueueError> {
+) -> Result<Vec<Taken>, QueueError> {
     let rows = sqlx::query!(
         r#"
         select g.id as "id!: JobId", g.worker_id as "worker_id!: WorkerId", j.integration_id as "integration_id!: IntegrationId",
-            case when j.ends then j.serialize_key end as serialize_key,
-            case when j.ends then j.successor ->> 'serialize_key' end as successor_key
+            j.serialize_key, j.successor ->> 'serialize_key' as successor_key, j.lost_leases + 1 as "lost_leases!",
+            coalesce(j.cancel_requested_of = j.assignment_id, false) as "is_called_off!",
+            -- Whom `headgate` itself serves, it delivers for.
+            coalesce((
+                select l.served_by is not null or l.is_external from headgate.lanes l where l.integration_id = j.integration_id
+            ), false) as "may_end_processes!"
         from unnest($1::uuid[], $2::uuid[]) as g (id, worker_id)
         cross join lateral (
-            select j.integration_id, j.serialize_key, j.successor,
-                j.cancel_requested_of is not distinct from j.assignment_id or j.lost_leases + 1 >= $3 as ends
+            select j.integration_id, j.serialize_key, j.successor, j.lost_leases, j.cancel_requested_of, j.assignment_id
             from headgate.jobs j where j.id = g.id and j.status = 1 and j.worker_id = g.worker_id
             for update skip locked offset 0
         ) j
         "#,
         &column(jobs, |(id, _)| id.0),
         &column(jobs, |(_, worker)| worker.0),
-        MOST_LOST_LEASES,
     )
     .fetch_all(&mut *connection)
     .await?;
     let mut needed = Vec::new();
-    for row in &rows {
-        for key in [&row.serialize_key, &row.successor_key].into_iter().flatten() {
-            needed.push((row.id, row.integration_id, key.clone()));
+    let mut taken = Vec::with_capacity(rows.len());
+    for row in rows {
+        let fate = Fate::of(row.is_called_off, row.lost_leases, row.may_end_processes);
+        if fate.is_end() {
+            for key in [row.serialize_key, row.successor_key].into_iter().flatten() {
+                needed.push((row.id, row.integration_id, key));
+            }
         }
+        taken.push(Taken { id: row.id, worker_id: row.worker_id, fate });
     }
     let held = keys::lock_free(connection, &needed).await?;
-    Ok(rows.iter().filter(|row| !held.contains(&row.id)).map(|row| (row.id, row.worker_id)).collect())
+    taken.retain(|one| !held.contains(&one.id));
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_goes_back_however_often_and_waits_longer_each_time() {
+        let waits = |lost_leases| Fate::of(false, lost_leases, false).wait_seconds();
+        let all: Vec<i32> = (1..=12).map(waits).collect();
+        assert_eq!(all, [0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+        assert_eq!(Fate::of(false, 32_000, false), Fate::GoesBack { wait_seconds: LONGEST_WAIT_SECONDS });
+    }
+
+    #[test]
+    fn a_job_of_a_program_is_given_up_the_third_time_and_one_that_was_called_off_ends() {
+        let fates = [1, 2, 3].map(|lost_leases| Fate::of(false, lost_leases, true));
+        let at_once = Fate::GoesBack { wait_seconds: 0 };
+        assert_eq!(fates, [at_once, at_once, Fate::Dead]);
+        assert_eq!(Fate::of(true, 3, true), Fate::Cancelled);
+    }
 }

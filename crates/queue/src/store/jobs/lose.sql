@@ -1,14 +1,17 @@
 -- Takes jobs away from workers that vanished: their process's lease in `workers` has run out, or is no more. The attempt is not counted
--- against the job; the third lease lost in a row makes it a dead letter, because a job that kills its worker would kill the next one. One
--- that was called off meanwhile (`cancel_requested_of` names this lease) has no further attempt: it ends as cancelled.
+-- against the job.
 --
--- $1 and $2 name jobs and who held them. What is still held so (tested under the row's lock) is taken; what somebody else has locked is
--- passed over: a producer that folds into it right now, and for as long as it likes. The next sweep finds it.
+-- $1 and $2 name jobs and who held them, $3 what becomes of each (as in `jobs`: 0 goes back, 4 cancelled, 5 dead letter) and $4 after how many
+-- seconds it goes back. What is still held so (tested under the row's lock) is taken; what somebody else has locked is passed over: a
+-- producer that folds into it right now, and for as long as it likes. The next sweep finds it.
 with found as materialized (
     -- Unlocked, for the order of locks. Once each: a job that failed and was claimed again stands in two batches of its worker as long as
     -- the first has not been tidied away.
-    select j.id, j.integration_id, j.deduplication_id, j.worker_id
-    from (select distinct u.id, u.worker_id from unnest($1::uuid[], $2::uuid[]) as u (id, worker_id)) g
+    select j.id, j.integration_id, j.deduplication_id, j.worker_id, g.action, g.wait_seconds
+    from (
+        select distinct u.id, u.worker_id, u.action, u.wait_seconds
+        from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::int[]) as u (id, worker_id, action, wait_seconds)
+    ) g
     cross join lateral (
         -- `offset 0`: one probe each, whatever the planner believes about the table.
         select j.id, j.integration_id, j.deduplication_id, j.worker_id from headgate.jobs j
@@ -22,16 +25,14 @@ with found as materialized (
         -- As `finish` does.
         j.follows_batch and j.successor is null
             and exists (select 1 from headgate.batches b where b.id = j.batch_id and b.is_paused) as is_to_be_held,
-        -- As in `jobs`: 0 goes back, 4 cancelled, 5 dead letter.
-        (case when j.is_called_off then 4 when j.lost_leases + 1 >= $3 then 5 else 0 end)::smallint as action
+        f.action, f.wait_seconds, clock_timestamp() + f.wait_seconds * interval '1 second' as due_at
     from (
-        select id, worker_id from found order by integration_id, deduplication_id collate "C" nulls last, id
+        select id, worker_id, action, wait_seconds from found order by integration_id, deduplication_id collate "C" nulls last, id
     ) f
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
             j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
-            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch,
-            coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
+            j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch
         from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
         for update skip locked offset 0
     ) j
@@ -39,7 +40,7 @@ with found as materialized (
     update headgate.jobs j
     set status = case when l.attempt > 1 then 2 else 0 end,
         attempt = l.attempt - 1,
-        retry_at = case when l.attempt > 1 then l.now end,
+        retry_at = case when l.attempt > 1 then l.due_at end,
         assignment_id = null, worker_id = null, lease_until = null, is_held = l.is_to_be_held,
         lost_leases = l.lost_leases + 1, may_have_arrived = true,
         error_kind = 'worker_lost', error_message = 'The worker vanished.'
@@ -72,11 +73,13 @@ with found as materialized (
     returning j.id, j.integration_id, j.rank, j.created_at, j.run_at, j.serialize_key, j.run_at <= clock_timestamp() as is_due
 ), for_later as (
     insert into headgate.waiting (due_at, job_id, integration_id)
+    select due_at, id, integration_id from lost where action = 0 and wait_seconds > 0 and not is_to_be_held
+    union all
     select run_at, id, integration_id from succeeded where not is_due and serialize_key is null
     on conflict (job_id) do nothing
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select integration_id, rank, created_at, id from lost where action = 0 and not is_to_be_held
+    select integration_id, rank, created_at, id from lost where action = 0 and wait_seconds = 0 and not is_to_be_held
     union all
     select integration_id, rank, created_at, id from succeeded where is_due and serialize_key is null
     on conflict do nothing
@@ -85,7 +88,7 @@ with found as materialized (
         job_id, integration_id, worker_id, started_at, finished_at, attempt, outcome, error_kind, error_message, next_wait_ms, next_wait_reason
     )
     select id, integration_id, worker_id, started_at, now, attempt, 'lost', 'worker_lost', 'The worker vanished.',
-        case when action = 0 then 0 end, case when action = 0 then 'the lease was lost' end
+        case when action = 0 then wait_seconds * 1000 end, case when action = 0 then 'the lease was lost' end
     from lost
 ), cancelled as (
     insert into headgate.finished_jobs (
@@ -108,7 +111,7 @@ with found as materialized (
         l.deduplication_id, l.serialize_key, l.correlation_id, 'worker_lost',
         format('The worker vanished %s times in a row while it ran this job.', l.lost_leases + 1),
         -- As `rules::fingerprint` makes it.
-        $4::text || '-' || right(l.integration_id::text, 12), l.payload,
+        $5::text || '-' || right(l.integration_id::text, 12), l.payload,
         headgate.attempts_of(l.id) || jsonb_build_array(jsonb_build_object(
             'attempt', l.attempt, 'worker_id', l.worker_id, 'started_at', l.started_at, 'finished_at', l.now, 'outcome', 'lost',
             'error_kind', 'worker_lost', 'error_message', 'The worker vanished.'
@@ -118,7 +121,7 @@ with found as materialized (
     delete from headgate.failing_jobs f using lost l where f.job_id = l.id and l.action <> 0
 ), erred as (
     insert into headgate.failure_deltas (fingerprint, integration_id, at, failed, error_kind, error_message)
-    select $4::text || '-' || right(l.integration_id::text, 12), l.integration_id, max(l.now), count(*), 'worker_lost', 'The worker vanished.'
+    select $5::text || '-' || right(l.integration_id::text, 12), l.integration_id, max(l.now), count(*), 'worker_lost', 'The worker vanished.'
     from lost l where l.action = 5
     group by l.integration_id
 ), present as materialized (

@@ -25,6 +25,8 @@ pub(crate) struct Order {
     pub(crate) heartbeat: Duration,
     pub(crate) leader_lease: Duration,
     pub(crate) watchdog_patience: Duration,
+    /// Whose lanes it serves; none: those of `headgate`.
+    pub(crate) program: Option<String>,
 }
 
 /// One worker process.
@@ -77,6 +79,7 @@ impl Children {
             heartbeat: Duration::from_millis(700),
             leader_lease: Duration::from_millis(1_500),
             watchdog_patience: Duration::from_secs(60),
+            program: None,
         };
         Self { order, alive: Vec::new() }
     }

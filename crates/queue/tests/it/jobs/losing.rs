@@ -1,10 +1,14 @@
 //! Jobs of workers that vanished.
 
-use crate::support::{World, end, given_up, retried, sent};
+use crate::support::{World, by_id, end, given_up, retried, sent};
+use chrono::DateTime;
 use model::{attempt::AttemptOutcome, job::JobStatus, rules::verdict::ErrorKind};
-use queue::store::jobs::{self, Applied, Lost};
+use queue::store::jobs::{self, Applied, Ending, Lost};
 use sqlx::PgPool;
 use std::time::Duration;
+
+/// Whose handlers may be what ends its processes.
+const PROGRAM: &str = "shop";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
@@ -60,12 +64,12 @@ async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgP
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: PgPool) {
     let world = World::new(&pool).await;
-    let lane = world.lane().await;
+    let lane = world.lane_of(PROGRAM).await;
     let spec = jobs::JobSpec { record: Some(("product".into(), "1".into())), ..world.spec(lane) };
     world.accept(&[spec]).await;
     for lost in 1..=3 {
         let worker = world.worker().await;
-        assert_eq!(world.claim(worker, 1).await.len(), 1);
+        assert_eq!(world.claim_for(PROGRAM, worker).await.len(), 1);
         world.kill(worker).await;
         assert_eq!(world.sweep().await.dead, u64::from(lost == 3));
         assert_eq!(
@@ -90,13 +94,13 @@ async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
+async fn three_leases_lost_in_a_row_are_a_dead_letter_of_a_program_s_own_jobs(pool: PgPool) {
     let world = World::new(&pool).await;
-    let lane = world.lane().await;
+    let lane = world.lane_of(PROGRAM).await;
     let id = world.accept_plain(lane, 1).await[0];
     let lose = async || {
         let worker = world.worker().await;
-        assert_eq!(world.claim(worker, 1).await.len(), 1);
+        assert_eq!(world.claim_for(PROGRAM, worker).await.len(), 1);
         world.kill(worker).await;
         world.sweep().await
     };
@@ -105,7 +109,7 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
     }
     // An attempt that fails by itself ends the row of losses.
     let worker = world.worker().await;
-    let held = world.claim(worker, 1).await;
+    let held = world.claim_for(PROGRAM, worker).await;
     world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
     for _ in 0..2 {
         assert_eq!(lose().await, Lost { given_back: 1, ..Lost::default() });
@@ -116,4 +120,43 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter(pool: PgPool) {
     assert_eq!((job.job.status, job.job.error_kind), (JobStatus::Failed, Some(ErrorKind::WorkerLost)));
     assert_eq!(job.attempts.len(), 6);
     world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_delivery_whose_workers_are_killed_again_and_again_goes_back_each_time(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let fresh = world.accept_plain(lane, 1).await[0];
+    let tried = world.accept_plain(lane, 1).await[0];
+    let keyed = jobs::JobSpec { serialize_key: Some("k".into()), ..world.spec(lane) };
+    let first_of_key = world.accept(&[keyed.clone(), keyed]).await[0].id;
+    let worker = world.worker().await;
+    let claimed = world.claim(worker, 10).await;
+    world.finish(&[end(by_id(&claimed, tried), retried(Duration::ZERO))]).await;
+    let finished: Vec<_> = claimed
+        .iter()
+        .filter(|job| job.id != tried)
+        .map(|job| end(job, Ending::Released { until: DateTime::UNIX_EPOCH }))
+        .collect();
+    world.finish(&finished).await;
+    for lost in 1..=5 {
+        let worker = world.worker().await;
+        assert_eq!(world.claim(worker, 10).await.len(), 3, "{lost}");
+        world.kill(worker).await;
+        assert_eq!(world.sweep().await, Lost { given_back: 3, ..Lost::default() });
+        world.must_be_sound().await;
+        // From the third on they wait.
+        let waits =
+            world.number("select count(*) from headgate.waiting where due_at > clock_timestamp()").await;
+        assert_eq!(waits, if lost < 3 { 0 } else { 3 }, "{lost}");
+        world.let_time_pass().await;
+    }
+    let worker = world.worker().await;
+    let claimed = world.claim(worker, 10).await;
+    let attempt_of = |id| by_id(&claimed, id).attempt;
+    assert_eq!([fresh, tried, first_of_key].map(attempt_of), [1, 2, 1], "no attempt was counted");
+    let ends: Vec<_> = claimed.iter().map(|job| end(job, sent())).collect();
+    world.finish(&ends).await;
+    assert_eq!(world.claim(worker, 10).await.len(), 1, "the second of the key");
+    assert_eq!(world.number("select count(*) from headgate.dead_letter_jobs").await, 0);
 }

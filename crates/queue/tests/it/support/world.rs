@@ -67,6 +67,18 @@ impl World {
         integration_id
     }
 
+    /// One that a program serves with handlers of its own.
+    pub(crate) async fn lane_of(&self, program: &str) -> IntegrationId {
+        let lane = self.lane().await;
+        sqlx::query("update headgate.lanes set served_by = $1 where integration_id = $2")
+            .bind(program)
+            .bind(lane)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+        lane
+    }
+
     pub(crate) fn spec(&self, lane: IntegrationId) -> JobSpec {
         spec(self.app_id, lane)
     }
@@ -117,6 +129,13 @@ impl World {
 
     pub(crate) async fn claim(&self, worker_id: WorkerId, wanted: usize) -> Vec<ClaimedJob> {
         let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
+        jobs::claim(&self.pool, &claims).await.unwrap()
+    }
+
+    /// One job, for a worker of the program.
+    pub(crate) async fn claim_for(&self, program: &str, worker_id: WorkerId) -> Vec<ClaimedJob> {
+        let program = Some(program.to_owned());
+        let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
         jobs::claim(&self.pool, &claims).await.unwrap()
     }
 
