@@ -97,6 +97,9 @@ impl Delivery {
             if target.state == IntegrationState::Disabled {
                 faults.add(format!("{at}/integration_id"), "is disabled: it takes no jobs");
             }
+            if let Err(part) = job.check_at(target.now) {
+                faults.nest(&at, part);
+            }
             specs.push(JobSpec {
                 app_id: target.app_id,
                 integration_id: target.id,

@@ -141,6 +141,70 @@ pub struct DeadLetterGroup {
     pub last_at: DateTime<Utc>,
 }
 
+/// Where a group stands in the list, the largest first: how many it had then, for which integration, and which it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupPlace {
+    /// How many.
+    pub count: i64,
+    /// For which integration.
+    pub integration_id: IntegrationId,
+    /// Which.
+    pub fingerprint: String,
+}
+
+/// Which page of the groups is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupPageRequest {
+    /// 1 to 500.
+    pub limit: i64,
+    /// The last group of the page before.
+    pub after: Option<GroupPlace>,
+}
+
+impl Default for GroupPageRequest {
+    fn default() -> Self {
+        Self { limit: DEFAULT_LIMIT, after: None }
+    }
+}
+
+impl GroupPageRequest {
+    /// Reads `limit` and `cursor` as the API writes them.
+    ///
+    /// # Errors
+    /// A sentence naming the parameter and what is accepted.
+    pub fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        let PageRequest { limit, .. } = PageRequest::parse(limit, None)?;
+        let after = cursor.map(|cursor| after_group(cursor).ok_or(PageError::Cursor)).transpose()?;
+        Ok(Self { limit, after })
+    }
+}
+
+/// Opaque to callers: `g1`, 16 hex digits of the count, 32 of the integration's id, and the fingerprint.
+fn after_group(cursor: &str) -> Option<GroupPlace> {
+    let key = cursor.strip_prefix("g1").filter(|key| key.len() > 48 && key.is_ascii())?;
+    let (count, key) = key.split_at(16);
+    let (integration_id, fingerprint) = key.split_at(32);
+    Some(GroupPlace {
+        count: i64::from_str_radix(count, 16).ok()?,
+        integration_id: IntegrationId(Uuid::try_parse(integration_id).ok()?),
+        fingerprint: fingerprint.to_owned(),
+    })
+}
+
+impl Page<DeadLetterGroup> {
+    /// Makes a page of groups that were read with one more than `limit`.
+    #[must_use]
+    pub fn of_groups(mut groups: Vec<DeadLetterGroup>, limit: i64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(0);
+        let has_more = groups.len() > limit;
+        groups.truncate(limit);
+        let next_cursor = groups.last().filter(|_| has_more).map(|last| {
+            format!("g1{:016x}{}{}", last.count, last.integration_id.0.simple(), last.fingerprint)
+        });
+        Self { items: groups, next_cursor }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +221,32 @@ mod tests {
             assert_eq!(BinPageRequest::parse(None, Some(cursor)), Err(PageError::Cursor), "{cursor}");
         }
         assert_eq!(BinPageRequest::parse(Some(0), None), Err(PageError::Limit));
+    }
+
+    #[test]
+    fn a_cursor_of_the_groups_reads_back_and_anything_else_is_refused() {
+        let group = |count| DeadLetterGroup {
+            fingerprint: "00000000000000ff-2f0c8a9d41b7".to_owned(),
+            error: String::new(),
+            integration_id: IntegrationId(Uuid::now_v7()),
+            count,
+            first_at: DateTime::UNIX_EPOCH,
+            last_at: DateTime::UNIX_EPOCH,
+        };
+        let groups = [group(300), group(2)];
+        let page = Page::of_groups(groups.to_vec(), 1);
+        let cursor = page.next_cursor.unwrap();
+        let after = GroupPageRequest::parse(Some(1), Some(&cursor)).unwrap().after.unwrap();
+        assert_eq!(
+            (after.count, after.integration_id, &after.fingerprint),
+            (300, groups[0].integration_id, &groups[0].fingerprint)
+        );
+        assert_eq!(Page::of_groups(groups.to_vec(), 2).next_cursor, None);
+        for cursor in
+            ["", "g1", "x", &cursor[..50], &cursor.replace("g1", "c1"), &cursor.replace("g10", "g1z")]
+        {
+            assert_eq!(GroupPageRequest::parse(None, Some(cursor)), Err(PageError::Cursor), "{cursor}");
+        }
+        assert_eq!(GroupPageRequest::parse(Some(501), None), Err(PageError::Limit));
     }
 }

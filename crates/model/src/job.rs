@@ -9,7 +9,7 @@ use crate::{
     record::EventType,
     rules::verdict::ErrorKind,
 };
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -281,7 +281,7 @@ pub struct NewJob {
     /// Default: now.
     #[serde(default)]
     pub run_at: Option<DateTime<Utc>>,
-    /// When it waits then, it ends as `cancelled` with the `error_kind` `expired`. Default: never.
+    /// When it waits then, it ends as `cancelled` with the `error_kind` `expired`. After `run_at`, and at most five minutes ago. Default: never.
     #[serde(default)]
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
@@ -298,7 +298,24 @@ pub struct NewJob {
     pub batch_id: Option<BatchId>,
 }
 
+/// A job may come this late after its `expires_at`, which then ends it as any that waited too long; beyond, the time is a mistake.
+const LATE: TimeDelta = TimeDelta::minutes(5);
+
 impl NewJob {
+    /// What is wrong with its times when it is accepted now; [`check`](Self::check) asks no clock.
+    ///
+    /// # Errors
+    /// An `expires_at` that passed over five minutes ago.
+    pub fn check_at(&self, now: DateTime<Utc>) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        faults.require(
+            self.expires_at.is_none_or(|at| now - at <= LATE),
+            "/expires_at",
+            "passed more than 5 minutes ago",
+        );
+        faults.into_result()
+    }
+
     /// # Errors
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
@@ -320,6 +337,11 @@ impl NewJob {
         faults.require_within(Some(self.priority), &limits::PRIORITY, "/priority");
         faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
         faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
+        faults.require(
+            self.run_at.zip(self.expires_at).is_none_or(|(run_at, expires_at)| run_at < expires_at),
+            "/expires_at",
+            "must be after run_at: it would expire before it could begin",
+        );
         if let Some(Err(fault)) = self.payload.as_ref().map(json::check) {
             faults.add(format!("/payload{}", fault.pointer), fault.detail);
         }

@@ -2,14 +2,14 @@
 
 use super::{
     bulk,
-    extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Query, Read, SteerJobs},
+    extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
     masked::{askable, shown},
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use model::{
-    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup},
+    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup, GroupPageRequest},
     filter::JobFilter,
     id::DeadLetterId,
     job::Job,
@@ -43,17 +43,18 @@ async fn list_dead_letters(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Dead letters by integration and normalised error, the largest groups first, on one page.
-#[utoipa::path(get, path = "/dead-letters/groups", tag = "Dead letters", params(JobFilter),
+/// Dead letters by integration and normalised error, the largest groups first. One that grows or shrinks between two pages may be met twice, or
+/// not at all.
+#[utoipa::path(get, path = "/dead-letters/groups", tag = "Dead letters", params(JobFilter, PageParams),
     responses((status = 200, body = Page<DeadLetterGroup>)))]
 async fn list_groups(
     actor: Can<Read>,
     State(state): State<AppState>,
-    Query(filter): Query<JobFilter>,
+    query: ListQuery<JobFilter, GroupPageRequest>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
-    let filter = askable(&state, &actor, &filter).await?;
-    let items = dead_letters::groups(&state.console_pool, actor.scope(), &filter).await?;
-    Ok(Answer(shown(&state, &actor, Page { items, next_cursor: None }).await?))
+    let filter = askable(&state, &actor, &query.filter).await?;
+    let page = dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202), after a hold in which it

@@ -32,6 +32,7 @@ async fn a_rejected_change_is_a_dead_letter_with_its_history(pool: PgPool) {
     assert_eq!(job["status"], "failed");
     let groups = client.get("/dead-letters/groups").await.ok(200);
     assert_eq!((groups["items"].as_array().unwrap().len(), &groups["items"][0]["count"]), (1, &json!(2)));
+    assert_eq!(groups["next_cursor"], Value::Null);
     let fingerprint = groups["items"][0]["fingerprint"].as_str().unwrap();
     let same = client.get(&format!("/dead-letters?fingerprint={fingerprint}&limit=1")).await.ok(200);
     assert_eq!(same["items"].as_array().unwrap().len(), 1);
@@ -152,4 +153,50 @@ async fn the_list_is_exported_as_a_file_without_formulas(pool: PgPool) {
     let narrowed = client.get("/dead-letters/export?record_id=0").await;
     assert_eq!(narrowed.text.lines().count(), 2);
     client.get("/dead-letters/export?nonsense=1").await.problem(422);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn groups_are_paged_the_largest_first_and_those_of_one_size_once_each(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    sqlx::query(
+        "with made as (
+            insert into headgate.dead_letter_jobs (id, job_id, app_id, integration_id, created_at, run_at, rank, priority, attempt,
+                max_attempts, is_full, folded, job_type, correlation_id, error_kind, error_message, fingerprint, attempts)
+            -- Of 2026, as an id says.
+            select ('01a00000' || right(gen_random_uuid()::text, 28))::uuid, gen_random_uuid(), $1::uuid, $2::uuid, now(), now(), 200, 0,
+                10, 10, false, 0, 'test', '', 'not_retryable', 'no such shelf', 'cause ' || lpad(cause::text, 3, '0'), '[]'
+            from generate_series(1, 230) cause
+            cross join lateral generate_series(1, case when cause = 100 then 3 else 1 end)
+            returning 1
+        ) select count(*) from made",
+    )
+    .bind(&app)
+    .bind(&integration)
+    .fetch_one(&pool)
+    .await
+    .unwrap();
+    // Of kept counts, and counted.
+    for filter in ["", "&job_type=test&created_after=2020-01-01T00:00:00Z"] {
+        let (mut met, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/dead-letters/groups?limit=100{filter}{cursor}");
+            let page = client.get(&path).await.ok(200);
+            let items = page["items"].as_array().unwrap();
+            met.extend(items.iter().map(|group| group["fingerprint"].as_str().unwrap().to_owned()));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            assert_eq!(items.len(), 100);
+            cursor = format!("&cursor={}", next.replace(' ', "%20"));
+        }
+        let mut expected: Vec<String> =
+            (1..=230).filter(|n| *n != 100).map(|n| format!("cause {n:03}")).collect();
+        expected.insert(0, "cause 100".to_owned());
+        assert_eq!(met, expected, "{filter}");
+    }
+    assert_eq!(client.get("/dead-letters/groups").await.ok(200)["items"].as_array().unwrap().len(), 50);
+    for wrong in ["limit=0", "limit=501", "cursor=c1018f0000000070008000000000000000"] {
+        client.get(&format!("/dead-letters/groups?{wrong}")).await.problem(422);
+    }
 }

@@ -206,3 +206,35 @@ async fn a_producer_sees_the_jobs_of_its_app_and_steers_none(pool: PgPool) {
     let bulk = json!({"action": "cancel", "ids": [id]});
     producer.post("/jobs/bulk", bulk).await.problem(403);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_that_could_only_expire_is_refused(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let job = |more: Value| {
+        let mut job = json!({"app_id": app, "job_type": "export"});
+        job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        job
+    };
+    let at = |minutes| chrono::Utc::now() + chrono::TimeDelta::minutes(minutes);
+    for wrong in [
+        json!({"expires_at": at(-60)}),
+        json!({"run_at": at(60), "expires_at": at(30)}),
+        json!({"run_at": "2099-01-01T00:00:00Z", "expires_at": "2099-01-01T00:00:00Z"}),
+    ] {
+        let problem = client.post("/jobs", job(wrong.clone())).await.problem(422);
+        assert_eq!(problem["errors"][0]["pointer"], "/expires_at", "{wrong}");
+        let problem = client.post("/jobs", json!([job(json!({})), job(wrong)])).await.problem(422);
+        assert_eq!(problem["errors"][0]["pointer"], "/1/expires_at");
+    }
+    // Late by what a queue before ours or a clock may take: it is accepted, and expires.
+    for right in [
+        json!({"expires_at": at(-1)}),
+        json!({"expires_at": at(60)}),
+        json!({"run_at": at(30), "expires_at": at(60)}),
+        json!({"run_at": at(-60), "expires_at": at(60)}),
+    ] {
+        client.post("/jobs", job(right)).await.ok(201);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     id::{AppId, BatchId, IntegrationId},
@@ -23,6 +24,8 @@ pub(crate) struct Target {
     pub(crate) is_built_in: bool,
     pub(crate) timeout_ms: Option<i32>,
     pub(crate) max_attempts: Option<i16>,
+    /// The database's time.
+    pub(crate) now: DateTime<Utc>,
 }
 
 /// Integrations by id, and the built-in ones of apps, held against deletion.
@@ -34,7 +37,8 @@ pub(crate) async fn hold_targets(
 ) -> Result<Vec<Target>, DeliveryError> {
     let rows = sqlx::query!(
         r#"
-        select id as "id: IntegrationId", app_id as "app_id: AppId", integration_type, state, is_built_in, timeout_ms, max_attempts
+        select id as "id: IntegrationId", app_id as "app_id: AppId", integration_type, state, is_built_in, timeout_ms, max_attempts,
+            clock_timestamp() as "now!"
         from headgate.integrations
         where (id = any ($1) or (app_id = any ($2) and is_built_in)) and ($3::uuid is null or app_id = $3)
         order by id
@@ -56,6 +60,7 @@ pub(crate) async fn hold_targets(
                 is_built_in: row.is_built_in,
                 timeout_ms: row.timeout_ms,
                 max_attempts: row.max_attempts,
+                now: row.now,
             })
         })
         .collect::<Result<_, sqlx::Error>>()

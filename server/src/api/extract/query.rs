@@ -4,7 +4,7 @@ use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use delivery::RecordPageRequest;
 use model::{
-    dead_letter::BinPageRequest,
+    dead_letter::{BinPageRequest, GroupPageRequest},
     filter::gather,
     page::{PageError, PageRequest},
     problem::Faults,
@@ -41,6 +41,12 @@ impl Pages for PageRequest {
 }
 
 impl Pages for BinPageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+}
+
+impl Pages for GroupPageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
     }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     attempt::Attempt,
-    dead_letter::{DeadLetter, DeadLetterGroup},
+    dead_letter::{DeadLetter, DeadLetterGroup, GroupPageRequest},
     filter::JobFilter,
     id::{AppId, DeadLetterId, IntegrationId, JobId},
     job::JobStatus,
@@ -18,9 +18,6 @@ use model::{
 };
 use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
-
-/// The most groups that are answered, largest first.
-const MOST_GROUPS: i64 = 200;
 
 /// As it is read, from the table or from a row that the bin keeps.
 #[derive(sqlx::FromRow, serde::Deserialize)]
@@ -122,7 +119,7 @@ struct Group {
 }
 
 /// Dead letters by cause, the largest groups first. Of all, of an app's, an integration's and a cause's the counts are kept. Narrower filters
-/// count.
+/// count. A group that grows or shrinks between two pages may be met twice, or not at all.
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
@@ -130,31 +127,31 @@ pub async fn groups(
     pool: &PgPool,
     scope: Scope,
     filter: &JobFilter,
-) -> Result<Vec<DeadLetterGroup>, QueueError> {
+    page: &GroupPageRequest,
+) -> Result<Page<DeadLetterGroup>, QueueError> {
     check(filter)?;
-    let mut query = if is_kept(filter) { kept_groups(scope, filter) } else { counted_groups(scope, filter) };
+    let mut query =
+        if is_kept(filter) { kept_groups(scope, filter, page) } else { counted_groups(scope, filter, page) };
     let groups = query.build_query_as::<Group>().fetch_all(pool).await?;
-    Ok(groups
-        .into_iter()
-        .map(|group| DeadLetterGroup {
-            fingerprint: group.fingerprint,
-            error: group.error,
-            integration_id: group.integration_id,
-            count: group.count,
-            first_at: group.first_at,
-            last_at: group.last_at,
-        })
-        .collect())
+    let groups = groups.into_iter().map(|group| DeadLetterGroup {
+        fingerprint: group.fingerprint,
+        error: group.error,
+        integration_id: group.integration_id,
+        count: group.count,
+        first_at: group.first_at,
+        last_at: group.last_at,
+    });
+    Ok(Page::of_groups(groups.collect(), page.limit))
 }
 
 /// The first and the last of a group are a probe each.
-fn kept_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
+fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with found as (");
     push_kept(&mut query, scope, filter);
-    query.push(format_args!(
-        "), largest as (
-             select fingerprint, integration_id, count from found order by count desc, fingerprint limit {MOST_GROUPS}
-         )
+    query.push("), largest as (select fingerprint, integration_id, count from found");
+    push_page(&mut query, page);
+    query.push(
+        ")
          select l.fingerprint, newest.error_message as error, l.integration_id, l.count, oldest.failed_at as first_at,
              newest.failed_at as last_at
          from largest l
@@ -165,20 +162,32 @@ fn kept_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
              select j.failed_at, j.error_message from headgate.dead_letter_jobs j where j.fingerprint = l.fingerprint
              order by j.id desc limit 1
          ) newest
-         order by l.count desc, last_at desc, l.fingerprint"
-    ));
+         order by l.count desc, l.fingerprint, l.integration_id",
+    );
     query
 }
 
-fn counted_groups(scope: Scope, filter: &JobFilter) -> QueryBuilder<Postgres> {
+fn counted_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new(
-        "select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
+        "with found as (select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
          min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
     );
     filter::push_scope(&mut query, scope);
     filter::push(&mut query, filter, Part::Dead);
-    query.push(format_args!(
-        " group by j.fingerprint, j.integration_id order by count desc, last_at desc, j.fingerprint limit {MOST_GROUPS}"
-    ));
+    query.push(
+        " group by j.fingerprint, j.integration_id) \
+         select fingerprint, error, integration_id, count, first_at, last_at from found",
+    );
+    push_page(&mut query, page);
     query
+}
+
+/// Of `found`, and one more than the page has.
+fn push_page(query: &mut QueryBuilder<Postgres>, page: &GroupPageRequest) {
+    if let Some(after) = &page.after {
+        query.push(" where count < ").push_bind(after.count).push(" or count = ").push_bind(after.count);
+        query.push(" and (fingerprint, integration_id) > (").push_bind(after.fingerprint.clone()).push(", ");
+        query.push_bind(after.integration_id.0).push(")");
+    }
+    query.push(" order by count desc, fingerprint, integration_id limit ").push_bind(page.limit + 1);
 }

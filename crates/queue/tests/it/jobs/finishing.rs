@@ -110,7 +110,9 @@ async fn a_dead_letter_has_the_whole_history(pool: PgPool) {
     assert_eq!(attempts, [(1, retryable), (2, retryable), (3, retryable)]);
     assert_eq!(world.get(id).await.attempts, dead.attempts);
     assert_eq!(dead_letters::get(&pool, Scope::AllApps, dead.id).await.unwrap(), *dead);
-    let groups = dead_letters::groups(&pool, Scope::AllApps, &Default::default()).await.unwrap();
+    let groups =
+        dead_letters::groups(&pool, Scope::AllApps, &Default::default(), &Default::default()).await.unwrap();
+    let groups = groups.items;
     assert_eq!((groups.len(), groups[0].count, groups[0].error.as_str()), (1, 1, "shelf 13 is full"));
 }
 
