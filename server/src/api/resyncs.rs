@@ -54,8 +54,8 @@ async fn get_resync(
     Ok(Answer(state.delivery.resync(actor.scope(), id).await?))
 }
 
-/// Makes no further jobs until resumed, and holds those that wait: within moments nothing of it is sent any more. Jobs that are being
-/// processed may finish. A record that changes meanwhile, or has a change waiting, is sent all the same; requeuing a single job lets it go.
+/// Makes no further jobs until resumed, and holds those that wait: nothing of it begins once this has answered. Requests that are on their
+/// way may finish. A record that changes meanwhile, or has a change waiting, is sent all the same; requeuing a single job lets it go.
 /// A re-sync of which nothing is left becomes `completed`.
 #[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn pause_resync(
@@ -76,7 +76,7 @@ async fn resume_resync(
     Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Resume).await?))
 }
 
-/// Calls it off, its waiting jobs too.
+/// Calls it off, its waiting jobs too: none of them begins once this has answered, and a request that is on its way and fails is not repeated.
 #[utoipa::path(post, path = "/resyncs/{id}/cancel", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn cancel_resync(
     actor: Can<Steer>,

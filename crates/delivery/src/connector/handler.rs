@@ -218,8 +218,8 @@ impl DeliveryHandler {
             }
         };
         let material = material.ok_or_else(|| Stop::give_up("the integration was deleted"))?;
-        if material.state != IntegrationState::Active {
-            // Paused between the claim and now: its jobs wait with it.
+        if material.state != IntegrationState::Active || material.is_resync_paused {
+            // Paused between the claim and now: the job waits with it.
             return Err(Stop::Later(material.now));
         }
         Ok(material)

@@ -5,8 +5,9 @@
 //! live changes. A record that waits to be sent anyway is not sent twice: its job is moved into the batch and told to send everything.
 //!
 //! While a re-sync is paused, its waiting jobs are held (`queue::store::jobs::hold_of_batch`): the first portion in the request that
-//! pauses it, the others by the leader, as jobs are let go when it is resumed. What is being processed may finish, and is held when it
-//! comes back to be tried again. A job that stands for a live change too is not held.
+//! pauses it, the others by the leader, as jobs are let go when it is resumed, or by a claim that meets them before: nothing of it begins once
+//! it says that it is paused. One that is called off is paused as well until its last job has ended. What is on its way may finish, and
+//! is held when it comes back to be tried again. A job that stands for a live change too is not held.
 
 mod chunk;
 mod service;

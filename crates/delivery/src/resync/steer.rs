@@ -21,8 +21,8 @@ pub(super) const CHUNK: i64 = 1_000;
 pub(super) const CANCELLED: &str = "re-sync cancelled";
 
 impl Delivery {
-    /// No further jobs are made, and those that wait are held: a first portion now, the others by the leader. Those being processed may
-    /// finish, and a job that stands for a live change too goes on.
+    /// No further jobs are made, and those that wait are held: a first portion now, the others by the leader or whoever would claim them. Those
+    /// on their way may finish, and a job that stands for a live change too goes on.
     ///
     /// # Errors
     /// No such re-sync in the scope; `wrong-state` unless it runs or is paused already.
@@ -56,8 +56,8 @@ impl Delivery {
         Ok(running)
     }
 
-    /// Calls it off with the jobs that wait, a first portion now, the others by the leader; those being processed end. A change that came
-    /// meanwhile and was folded into such a job is sent all the same.
+    /// Calls it off with the jobs that wait, a first portion now, the others by the leader, and none of them begins meanwhile; those on their
+    /// way end, and are not tried again. A change that came meanwhile and was folded into such a job is sent all the same.
     ///
     /// # Errors
     /// No such re-sync in the scope; `wrong-state` once it has ended.

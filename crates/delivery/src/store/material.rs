@@ -21,6 +21,8 @@ use super::integrations::{SealedSecrets, known};
 pub(crate) struct Material {
     pub(crate) now: DateTime<Utc>,
     pub(crate) state: IntegrationState,
+    /// The re-sync that the job belongs to, and stands for alone.
+    pub(crate) is_resync_paused: bool,
     pub(crate) settings: Arc<Settings>,
     pub(crate) record: Option<KnownRecord>,
     pub(crate) sent: Option<SentState>,
@@ -123,7 +125,7 @@ pub(crate) async fn read(
             r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
             s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
             u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?",
-            coalesce(j.may_have_arrived, false) as "was_lost!"
+            coalesce(j.may_have_arrived, false) as "was_lost!", coalesce(j.is_paused, false) as "is_paused!"
         from (
             select generate_series(1, cardinality($1::uuid[])) as n, unnest($1::uuid[]) as integration_id, unnest($2::uuid[]) as job_id,
                 unnest($3::text[]) as record_type, unnest($4::text[]) as record_id, unnest($5::bigint[]) as known_version
@@ -156,7 +158,12 @@ pub(crate) async fn read(
             offset 0
         ) u on true
         left join lateral (
-            select j.may_have_arrived from headgate.jobs j where j.id = g.job_id offset 0
+            select j.may_have_arrived,
+                -- As the claim asks.
+                case when j.follows_batch and j.successor is null
+                    then (select b.is_paused from headgate.batches b where b.id = j.batch_id)
+                end as is_paused
+            from headgate.jobs j where j.id = g.job_id offset 0
         ) j on true
         "#,
         &integrations,
@@ -194,6 +201,7 @@ pub(crate) async fn read(
         materials[at] = Some(Material {
             now: row.now,
             state: known(&row.state)?,
+            is_resync_paused: row.is_paused,
             settings,
             record: row.version.zip(row.attributes).map(|(version, attributes)| KnownRecord {
                 version,

@@ -358,3 +358,59 @@ async fn a_job_that_a_producer_holds_is_called_off_when_it_is_let_go(pool: PgPoo
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
 }
+
+/// More jobs than one request holds or calls off, and no leader.
+async fn left_to_the_leader(world: &World, receiver: &Receiver) -> ResyncId {
+    world.accept(products(1_000)).await;
+    world.accept((0..40).map(|n| json!({"record_id": format!("more {n}"), "attributes": {}}))).await;
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let resync = start(world, shop, json!({})).await.unwrap().resync_id;
+    maintain(world).await;
+    resync
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_pause_holds_from_its_commit_on_what_no_leader_has_held_yet(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let resync = left_to_the_leader(&world, &receiver).await;
+    pause(&world, resync).await;
+    assert_eq!(world.number(HELD).await, 1_000);
+    let running = world.run();
+    world.until("select count(*) = 1040 from headgate.jobs where is_held").await;
+    running.stop().await;
+    assert!(records(&receiver.rest().await).is_empty());
+    resume(&world, resync).await;
+    maintain(&world).await;
+    world.run_until(1_040).await;
+    assert_eq!(receiver.rest().await.len(), 1_040);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_cancel_stops_from_its_commit_on_what_no_leader_has_called_off_yet(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let resync = left_to_the_leader(&world, &receiver).await;
+    cancel(&world, resync).await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 40);
+    let running = world.run();
+    world.until("select count(*) = 40 from headgate.jobs where is_held").await;
+    running.stop().await;
+    maintain(&world).await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+    assert!(receiver.rest().await.is_empty());
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_fails_after_its_resync_was_cancelled_is_not_tried_again(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let (_, resync, running, answer) = paused_under_way(&world, &receiver).await;
+    cancel(&world, resync).await;
+    maintain(&world).await;
+    answer.notify_one();
+    world.until("select count(*) = 1 from headgate.jobs where status = 2").await;
+    maintain(&world).await;
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+    running.stop().await;
+    assert!(receiver.rest().await.is_empty());
+}

@@ -54,8 +54,8 @@ pub(crate) async fn hold(
     Ok(known(&state)?)
 }
 
-/// The batch says the same. One that is called off while it is paused stays so until nothing is left to call off: what it holds must not
-/// be let go meanwhile.
+/// The batch says the same. One that is called off is paused until nothing is left to call off: nothing of it begins meanwhile, and what it
+/// holds is not let go.
 pub(crate) async fn set_state(
     conn: &mut PgConnection,
     id: ResyncId,
@@ -70,12 +70,12 @@ pub(crate) async fn set_state(
             where id = $1
             returning batch_id
         )
-        update headgate.batches b set is_paused = $4 from steered s where b.id = s.batch_id and not $3
+        update headgate.batches b set is_paused = $4 from steered s where b.id = s.batch_id
         "#,
         id as ResyncId,
         state.as_str(),
         is_cancelled,
-        state == ResyncState::Paused,
+        state != ResyncState::Running,
     )
     .execute(conn)
     .await?;
@@ -108,7 +108,8 @@ pub(crate) async fn release_successors(conn: &mut PgConnection, id: ResyncId) ->
     Ok(())
 }
 
-/// Says that nothing is left to call off of a cancelled re-sync, when none of its jobs waits any more.
+/// Says that nothing is left to call off of a cancelled re-sync, when none of its jobs is live any more: one that is being processed may fail
+/// and wait for another attempt.
 pub(crate) async fn called_off(conn: &mut PgConnection, id: ResyncId) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"
@@ -116,7 +117,7 @@ pub(crate) async fn called_off(conn: &mut PgConnection, id: ResyncId) -> Result<
             update headgate.resyncs r set is_calling_off = false
             where r.id = $1 and r.is_calling_off
                 -- Not `exists`, of which the planner may make a join that reads all jobs.
-                and (select j.id from headgate.jobs j where j.batch_id = r.batch_id and j.status <> 1 limit 1) is null
+                and (select j.id from headgate.jobs j where j.batch_id = r.batch_id limit 1) is null
             returning r.batch_id
         )
         update headgate.batches b set completed_at = clock_timestamp(), is_paused = false from done d where b.id = d.batch_id

@@ -224,7 +224,13 @@ with recursive woken as materialized (
     select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held, j.id, c.integration_id, c.job_id
     from candidates c
     left join lateral (
-        select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+        select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
+            -- Its batch may have been paused a moment ago: nothing of it begins from then on.
+            j.is_held or case
+                when j.follows_batch and j.successor is null
+                    then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
+                else false
+            end as is_held
         from headgate.jobs j where j.id = c.job_id
         for update skip locked offset 0
     ) j on true
@@ -252,7 +258,12 @@ with recursive woken as materialized (
             limit greatest(8 * m.n + 64, m.reach)
         ) r
         cross join lateral (
-            select j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+            select j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
+                j.is_held or case
+                    when j.follows_batch and j.successor is null
+                        then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
+                    else false
+                end as is_held
             from headgate.jobs j where j.id = r.job_id
             for update skip locked offset 0
         ) j

@@ -61,7 +61,13 @@ with few as materialized (
     from chosen c
     join few f on f.integration_id = c.integration_id
     left join lateral (
-        select j.id, j.status, j.is_held, case when j.status = 2 then j.retry_at else j.run_at end as due_at
+        select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
+            -- As there.
+            j.is_held or case
+                when j.follows_batch and j.successor is null
+                    then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
+                else false
+            end as is_held
         from headgate.jobs j where j.id = f.job_id
         for update skip locked offset 0
     ) j on true

@@ -27,6 +27,10 @@
     select t.due_at, t.job_id, t.integration_id from taken t
     where t.status = 2 and not t.is_due and not t.is_held
     on conflict (job_id) do nothing
+), held as (
+    -- Of a paused batch: it stands in no queue until it is let go.
+    update headgate.jobs j set is_held = true
+    where j.id = any (array(select t.job_id from taken t where t.status <> 1 and t.is_held))
 ), counted as (
     -- An attempt of 0 was pending, any other was to be retried.
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)

@@ -1,8 +1,8 @@
 //! Holding the jobs of a paused batch, and letting them go.
 //!
 //! A held job is live and keeps its status, but stands in neither `ready` nor `waiting`: nothing finds it until it is let go. Whether a
-//! batch is paused says its row; holding and letting go follow that portion by portion, as often as they are asked to, and may be broken
-//! off anywhere. What `follows_batch` says no more (a live change came, or someone requeued the job by hand) is not held.
+//! batch is paused says its row; a claim holds what it meets of one that is. Holding and letting go follow that portion by portion, as
+//! often as they are asked to, and may be broken off anywhere. What `follows_batch` says no more (a live change came, or someone requeued the job by hand) is not held.
 
 use super::entries::enter_queue;
 use crate::error::QueueError;

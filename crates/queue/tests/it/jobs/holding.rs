@@ -197,3 +197,38 @@ async fn held_jobs_that_are_to_be_retried_are_found_by_their_status(pool: PgPool
     );
     world.must_be_sound().await;
 }
+
+/// By the short claim and by the long one.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nothing_of_a_paused_batch_begins_although_nobody_has_held_it_yet(pool: PgPool) {
+    for count in [3_i64, 60] {
+        let world = World::new(&pool).await;
+        let (lane, worker) = (world.lane_with(1_000, None).await, world.worker().await);
+        let paused = batch(&world, lane).await;
+        let specs: Vec<JobSpec> = (0..count).map(|n| item(&world, lane, paused, &n.to_string())).collect();
+        let ids: Vec<JobId> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
+        let claimed = world.claim(worker, 2).await;
+        world.finish(&[end(by_id(&claimed, ids[0]), retried(Duration::ZERO))]).await;
+        // It runs, and an entry that a race left behind says that it waits.
+        sqlx::query(
+            "insert into headgate.ready (integration_id, rank, created_at, job_id)
+             select integration_id, rank, created_at, id from headgate.jobs where id = $1",
+        )
+        .bind(ids[1])
+        .execute(&pool)
+        .await
+        .unwrap();
+        // A live change goes on, and what it was folded into too.
+        world.accept(&[change(&world, lane, "2")]).await;
+        set_paused(&world, paused, true).await;
+        let begun = world.claim(worker, 1_000).await;
+        assert_eq!(begun.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[2]], "of {count}");
+        assert_eq!((world.ready().await.len(), held(&world).await), (0, count - 2));
+        world.must_be_sound().await;
+        assert_eq!(world.get(ids[1]).await.job.status, JobStatus::Processing);
+        set_paused(&world, paused, false).await;
+        assert_eq!(let_go(&world, paused).await, count - 2);
+        assert_eq!(world.claim(worker, 1_000).await.len(), usize::try_from(count).unwrap() - 2);
+        world.must_be_sound().await;
+    }
+}
