@@ -163,6 +163,7 @@ impl Health {
         if self.stop.is_cancelled() { Check::failing("stopping") } else { Check::ok("up") }
     }
 
+            ("clock", self.clock()),
     /// Database, migrations and leader: why one cannot be asked is for the log, because anybody may ask here.
     async fn database(&self) -> (Check, Check, Check) {
         let asked = async {
@@ -216,6 +217,15 @@ impl Health {
         );
         failing.sort();
         failing.dedup();
+    fn clock(&self) -> Check {
+        let report = self.engine.as_ref().map(|engine| engine());
+        match report.as_ref().map(EngineReport::clock_skew) {
+            None => Check::ok("runs no jobs: signs nothing"),
+            Some(None) => Check::ok("shows the database's time"),
+            Some(Some(skew)) => Check::degraded(skew),
+        }
+    }
+
         if failing.is_empty() {
             Check::ok("no service fails")
         } else {

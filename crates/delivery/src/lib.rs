@@ -9,6 +9,7 @@ mod apps;
 mod catalog;
 mod config;
 mod connector;
+mod database_time;
 mod delivery;
 mod error;
 pub mod http;

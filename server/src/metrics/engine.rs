@@ -15,6 +15,9 @@ pub(super) fn report(text: &mut Text, report: &EngineReport) {
     text.gauge("headgate_worker_draining", about, &[], i32::from(report.is_draining || report.is_stopping));
     text.counter("headgate_worker_leases_lost_total", "Leases it lost.", &[], report.lost_leases);
     let about = "Results that wait to be recorded.";
+    let about = "How far this host's clock is ahead of the database's; negative: behind.";
+    let ahead = report.clock_ahead.as_seconds_f64();
+    text.gauge("headgate_clock_ahead_seconds", about, &[], ahead);
     text.gauge("headgate_unrecorded_results", about, &[], report.unrecorded);
     let about = "Of these, the ones whose rows other transactions hold.";
     text.gauge("headgate_held_results", about, &[], report.held);

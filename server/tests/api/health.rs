@@ -128,16 +128,35 @@ async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPo
     machine.says("leader", CheckState::Ok, "another process leads").await;
     let (_, readiness) = machine.readiness().await;
     let names: Vec<&str> = readiness.checks.keys().map(String::as_str).collect();
-    assert_eq!(names, ["database", "engine", "leader", "maintenance", "migrations", "process", "snapshot"]);
+    assert_eq!(
+        names,
+        ["clock", "database", "engine", "leader", "maintenance", "migrations", "process", "snapshot"]
+    );
     let (code, words) = machine.get("/readyz", "text/html,application/xhtml+xml").await;
     assert_eq!(code, 200);
-    assert!(words.starts_with("ready\ndatabase: ok: answers\n"), "{words}");
+    assert!(
+        words.starts_with("ready\nclock: ok: shows the database's time\ndatabase: ok: answers\n"),
+        "{words}"
+    );
     assert_eq!(machine.get("/healthz", "*/*").await, (200, "ok\n".to_owned()));
     let idle = a_machine(&pool, None).await;
     idle.says("engine", CheckState::Ok, "runs no jobs").await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_host_whose_clock_is_off_is_degraded_and_told(pool: PgPool) {
+    a_healthy_deployment(&pool, &Measures::default()).await;
+    for (ahead, state, words) in [
+        (1_999, CheckState::Ok, "shows the database's time"),
+        (2_000, CheckState::Degraded, "2 s ahead of the database's"),
+        (-3_600_000, CheckState::Degraded, "3600 s behind the database's"),
+    ] {
+        let report = EngineReport { clock_ahead: chrono::TimeDelta::milliseconds(ahead), ..well() };
+        a_machine(&pool, Some(report)).await.says("clock", state, words).await;
+    }
+}
+
 async fn a_process_that_ends_is_red_and_still_healthy(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     let machine = a_machine(&pool, Some(well())).await;

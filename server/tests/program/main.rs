@@ -4,6 +4,7 @@
 mod support;
 
 mod catalog;
+mod clock;
 mod commands;
 mod console;
 mod embedded;

@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use chrono::Utc;
 use model::{
     id::{AppId, IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
@@ -176,8 +175,7 @@ impl DeliveryHandler {
             headers: &settings.headers,
             credentials: &credentials,
             secrets: &secrets,
-            // Receivers compare it with the time of day, which every host has; nothing of ours is decided by it.
-            timestamp: Utc::now().timestamp(),
+            timestamp: material.time.now().timestamp(),
         }
         .apply(prepared.draft.clone());
 
@@ -191,7 +189,7 @@ impl DeliveryHandler {
         sent.result = sent.result.map_err(|failure| failure.with_timeout(job.timeout));
         (sent.timing.prepare_ms, sent.timing.limit_ms) = (millis(preparing), millis(limited));
         // Where nothing left, there is no doubt.
-        judge_result(outgoing, sent, prepared.telling.as_ref(), material.now).inspect_err(|_| job.settle())
+        judge_result(outgoing, sent, prepared.telling.as_ref(), material.time.now()).inspect_err(|_| job.settle())
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
@@ -220,7 +218,7 @@ impl DeliveryHandler {
         let material = material.ok_or_else(|| Stop::give_up("the integration was deleted"))?;
         if material.state != IntegrationState::Active || material.is_resync_paused {
             // Paused between the claim and now: the job waits with it.
-            return Err(Stop::Later(material.now));
+            return Err(Stop::Later(material.time.now()));
         }
         Ok(material)
     }
@@ -249,7 +247,7 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
         job_type: job.job_type,
         app_id: job.app_id,
         integration_id: job.integration_id,
-        now: material.now,
+        now: material.time.now(),
     };
     let Some((record_type, record_id)) = job.record else {
         if material.settings.integration_type != IntegrationType::Webhook {
@@ -299,8 +297,7 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
 fn item(job: &HeldJob, material: &Material, prepared: &Prepared) -> Item {
     let address = Address {
         integration_id: job.integration_id,
-        now: material.now,
-        read_at: Instant::now(),
+        time: material.time,
         url: prepared.draft.url.clone(),
         headers: material.settings.headers.clone(),
         secrets: material.settings.secrets.clone(),

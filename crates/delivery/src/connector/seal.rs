@@ -25,7 +25,7 @@ pub(crate) struct Seal<'a> {
     pub(crate) credentials: &'a Secret<Credentials>,
     /// Newest first.
     pub(crate) secrets: &'a [SigningSecret],
-    /// Unix seconds of the attempt.
+    /// Unix seconds, by the database's clock: receivers compare them with their own.
     pub(crate) timestamp: i64,
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::Utc;
 use model::{
     actor::Scope,
     duration,
@@ -66,13 +65,16 @@ impl Delivery {
                 detail: "nothing is sent to an external integration: its workers fetch their jobs".to_owned(),
             });
         };
-        let sealed = store::integrations::secrets(&self.pool, id).await?;
+        let current = store::material::read_current(&self.pool, id).await?;
+        let (now, sealed) = current
+            .map(|current| (current.time.now(), current.secrets))
+            .ok_or_else(|| DeliveryError::not_found("integration"))?;
         let credentials = open_credentials(&self.key, id, &sealed)?;
         let webhook_id = JobId::generate().to_string();
         let sample = json!({
             "id": webhook_id,
             "type": "headgate.test",
-            "timestamp": Utc::now(),
+            "timestamp": now,
             "app_id": integration.app_id,
             "integration_id": id,
             "payload": {"message": "This is a test. It carries no data and asks for nothing but a 2xx answer."},
@@ -90,7 +92,7 @@ impl Delivery {
             headers: &integration.headers,
             credentials: &credentials,
             secrets: &open_signing_secrets(&self.key, id, &sealed)?,
-            timestamp: Utc::now().timestamp(),
+            timestamp: now.timestamp(),
         };
         let request = seal.apply(draft);
         let header = |name: &str| {

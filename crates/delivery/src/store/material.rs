@@ -15,11 +15,12 @@ use model::{
 use sqlx::{PgConnection, PgPool, types::Json};
 
 use super::integrations::{SealedSecrets, known};
+use crate::database_time::DatabaseTime;
 
 /// What one attempt needs to know.
 #[derive(Clone)]
 pub(crate) struct Material {
-    pub(crate) now: DateTime<Utc>,
+    pub(crate) time: DatabaseTime,
     pub(crate) state: IntegrationState,
     /// The re-sync that the job belongs to, and stands for alone.
     pub(crate) is_resync_paused: bool,
@@ -199,7 +200,7 @@ pub(crate) async fn read(
             }
         };
         materials[at] = Some(Material {
-            now: row.now,
+            time: DatabaseTime::told(row.now),
             state: known(&row.state)?,
             is_resync_paused: row.is_paused,
             settings,
@@ -225,7 +226,7 @@ pub(crate) async fn read(
 
 /// Where the requests of an integration go just now.
 pub(crate) struct Current {
-    pub(crate) now: DateTime<Utc>,
+    pub(crate) time: DatabaseTime,
     pub(crate) state: IntegrationState,
     /// A 429 asked for quiet until then.
     pub(crate) held_until: Option<DateTime<Utc>>,
@@ -255,7 +256,7 @@ pub(crate) async fn read_current(
     .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(Current {
-        now: row.now,
+        time: DatabaseTime::told(row.now),
         state: known(&row.state)?,
         held_until: row.held_until,
         endpoint_url: row.endpoint_url,

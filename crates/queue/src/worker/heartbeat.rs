@@ -8,10 +8,12 @@ use crate::{
     pool::prepare,
     store::{jobs::called_off, workers::stranger},
     worker::{
+        clock_skew,
         lease::{Lease, Moment},
         shared::Shared,
     },
 };
+use chrono::Utc;
 use model::id::ClaimBatchId;
 use sqlx::{Connection as _, PgConnection};
 use std::time::Duration;
@@ -200,7 +202,7 @@ async fn renew(
     lease_ms: f64,
 ) -> Result<bool, QueueError> {
     let done: Vec<ClaimBatchId> = shared.done_batches();
-    let asked_at = Moment::now();
+    let (asked_at, host_at) = (Moment::now(), Utc::now());
     let row = sqlx::query!(
         r#"
         with forgotten as (
@@ -209,7 +211,7 @@ async fn renew(
         update headgate.workers
         set lease_until = clock_timestamp() + $2 * interval '1 millisecond', heartbeat_at = clock_timestamp(), busy = $3
         where id = $1 and lease_until > clock_timestamp()
-        returning is_draining
+        returning is_draining, clock_timestamp() as "now!"
         "#,
         lease.worker_id.0,
         lease_ms,
@@ -222,6 +224,7 @@ async fn renew(
     if let Some(row) = &row {
         lease.grant(asked_at, relied_on(shared));
         shared.set_draining(row.is_draining);
+        clock_skew::note(shared, host_at, row.now);
     }
     Ok(row.is_some())
 }

@@ -1,10 +1,11 @@
 //! What one process measures of its own engine, for `/metrics` and `/readyz`: counters and clocks in memory, a few instructions each.
 
+use chrono::TimeDelta;
 use model::histogram::Histogram;
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -43,6 +44,8 @@ pub(super) struct Meters {
     claims: Mutex<Rounds>,
     finishes: Mutex<Rounds>,
     lost_leases: AtomicU64,
+    /// How far this host's clock is ahead of the database's, in milliseconds.
+    clock_ahead_ms: AtomicI64,
     /// When the claimer last began anew, in milliseconds since `began_at`.
     claimer_moved_ms: AtomicU64,
     /// When results last became fewer, or the first of them came.
@@ -56,6 +59,7 @@ impl Meters {
             claims: Mutex::default(),
             finishes: Mutex::default(),
             lost_leases: AtomicU64::new(0),
+            clock_ahead_ms: AtomicI64::new(0),
             claimer_moved_ms: AtomicU64::new(0),
             results_moved_ms: AtomicU64::new(0),
         }
@@ -73,6 +77,15 @@ impl Meters {
 
     pub(super) fn lease_lost(&self) {
         self.lost_leases.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Answers what it was before.
+    pub(super) fn note_clock_ahead(&self, ahead: TimeDelta) -> TimeDelta {
+        TimeDelta::milliseconds(self.clock_ahead_ms.swap(ahead.num_milliseconds(), Ordering::Relaxed))
+    }
+
+    pub(super) fn clock_ahead(&self) -> TimeDelta {
+        TimeDelta::milliseconds(self.clock_ahead_ms.load(Ordering::Relaxed))
     }
 
     pub(super) fn claimer_moves(&self) {

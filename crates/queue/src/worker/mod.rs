@@ -11,6 +11,7 @@ mod breakers;
 #[cfg(feature = "testing")]
 pub(crate) mod by_hand;
 mod claim_loop;
+mod clock_skew;
 mod database_clock;
 mod engine;
 mod execute;

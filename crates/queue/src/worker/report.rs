@@ -1,6 +1,7 @@
 //! How one process's engine is doing, for whoever watches it: `/readyz` and `/metrics`.
 
-use super::{meters::Rounds, shared::Shared};
+use super::{clock_skew, meters::Rounds, shared::Shared};
+use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
 /// Nothing of the claimer's takes so long, a poll of the database and waiting for its answers included.
@@ -45,6 +46,8 @@ pub struct EngineReport {
     pub is_away: bool,
     /// How long ago the claimer last began a round.
     pub claimer_silent_for: Duration,
+    /// How far this host's clock is ahead of the database's, as the last heartbeat proved it; negative: behind.
+    pub clock_ahead: TimeDelta,
     /// Leases lost since the start.
     pub lost_leases: u64,
     /// Claims.
@@ -81,6 +84,7 @@ impl EngineWatch {
             is_stopping: shared.no_more_claims.is_cancelled(),
             is_away: shared.is_away(),
             claimer_silent_for: meters.claimer_silent_for(),
+            clock_ahead: meters.clock_ahead(),
             lost_leases: meters.lost_leases(),
             claims: meters.claims(),
             finishes: meters.finishes(),
@@ -89,6 +93,12 @@ impl EngineWatch {
 }
 
 impl EngineReport {
+    /// What is to be said of this host's clock; none while it shows the database's time.
+    #[must_use]
+    pub fn clock_skew(&self) -> Option<String> {
+        clock_skew::in_words(self.clock_ahead)
+    }
+
     /// Why it does not do its work, in words for operators; none while it does, or was told not to.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {

@@ -1,6 +1,12 @@
 //! An external system: builds its copy of the catalog from what it is sent and from nothing else.
 
-use axum::{Router, body::Bytes, extract::State, http::StatusCode, routing::post};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
@@ -30,13 +36,15 @@ struct Inner {
     requests: u64,
     copy: BTreeMap<String, Map<String, Value>>,
     bodies: Vec<Value>,
+    timestamps: Vec<String>,
 }
 
 impl Receiver {
     pub(crate) async fn start(manner: Manner) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
-        let inner = Inner { manner, requests: 0, copy: BTreeMap::new(), bodies: Vec::new() };
+        let inner =
+            Inner { manner, requests: 0, copy: BTreeMap::new(), bodies: Vec::new(), timestamps: Vec::new() };
         let inner = Arc::new(Mutex::new(inner));
         let router = Router::new().route("/hook", post(receive)).with_state(Arc::clone(&inner));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -53,19 +61,29 @@ impl Receiver {
         std::mem::take(&mut self.inner.lock().unwrap().bodies)
     }
 
+    /// When the requests since it was last asked say that they were signed.
+    pub(crate) fn take_timestamps(&self) -> Vec<String> {
+        std::mem::take(&mut self.inner.lock().unwrap().timestamps)
+    }
+
     pub(crate) fn requests(&self) -> u64 {
         self.inner.lock().unwrap().requests
     }
 }
 
-async fn receive(State(inner): State<Arc<Mutex<Inner>>>, body: Bytes) -> StatusCode {
+async fn receive(State(inner): State<Arc<Mutex<Inner>>>, headers: HeaderMap, body: Bytes) -> StatusCode {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let mut inner = inner.lock().unwrap();
     inner.requests += 1;
+    inner.timestamps.push(headers["webhook-timestamp"].to_str().unwrap().to_owned());
     if let Manner::FailsOneIn(n) = inner.manner
         && inner.requests.is_multiple_of(n)
     {
         return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    // A sample, or a bundle: it keeps no copy of those.
+    if body["record"].is_null() {
+        return StatusCode::OK;
     }
     apply(&mut inner.copy, &body);
     inner.bodies.push(body);

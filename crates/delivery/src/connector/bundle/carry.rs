@@ -81,7 +81,8 @@ async fn send_all(delivery: &Delivery, turn: &mut Turn, items: Vec<HandedIn>) {
 async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> Sent {
     // Stopped meanwhile: somebody else's, or soon.
     part.retain(|one| !one.answer.is_closed());
-    let newest = part.iter().map(|one| &one.item.address).max_by_key(|address| address.now).map(Arc::clone);
+    let newest =
+        part.iter().map(|one| &one.item.address).max_by_key(|address| address.time.as_told()).map(Arc::clone);
     let (Some(first), Some(mut address)) = (part.first(), newest) else { return Sent::Told };
     let within = part.iter().map(|one| one.item.timeout).min().unwrap_or_default();
     let later = |part, until| {
@@ -128,7 +129,7 @@ async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> 
         // Nobody may send for them here any more: the connection is dropped, and the doubt stays.
         () = all_are_gone(&mut part) => return Sent::Told,
     };
-    let mut judged = match judge_result(outgoing, sent, None, address.now) {
+    let mut judged = match judge_result(outgoing, sent, None, address.time.now()) {
         Ok(judged) => judged,
         Err(why) => {
             // What was refused with others before may have arrived then.
@@ -144,12 +145,12 @@ async fn send(delivery: &Delivery, turn: &mut Turn, mut part: Vec<HandedIn>) -> 
     // What is not told yet goes back so that nobody can take it up before the hold or the pause is written.
     let enough = match &mut judged.verdict {
         Verdict::Retry { holds_integration: true, at_least, .. } => {
-            Some(address.after(at_least.unwrap_or_default()))
+            Some(address.time.after(at_least.unwrap_or_default()))
         }
         Verdict::GiveUp { pauses_integration } if *pauses_integration => {
             *pauses_integration = false;
             let is_written = gone::pause(delivery, address.integration_id).await;
-            Some(if is_written { AT_ONCE } else { address.after(UNPAUSED_WAIT) })
+            Some(if is_written { AT_ONCE } else { address.time.after(UNPAUSED_WAIT) })
         }
         _ => None,
     };
@@ -182,8 +183,7 @@ fn request(address: &Address, (secrets, credentials): &Opened, part: &[HandedIn]
         headers: &address.headers,
         credentials,
         secrets,
-        // As in a webhook: the time of day, by which nothing of ours is decided.
-        timestamp: Utc::now().timestamp(),
+        timestamp: address.time.now().timestamp(),
     };
     seal.apply(draft)
 }

@@ -140,7 +140,9 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{connector::bundle::Address, store::integrations::SealedSecrets};
+    use crate::{
+        connector::bundle::Address, database_time::DatabaseTime, store::integrations::SealedSecrets,
+    };
     use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId};
     use queue::{store::jobs::ClaimedJob, worker::Slots};
 
@@ -184,8 +186,7 @@ mod tests {
         let secrets = SealedSecrets { signing_secret: vec![], previous_secret: None, credentials: None };
         let address = Address {
             integration_id: job.integration_id,
-            now: job.created_at,
-            read_at: tokio::time::Instant::now(),
+            time: DatabaseTime::told(job.created_at),
             url: String::new(),
             headers: BTreeMap::new(),
             secrets,

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use chrono::{DateTime, TimeDelta, Utc};
 use model::id::{IntegrationId, JobId};
 use queue::worker::SendRight;
 use sha2::{Digest, Sha256};
-use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::store::integrations::SealedSecrets;
+use crate::{database_time::DatabaseTime, store::integrations::SealedSecrets};
 
 /// Bytes of one body. Many servers take no more than 1 MiB unless they are told to; an item that is larger goes alone.
 const MOST_BYTES: usize = 1_000_000;
@@ -32,24 +30,11 @@ pub(in crate::connector) struct Item {
 /// Where a bundle goes and what it is sealed with, as one of its jobs read it.
 pub(in crate::connector) struct Address {
     pub(in crate::connector) integration_id: IntegrationId,
-    /// The database's time when it was read.
-    pub(in crate::connector) now: DateTime<Utc>,
-    /// The same moment on our own clock.
-    pub(in crate::connector) read_at: Instant,
+    /// When it was read.
+    pub(in crate::connector) time: DatabaseTime,
     pub(in crate::connector) url: String,
     pub(in crate::connector) headers: BTreeMap<String, String>,
     pub(in crate::connector) secrets: SealedSecrets,
-}
-
-impl Address {
-    /// This much from now, on the database's clock.
-    pub(super) fn after(&self, wait: Duration) -> DateTime<Utc> {
-        let since = self.read_at.elapsed().saturating_add(wait);
-        TimeDelta::from_std(since)
-            .ok()
-            .and_then(|since| self.now.checked_add_signed(since))
-            .unwrap_or(self.now)
-    }
 }
 
 /// The body of a request.

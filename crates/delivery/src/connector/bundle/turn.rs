@@ -57,17 +57,16 @@ pub(super) async fn look_again(delivery: &Delivery, id: IntegrationId) -> Result
         }
     };
     if current.state != IntegrationState::Active {
-        return Err(current.now);
+        return Err(current.time.now());
     }
     if let Some(until) = current.held_until {
         return Err(until);
     }
     Ok(Address {
         integration_id: id,
-        now: current.now,
-        read_at: Instant::now(),
+        time: current.time,
         // Without one, each finds out when it is claimed again.
-        url: current.endpoint_url.ok_or(current.now)?,
+        url: current.endpoint_url.ok_or(current.time.now())?,
         headers: current.headers,
         secrets: current.secrets,
     })
