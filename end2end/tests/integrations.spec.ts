@@ -10,7 +10,7 @@ test("the table is narrowed by address, name, app and state", async ({ console: 
   await openUntil(page, "/integrations", () => expect(rows(page, "Integrations")).toHaveCount(3, { timeout: 1_000 }));
   await expect(page.getByText("3 integrations of 1 app")).toBeVisible();
   await expect(row(page, "Integrations", "Price feed")).toContainText("Paused");
-  await expect(row(page, "Integrations", "Warehouse")).toContainText("In sync");
+  await expect(row(page, "Integrations", "Warehouse")).toContainText("Never synced");
   await expectWellMade(page);
 
   await page.getByLabel("Name").fill("ware");

@@ -134,7 +134,12 @@ impl Health {
             let text = format!("**{}** on the way{done}.", jobs_are(gauge.backlog + gauge.processing));
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
-        Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Everything is there.".to_owned())
+        if gauge.last_success_at.is_none() {
+            let text =
+                "Nothing has reached it yet: it gets what changes from now on, and everything by a re-sync.";
+            return Self::new(Tone::Waiting, Glyph::Clock, "Never synced", 1, text.to_owned());
+        }
+        Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Every change is there.".to_owned())
     }
 
     /// What holds the jobs back is told first; why, and what comes next, behind it.
@@ -275,7 +280,7 @@ pub(super) mod tests {
             wait: None,
             rate_limit: None,
             held_until: None,
-            last_success_at: None,
+            last_success_at: Some(noon()),
             last_error: Some(LastError {
                 at: noon(),
                 message: "503 Service Unavailable".to_owned(),
@@ -300,8 +305,9 @@ pub(super) mod tests {
     #[test]
     fn the_first_rule_that_fits_speaks() {
         type Change = fn(&mut IntegrationGauge);
-        let cases: [(&str, Change); 11] = [
+        let cases: [(&str, Change); 12] = [
             ("In sync", |_| ()),
+            ("Never synced", |g| g.last_success_at = None),
             ("Syncing", |g| g.backlog = 3),
             ("Retrying", |g| g.to_be_retried = 3),
             ("Dead letters", |g| g.dead_letters = 3),

@@ -118,7 +118,11 @@ fn sync_state(
     }
     let has_trouble = counts.to_be_retried > 0 || counts.dead_letters > 0;
     if !has_trouble {
-        return if counts.outstanding() > 0 { SyncState::Syncing } else { SyncState::InSync };
+        return match marks.last_success_at {
+            _ if counts.outstanding() > 0 => SyncState::Syncing,
+            Some(_) => SyncState::InSync,
+            None => SyncState::NeverSynced,
+        };
     }
     let failed_at = marks.last_error.as_ref().map(|error| error.at);
     if fails_now(marks.now, failed_at, marks.last_success_at, counts.outstanding() > 0) {
@@ -146,13 +150,15 @@ mod tests {
 
     #[test]
     fn one_word_says_how_an_integration_is_doing() {
-        use SyncState::{Degraded, Failing, InSync, Paused, Syncing};
+        use SyncState::{Degraded, Failing, InSync, NeverSynced, Paused, Syncing};
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
         let ago = |seconds: Option<i64>| seconds.map(|seconds| now - Duration::seconds(seconds));
         let active = IntegrationState::Active;
         // state, (backlog, to be retried, dead letters), seconds since the last failure and the last success
         for (state, (backlog, to_be_retried, dead_letters), failed, succeeded, word) in [
-            (active, (0, 0, 0), None, None, InSync),
+            (active, (0, 0, 0), None, None, NeverSynced),
+            (active, (1, 0, 0), None, None, Syncing),
+            (IntegrationState::Paused, (0, 0, 0), None, None, Paused),
             (active, (0, 0, 0), Some(5), Some(10), InSync),
             (active, (7, 0, 0), Some(5), None, Syncing),
             (active, (7, 1, 0), Some(5), Some(2), Degraded),

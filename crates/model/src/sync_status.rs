@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SyncState {
-    /// Everything is there.
+    /// Nothing has reached it yet, and nothing is on its way: it gets what changes from now on, and everything by a re-sync.
+    NeverSynced,
+    /// Every change since it was set up is there. What it was never sent, because it is older, is told by the number of records in sync.
     InSync,
     /// Changes are on their way.
     Syncing,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use delivery::CancelJobs;
-use model::id::IntegrationId;
+use model::{id::IntegrationId, sync_status::SyncState};
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
@@ -76,6 +76,33 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     let left = "select count(distinct integration_id) from
         (select integration_id from headgate.in_sync_counts union all select integration_id from headgate.in_sync_count_deltas) kept";
     assert_eq!(world.number(left).await, 1);
+}
+
+/// Above 100,000 records the number was once told by what was outstanding, which is nothing here.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn however_many_records_there_are_what_was_never_sent_is_not_in_sync(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    sqlx::query(
+        "with old as (
+             insert into headgate.records (app_id, record_type, record_id, attributes, attribute_bytes)
+             select $1, 'product', 'old-' || n, '{}', 2 from generate_series(1, 150000) n returning 1
+         )
+         insert into headgate.record_counts (app_id, record_type, n) select $1, 'product', count(*) from old",
+    )
+    .bind(world.app)
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let status = async || {
+        let status = world.delivery.status(world.scope, shop).await.unwrap();
+        (status.sync_state, status.records_total, status.records_in_sync)
+    };
+    assert_eq!(status().await, (SyncState::NeverSynced, 150_000, 0));
+    world.set(json!({"n": 1})).await;
+    assert_eq!(status().await, (SyncState::Syncing, 150_001, 0));
+    world.run_until(1).await;
+    assert_eq!(status().await, (SyncState::InSync, 150_001, 1));
 }
 
 /// A change that comes while the answer to the version before is being recorded: whoever gets the job's row first, the record is counted once.

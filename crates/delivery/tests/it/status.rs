@@ -14,7 +14,10 @@ async fn a_status_counts_what_was_answered_before_it(pool: PgPool) {
         .await;
     let status = async || world.delivery.status(world.scope, shop).await.unwrap();
     let empty = status().await;
-    assert_eq!((empty.sync_state, empty.records_total, empty.eta_seconds), (SyncState::InSync, 0, Some(0)));
+    assert_eq!(
+        (empty.sync_state, empty.records_total, empty.eta_seconds),
+        (SyncState::NeverSynced, 0, Some(0))
+    );
     assert_eq!(empty.rate_limit.map(|limit| limit.limit), Some(100));
 
     world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"n": n}}))).await;
