@@ -9,7 +9,7 @@ use super::{
     bundle,
     handler::{Asked, prepare},
 };
-use crate::{Delivery, DeliveryError, integrations::open_credentials, store::material};
+use crate::{Delivery, DeliveryError, integrations::open_credentials, store, store::material};
 
 impl Delivery {
     /// As it would be sent now; none: there is nothing to send, or nowhere to. Values of headers are left out: they can be keys.
@@ -31,8 +31,7 @@ impl Delivery {
             integration_id: job.integration_id,
             record,
             payload: job.payload.as_ref(),
-            // A re-sync asked for everything: that is not known of a job from outside, and the difference is what it is about.
-            is_full: false,
+            is_full: store::jobs::is_full(&self.pool, job.id).await?,
         };
         let Ok(Some(prepared)) = prepare(&asked, &material) else { return Ok(None) };
         let names = open_credentials(&self.key, job.integration_id, &material.settings.secrets)

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
-    id::{AppId, BatchId, IntegrationId},
+    id::{AppId, BatchId, IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::integrations::known;
@@ -65,6 +65,22 @@ pub(crate) async fn hold_targets(
         })
         .collect::<Result<_, sqlx::Error>>()
         .map_err(DeliveryError::from)
+}
+
+/// Whether the next attempt of a job that is not over tells everything, as a re-sync asks.
+pub(crate) async fn is_full(pool: &PgPool, id: JobId) -> Result<bool, DeliveryError> {
+    let is_full = sqlx::query_scalar!(
+        r#"
+        select is_full as "is_full!" from headgate.jobs where id = $1
+        union all
+        select is_full from headgate.dead_letter_jobs where job_id = $1
+        limit 1
+        "#,
+        id as JobId,
+    )
+    .fetch_optional(pool)
+    .await?;
+    Ok(is_full.unwrap_or(false))
 }
 
 /// The batches that exist and still take items, with their apps, held against being sealed.

@@ -1,10 +1,10 @@
 //! The request of a job as it would be sent, before it is.
 
-use model::request::SECRET;
+use model::{job::JobStatus, request::SECRET};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::support::World;
+use crate::support::{Receiver, World};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_preview_is_what_is_sent_but_for_what_proves_who_sends_it(pool: PgPool) {
@@ -25,4 +25,22 @@ async fn the_preview_is_what_is_sent_but_for_what_proves_who_sends_it(pool: PgPo
     assert_eq!((header("x-shop"), header("authorization")), (Some(SECRET), Some(SECRET)));
     assert_eq!(header("content-type"), Some("application/json"));
     assert!(header("webhook-id").is_some() && !shown.to_curl().contains("s3cret"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_preview_of_a_resyncs_job_tells_everything(pool: PgPool) {
+    let (world, receiver) = (World::new(pool).await, Receiver::start().await);
+    let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
+    let changes = async || {
+        let job = world.jobs(shop).await.into_iter().find(|job| job.status == JobStatus::Pending).unwrap();
+        let shown = world.delivery.preview(&job).await.unwrap().expect("there is something to send");
+        let body: Value = serde_json::from_str(shown.body.as_deref().unwrap()).unwrap();
+        (body["changes"]["set"].clone(), body["full"].clone())
+    };
+    world.set(json!({"title": "Lamp"})).await;
+    world.run_until(1).await;
+    world.set(json!({"price": 9})).await;
+    assert_eq!(changes().await, (json!({"price": 9}), json!(false)));
+    sqlx::query("update headgate.jobs set is_full = true").execute(&world.pool).await.unwrap();
+    assert_eq!(changes().await, (json!({"title": "Lamp", "price": 9}), json!(true)));
 }
