@@ -55,6 +55,7 @@ const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
     (Permission::OpenConsole, Glyph::Alert, "Failures", "page", "/failures"),
     (Permission::OpenConsole, Glyph::Skull, "Dead letters", "page", "/dead-letters"),
     (Permission::OpenConsole, Glyph::Sync, "Re-syncs", "page", "/resyncs"),
+    (Permission::OpenConsole, Glyph::Switch, "Bulk operations", "page", "/operations"),
     (Permission::ReadDeployment, Glyph::Book, "Audit log", "page", "/audit-log"),
     (Permission::ReadDeployment, Glyph::Sliders, "Settings: users", "page", "/settings?show=users"),
     (Permission::ReadDeployment, Glyph::Sliders, "Settings: API keys", "page", "/settings?show=api-keys"),
