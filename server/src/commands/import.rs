@@ -7,7 +7,7 @@
 use crate::{
     cli::{DatabaseConcerns, Flags, complain},
     commands::app_name::app,
-    config::{DatabaseSettings, Secret, TelemetrySettings},
+    config::{DatabaseSettings, Secret, TelemetrySettings, max_attempts},
     import::{Format, RecordSource, Reject, Row},
     program::{Database, Mode, block_on, close, connect},
     shutdown, telemetry,
@@ -82,6 +82,7 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let sources = settings.sources(config)?;
     telemetry::start(&TelemetrySettings::read(&sources)?);
     let database = DatabaseSettings::read(&sources)?;
+    let delivery = DeliveryConfig { max_attempts: max_attempts(&sources)?, ..DeliveryConfig::default() };
     let file = file.filter(|path| path != Path::new("-"));
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
     let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not say)")?;
@@ -94,7 +95,7 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     block_on(async move {
         let database = Database::open(&database, Mode::Either).await?;
         let source = async |app_id| RecordSource::new(reader, format, app_id, &record_type, &id_field);
-        let result = import(&database.url, &app, skip, source).await;
+        let result = import(&database.url, delivery, &app, skip, source).await;
         database.close().await;
         result
     })
@@ -108,6 +109,7 @@ fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn BufRead + Send>> {
 
 async fn import(
     url: &Secret,
+    config: DeliveryConfig,
     app_name: &str,
     skip: u64,
     source: impl AsyncFnOnce(AppId) -> RecordSource,
@@ -115,7 +117,7 @@ async fn import(
     let pool = connect(url, "headgate import", 3).await?;
     queue::migrate::run(&pool).await?;
     queue::store::partitions::make_ahead(&pool).await?;
-    let delivery = without_secrets(&pool)?;
+    let delivery = without_secrets(&pool, config)?;
     let app_id = app(&delivery, app_name).await?.id;
     let mut progress = Progress::new(skip);
     let stop = CancellationToken::new();
@@ -133,15 +135,9 @@ async fn import(
 }
 
 /// An import opens no secret and sends nothing, so it needs no key: any will do.
-fn without_secrets(pool: &sqlx::PgPool) -> Result<Delivery, DeliveryError> {
+fn without_secrets(pool: &sqlx::PgPool, config: DeliveryConfig) -> Result<Delivery, DeliveryError> {
     let guard = TargetGuard::new(Vec::new(), false);
-    Delivery::new(
-        pool.clone(),
-        MasterKey::generate(),
-        guard,
-        DeliveryConfig::default(),
-        Waker::new(pool.clone()),
-    )
+    Delivery::new(pool.clone(), MasterKey::generate(), guard, config, Waker::new(pool.clone()))
 }
 
 /// What the reading thread hands over: rows in the order of the file, all of them counted.

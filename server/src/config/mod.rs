@@ -20,7 +20,7 @@ pub use database::DatabaseSettings;
 pub use error::ConfigError;
 pub use key::Key;
 pub use listen::ListenSettings;
-pub use retry::RetrySettings;
+pub use retry::{RetrySettings, max_attempts};
 pub use secret::Secret;
 pub use security::{DeliverySettings, OperatorSettings};
 pub use sources::Sources;

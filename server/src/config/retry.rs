@@ -42,12 +42,20 @@ pub struct RetrySettings {
     pub breaker_failures: u32,
 }
 
+/// For jobs and integrations that do not say.
+///
+/// # Errors
+/// A bad value.
+pub fn max_attempts(sources: &Sources) -> Result<i16, ConfigError> {
+    sources.number(&MAX_ATTEMPTS, 1..=100)
+}
+
 impl RetrySettings {
     /// # Errors
     /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
-            max_attempts: sources.number(&MAX_ATTEMPTS, 1..=100)?,
+            max_attempts: max_attempts(sources)?,
             backoff: Backoff {
                 schedule: sources.required(&SCHEDULE, |text| text.parse().ok())?,
                 jitter: sources.number(&JITTER, 0.0..=1.0)?,

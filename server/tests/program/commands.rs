@@ -55,6 +55,23 @@ async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
 }
 
 #[tokio::test]
+async fn an_import_makes_jobs_with_the_deployments_attempts() {
+    let database = Database::create().await;
+    let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
+    let api = program.api();
+    let app = api.app("shop").await;
+    let integration = api.webhook(&app, "shop", "http://127.0.0.1:9/", json!({})).await;
+    let environment = [("HEADGATE_DATABASE_URL", database.url()), ("HEADGATE_MAX_ATTEMPTS", "3")];
+    let import = ["import", "records", "--app", "shop", "--record-type", "product", "--format", "jsonl"];
+    let output = run(&import, &environment, "{\"id\":\"a\",\"n\":1}\n").await;
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let jobs = api.get(&format!("/jobs?integration_id={integration}")).await;
+    assert_eq!(jobs["items"][0]["max_attempts"], 3);
+    assert_eq!(program.stop().await, Some(0));
+    database.drop().await;
+}
+
+#[tokio::test]
 async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
