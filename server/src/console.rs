@@ -32,6 +32,7 @@ use model::{
     actor::Actor,
     rules::permission::{Permission, is_allowed},
 };
+use std::sync::Arc;
 
 /// Answered by the API without a script: the console's own route of that path is for the browser's router alone.
 const SIGN_IN_LINK: &str = "/sign-in/link/{token}";
@@ -101,6 +102,10 @@ fn context(state: &AppState) -> ConsoleContext {
         access: state.access.clone(),
         pool: state.console_pool.clone(),
         live: state.live.clone(),
+        lists_behind: {
+            let state = state.clone();
+            Arc::new(move || state.lists_behind())
+        },
         session_token: session::token_of,
         is_https,
         retentions: state.settings.retentions,

@@ -4,6 +4,7 @@
 //! believe that another one does better. What is wrong with the deployment, wherever it is asked, makes the answer `degraded` (200): nobody
 //! leads, the leader's services fail, the numbers are old. Taking every replica out for these would turn a bad hour into an outage.
 
+use crate::replica::{Lag, Replica};
 use axum::{
     Json, Router,
     extract::FromRef,
@@ -43,6 +44,8 @@ pub struct Health {
     pub maintenance: MaintenanceHealth,
     /// The engine of this process; none when it runs no jobs.
     pub engine: Option<AskEngine>,
+    /// What lists are read from, if that is another database.
+    pub replica: Option<Replica>,
     /// The newest snapshot.
     pub live: LiveHub,
     /// Cancelled once the process is ending: no new work should come.
@@ -144,18 +147,28 @@ impl Readiness {
     }
 }
 
+fn behind(lag: Lag) -> Check {
+    match (lag, lag.told_seconds()) {
+        (Lag::Unknown, _) => Check::degraded("does not answer, or is another database's: lists fail"),
+        (Lag::Of(_), Some(seconds)) => Check::degraded(format!("{seconds} s behind, and so are lists")),
+        (Lag::Of(_), None) => Check::ok("keeps up"),
+    }
+}
+
 impl Health {
     async fn readiness(&self) -> Readiness {
         let (database, migrations, leader) = self.database().await;
-        let checks = [
+        let mut checks = vec![
             ("process", self.process()),
             ("database", database),
             ("migrations", migrations),
             ("engine", self.engine()),
+            ("clock", self.clock()),
             ("leader", leader),
             ("maintenance", self.maintenance()),
             ("snapshot", self.snapshot()),
         ];
+        checks.extend(self.replica.as_ref().map(|replica| ("replica", behind(replica.lag()))));
         Readiness::of(checks.into_iter().map(|(name, check)| (name.to_owned(), check)).collect())
     }
 
@@ -163,7 +176,6 @@ impl Health {
         if self.stop.is_cancelled() { Check::failing("stopping") } else { Check::ok("up") }
     }
 
-            ("clock", self.clock()),
     /// Database, migrations and leader: why one cannot be asked is for the log, because anybody may ask here.
     async fn database(&self) -> (Check, Check, Check) {
         let asked = async {
@@ -205,6 +217,15 @@ impl Health {
         }
     }
 
+    fn clock(&self) -> Check {
+        let report = self.engine.as_ref().map(|engine| engine());
+        match report.as_ref().map(EngineReport::clock_skew) {
+            None => Check::ok("runs no jobs: signs nothing"),
+            Some(None) => Check::ok("shows the database's time"),
+            Some(Some(skew)) => Check::degraded(skew),
+        }
+    }
+
     /// The leader's services as it tells them, and what this process saw while it led.
     fn maintenance(&self) -> Check {
         let state = self.live.current();
@@ -217,15 +238,6 @@ impl Health {
         );
         failing.sort();
         failing.dedup();
-    fn clock(&self) -> Check {
-        let report = self.engine.as_ref().map(|engine| engine());
-        match report.as_ref().map(EngineReport::clock_skew) {
-            None => Check::ok("runs no jobs: signs nothing"),
-            Some(None) => Check::ok("shows the database's time"),
-            Some(Some(skew)) => Check::degraded(skew),
-        }
-    }
-
         if failing.is_empty() {
             Check::ok("no service fails")
         } else {

@@ -16,6 +16,7 @@ mod json_text;
 pub mod metrics;
 pub mod middleware;
 mod program;
+pub mod replica;
 pub mod router;
 pub mod shutdown;
 pub mod state;

@@ -4,6 +4,7 @@ use crate::{
     health::{AskEngine, Health},
     metrics::Metrics,
     middleware::{Pace, TrustedProxies},
+    replica::Replica,
 };
 use access::Access;
 use axum::extract::FromRef;
@@ -50,6 +51,8 @@ pub struct Parts {
     pub engine_pool: PgPool,
     /// One connection that requests leave alone: asks whether the database answers.
     pub health_pool: PgPool,
+    /// The replica behind `console_pool`, if there is one.
+    pub replica: Option<Replica>,
     /// The newest gauges.
     pub live: LiveHub,
     /// The services of this process.
@@ -67,6 +70,16 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// Integrations, records and the like as lists: never for a decision, because a replica may answer.
+    pub fn lists(&self) -> Delivery {
+        self.delivery.clone().with_pool(self.console_pool.clone())
+    }
+
+    /// Seconds by which lists are behind, where it is so much that it is told.
+    pub fn lists_behind(&self) -> Option<i64> {
+        self.replica.as_ref().and_then(|replica| replica.lag().told_seconds())
+    }
+
     /// What changes apps, integrations, jobs, with a line of the audit log each.
     pub fn steering(&self) -> Steering {
         Steering::new(self.delivery.clone())
@@ -109,6 +122,7 @@ impl FromRef<AppState> for Health {
             pool: state.health_pool.clone(),
             maintenance: state.maintenance.clone(),
             engine,
+            replica: state.replica.clone(),
             live: state.live.clone(),
             stop: state.stop.clone(),
         }
@@ -122,6 +136,7 @@ impl FromRef<AppState> for Metrics {
             live: state.live.clone(),
             maintenance: state.maintenance.clone(),
             engine: state.engine.clone(),
+            replica: state.replica.clone(),
             pools: pools.map(|(name, pool)| (name, pool.clone())).to_vec(),
         }
     }

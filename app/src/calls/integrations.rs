@@ -125,7 +125,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
             .0
             .items,
         failures,
-        resyncs: cx.delivery.resyncs(scope, Some(id), few).await?.items,
+        resyncs: cx.lists().resyncs(scope, Some(id), few).await?.items,
         flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,
         as_of: Utc::now(),
     })

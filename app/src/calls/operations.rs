@@ -56,7 +56,7 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
     use model::rules::permission::Permission;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
-    let operation = queue::store::operations::get(&cx.pool, scope, id).await?;
+    let operation = queue::store::operations::get(&cx.delivery.pool, scope, id).await?;
     let counted = operation.breakdown.iter().map(|part| part.integration_id);
     let names = cx.names(scope, counted, &operation.filter).await?;
     Ok(OperationPage { operation, names, as_of: Utc::now() })

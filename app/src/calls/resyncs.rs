@@ -32,7 +32,7 @@ pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let page = cx.delivery.resyncs(scope, list.filter.integration_id, list.page).await?;
+    let page = cx.lists().resyncs(scope, list.filter.integration_id, list.page).await?;
     let names = cx.names(scope, page.items.iter().map(|resync| resync.integration_id), &list.filter).await?;
     Ok(ResyncList { page, names, as_of: Utc::now() })
 }

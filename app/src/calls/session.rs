@@ -15,6 +15,8 @@ pub struct Session {
     pub name: String,
     /// What the pages offer.
     pub role: Role,
+    /// Seconds by which lists are behind, where it is so much that it is told.
+    pub lists_behind: Option<i64>,
 }
 
 impl Session {
@@ -27,7 +29,8 @@ impl Session {
 /// The reader, or why there is none.
 #[server(prefix = "/console", endpoint = "session", input = GetUrl, output = Json)]
 pub async fn load_session() -> Result<Session, CallError> {
-    use crate::server::actor;
+    use crate::server::{actor, context};
     let actor = actor::allowed(Permission::OpenConsole)?;
-    Ok(Session { name: actor.name, role: actor.role })
+    let lists_behind = (context::current()?.lists_behind)();
+    Ok(Session { name: actor.name, role: actor.role, lists_behind })
 }

@@ -71,7 +71,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
         Some("api-keys") => {
             let page = access::api_keys::list(&cx.access, page).await?;
             let most = PageRequest { limit: model::page::MAX_LIMIT, after: None };
-            let apps = cx.delivery.apps(actor.scope(), most).await?;
+            let apps = cx.lists().apps(actor.scope(), most).await?;
             Ok(Settings::ApiKeys(KeyList {
                 page,
                 has_more_apps: apps.next_cursor.is_some(),

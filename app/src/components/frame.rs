@@ -9,7 +9,7 @@ use crate::{
     },
     format,
     state::{base_path, clock, hold, live, page_url, revision},
-    ui::{Glyph, Icon, Link},
+    ui::{Glyph, Icon, Link, Notice, Tone},
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
@@ -84,6 +84,14 @@ pub fn Frame() -> impl IntoView {
             </nav>
             <main class="main" id="content" tabindex="-1">
                 <FlashBar />
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        reader.get().await.ok().and_then(|session| session.lists_behind).map(|seconds| {
+                            let text = format!("Lists are {} behind: so is the replica that they are read from.", format::eta(seconds));
+                            view! { <Notice tone=Tone::Retrying glyph=Glyph::Clock text=text /> }
+                        })
+                    })}
+                </Suspense>
                 <Outlet />
             </main>
             <KeyHelp />

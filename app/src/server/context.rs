@@ -39,6 +39,8 @@ pub struct ConsoleContext {
     pub pool: PgPool,
     /// The newest gauges.
     pub live: LiveHub,
+    /// Seconds by which lists are behind, where it is so much that it is told.
+    pub lists_behind: Arc<dyn Fn() -> Option<i64> + Send + Sync>,
     /// The session's token of a request; the cookie's name depends on the connection, which is the program's business.
     pub session_token: fn(&HeaderMap) -> Option<String>,
     /// Whether the request came over https.
@@ -73,6 +75,11 @@ impl ConsoleContext {
             })));
             secure(&response);
         }
+    }
+
+    /// Integrations, records and the like as lists: never for a decision, because a replica may answer.
+    pub fn lists(&self) -> Delivery {
+        self.delivery.clone().with_pool(self.pool.clone())
     }
 
     /// What the buttons change, with a line of the audit log each.
@@ -137,7 +144,7 @@ impl ConsoleContext {
         };
         let one = RecordPageRequest { limit: 1, after: None };
         let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
-        let sent = self.delivery.sent(scope, job.integration_id, &filter, &one).await?;
+        let sent = self.lists().sent(scope, job.integration_id, &filter, &one).await?;
         let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
         Ok(Some(JobRecord { record, sent }))
     }

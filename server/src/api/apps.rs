@@ -44,7 +44,7 @@ async fn list_apps(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<App>>, Problem> {
-    Ok(Answer(state.delivery.apps(actor.scope(), query.page).await?))
+    Ok(Answer(state.lists().apps(actor.scope(), query.page).await?))
 }
 
 /// Makes an app, together with its built-in integration `workers`.

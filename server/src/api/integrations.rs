@@ -59,7 +59,7 @@ async fn list_integrations(
     query: ListQuery<IntegrationParams>,
 ) -> Result<Answer<Page<Integration>>, Problem> {
     let filter = IntegrationFilter { app_id: query.filter.app_id, state: query.filter.state };
-    Ok(Answer(state.delivery.integrations(actor.scope(), filter, query.page).await?))
+    Ok(Answer(state.lists().integrations(actor.scope(), filter, query.page).await?))
 }
 
 /// Makes an integration. The answer shows its signing secret this once. It starts empty until records change or a re-sync is asked for.
@@ -140,7 +140,7 @@ async fn list_sent(
     let SentParams { record_type, record_id } = query.filter;
     let filter = SentFilter { record_type, record_id };
     let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
-    let page = state.delivery.sent(actor.scope(), id, &filter, &query.page).await?;
+    let page = state.lists().sent(actor.scope(), id, &filter, &query.page).await?;
     let (_, page) = shown(&state, &actor, (app_id, page)).await?;
     Ok(Answer(page))
 }

@@ -37,6 +37,7 @@ pub use openapi::document;
 
 use crate::{
     middleware::{by_key, idempotent},
+    replica::tell_lag,
     state::AppState,
 };
 use axum::{
@@ -59,6 +60,7 @@ pub fn router(state: &AppState) -> Router {
         // After the layers: a path that does not exist says so without asking who wants to know.
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(state.clone(), tell_lag))
         .layer(from_fn(no_store))
         .with_state(state.clone());
     Router::new().nest("/api/v1", v1).nest("/api", docs::router(&openapi)).merge(sign_in::router(state))

@@ -32,7 +32,7 @@ async fn list_operations(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<Operation>>, Problem> {
-    Ok(Answer(operations::list(&state.pool, actor.scope(), query.page).await?))
+    Ok(Answer(operations::list(&state.console_pool, actor.scope(), query.page).await?))
 }
 
 /// One bulk action and how far it is.

@@ -43,7 +43,7 @@ async fn list_records(
 ) -> Result<Answer<Page<Record>>, Problem> {
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
-    let page = state.delivery.records(actor.scope(), &filter, &query.page).await?;
+    let page = state.lists().records(actor.scope(), &filter, &query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

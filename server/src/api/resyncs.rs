@@ -41,7 +41,7 @@ async fn list_resyncs(
     State(state): State<AppState>,
     query: ListQuery<ResyncParams>,
 ) -> Result<Answer<Page<Resync>>, Problem> {
-    Ok(Answer(state.delivery.resyncs(actor.scope(), query.filter.integration_id, query.page).await?))
+    Ok(Answer(state.lists().resyncs(actor.scope(), query.filter.integration_id, query.page).await?))
 }
 
 /// One re-sync and how far it is.

@@ -5,6 +5,7 @@ use crate::{
     connections::{self, ConnectionLimits},
     demo::Demo,
     program::{Database, Engine, Mode, Pools, block_on, delivery, master_key, open_files},
+    replica::Replica,
     shutdown,
     state::{AppSettings, AppState, Parts, leptos_options},
     telemetry,
@@ -77,6 +78,8 @@ async fn with_database(
     let link = first_operator(&access, &settings.operator).await?;
     let engine = Engine::start(&pools.engine, &settings.engine, &delivery, &stop);
     let live = LiveHub::start(pools.api.clone(), stop.clone());
+    let has_replica = settings.database.read_url.is_some();
+    let replica = has_replica.then(|| Replica::watch(pools.console.clone(), live.clone(), stop.clone()));
     let demo = match sample {
         Sample::None => None,
         Sample::Demo => {
@@ -91,6 +94,7 @@ async fn with_database(
         console_pool: pools.console.clone(),
         engine_pool: pools.engine.clone(),
         health_pool: pools.health.clone(),
+        replica,
         live,
         maintenance: engine.health(),
         engine: engine.watch(),

@@ -1,6 +1,7 @@
 //! The engine of this process, and its connections.
 
 use super::text::Text;
+use crate::replica::{Lag, Replica};
 use queue::worker::{EngineReport, SIZES};
 use sqlx::PgPool;
 
@@ -14,10 +15,10 @@ pub(super) fn report(text: &mut Text, report: &EngineReport) {
     let about = "Whether it was told to claim nothing more.";
     text.gauge("headgate_worker_draining", about, &[], i32::from(report.is_draining || report.is_stopping));
     text.counter("headgate_worker_leases_lost_total", "Leases it lost.", &[], report.lost_leases);
-    let about = "Results that wait to be recorded.";
     let about = "How far this host's clock is ahead of the database's; negative: behind.";
     let ahead = report.clock_ahead.as_seconds_f64();
     text.gauge("headgate_clock_ahead_seconds", about, &[], ahead);
+    let about = "Results that wait to be recorded.";
     text.gauge("headgate_unrecorded_results", about, &[], report.unrecorded);
     let about = "Of these, the ones whose rows other transactions hold.";
     text.gauge("headgate_held_results", about, &[], report.held);
@@ -36,6 +37,16 @@ pub(super) fn report(text: &mut Text, report: &EngineReport) {
         finishes.took.as_secs_f64(),
     );
     text.sizes("headgate_finish_jobs", "Results they recorded.", &SIZES, &finishes.sizes, finishes.jobs);
+}
+
+pub(super) fn replica(text: &mut Text, replica: Option<&Replica>) {
+    let seconds = match replica.map(Replica::lag) {
+        None => 0.0,
+        Some(Lag::Of(lag)) => lag.as_seconds_f64(),
+        Some(Lag::Unknown) => f64::NAN,
+    };
+    let about = "How far the replica is behind that lists are read from.";
+    text.gauge("headgate_replica_lag_seconds", about, &[], seconds);
 }
 
 pub(super) fn pools(text: &mut Text, pools: &[(&'static str, PgPool)]) {

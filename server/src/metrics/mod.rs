@@ -12,6 +12,7 @@ mod process;
 mod text;
 
 use self::text::Text;
+use crate::replica::Replica;
 use axum::{
     Router,
     extract::{FromRef, State},
@@ -31,6 +32,8 @@ pub struct Metrics {
     pub maintenance: MaintenanceHealth,
     /// Its engine; none in a process that runs no jobs.
     pub engine: Option<EngineWatch>,
+    /// What lists are read from, if that is another database.
+    pub replica: Option<Replica>,
     /// Its connections, by what they are for.
     pub pools: Vec<(&'static str, PgPool)>,
 }
@@ -62,6 +65,7 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
     if let Some(engine) = &metrics.engine {
         engine::report(&mut text, &engine.report());
     }
+    engine::replica(&mut text, metrics.replica.as_ref());
     engine::pools(&mut text, &metrics.pools);
     process::gauges(&mut text);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text.into_string())

@@ -30,6 +30,7 @@ impl Machine {
             pool: pool.clone(),
             maintenance: nobody_leads(pool),
             engine: engine.map(|report| -> health::AskEngine { Arc::new(move || report.clone()) }),
+            replica: None,
             live: live.clone(),
             stop: stop.clone(),
         };
@@ -144,7 +145,6 @@ async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_host_whose_clock_is_off_is_degraded_and_told(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     for (ahead, state, words) in [
@@ -157,6 +157,7 @@ async fn a_host_whose_clock_is_off_is_degraded_and_told(pool: PgPool) {
     }
 }
 
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_process_that_ends_is_red_and_still_healthy(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     let machine = a_machine(&pool, Some(well())).await;

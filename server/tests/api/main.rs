@@ -30,6 +30,7 @@ mod own_jobs;
 mod pages;
 mod races;
 mod records;
+mod replica;
 mod resyncs;
 mod retention;
 mod roles;

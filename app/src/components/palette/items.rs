@@ -155,7 +155,7 @@ mod tests {
     use model::actor::Role;
 
     fn reader(role: Role) -> Session {
-        Session { name: "ada@example.test".to_owned(), role }
+        Session { name: "ada@example.test".to_owned(), role, lists_behind: None }
     }
 
     #[test]

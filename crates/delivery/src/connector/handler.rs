@@ -189,7 +189,8 @@ impl DeliveryHandler {
         sent.result = sent.result.map_err(|failure| failure.with_timeout(job.timeout));
         (sent.timing.prepare_ms, sent.timing.limit_ms) = (millis(preparing), millis(limited));
         // Where nothing left, there is no doubt.
-        judge_result(outgoing, sent, prepared.telling.as_ref(), material.time.now()).inspect_err(|_| job.settle())
+        judge_result(outgoing, sent, prepared.telling.as_ref(), material.time.now())
+            .inspect_err(|_| job.settle())
     }
 
     async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {

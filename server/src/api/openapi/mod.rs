@@ -49,7 +49,8 @@ jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads i
 **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with a JSON Pointer for each fault of an \
 input. What is not there and what belongs to another app answer alike: 404.
 
-**Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first.
+**Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first. \
+Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
 The same key with another body is 422, while the first call is still being worked on 409. Refused calls keep nothing.

@@ -14,6 +14,7 @@ use serde_json::json;
 use server::{
     connections::{self, ConnectionLimits},
     middleware::Pace,
+    replica::Replica,
     state::{AppSettings, AppState, Parts, leptos_options},
 };
 use sqlx::PgPool;
@@ -35,30 +36,36 @@ pub(crate) struct Server {
 impl Server {
     /// Without workers: jobs stay where they are put.
     pub(crate) async fn start(pool: PgPool) -> Self {
-        Self::start_with(pool, false, "").await
+        Self::start_with(pool, None, false, "").await
+    }
+
+    /// Without workers, with lists from another database.
+    pub(crate) async fn with_replica(pool: PgPool, replica: PgPool) -> Self {
+        Self::start_with(pool, Some(replica), false, "").await
     }
 
     /// With workers that deliver at once and try twice.
     pub(crate) async fn with_workers(pool: PgPool) -> Self {
-        Self::start_with(pool, true, "").await
+        Self::start_with(pool, None, true, "").await
     }
 
     pub(crate) async fn below(pool: PgPool, base_path: &str) -> Self {
-        Self::start_with(pool, false, base_path).await
+        Self::start_with(pool, None, false, base_path).await
     }
 
     /// With bounds of connections and bodies of one's own.
     pub(crate) async fn bounded(pool: PgPool, limits: ConnectionLimits, pace: Pace) -> Self {
-        Self::start_bounded(pool, false, AppSettings { pace, ..AppSettings::default() }, limits).await
+        Self::start_bounded(pool, None, false, AppSettings { pace, ..AppSettings::default() }, limits).await
     }
 
-    async fn start_with(pool: PgPool, has_workers: bool, base_path: &str) -> Self {
+    async fn start_with(pool: PgPool, replica: Option<PgPool>, has_workers: bool, base_path: &str) -> Self {
         let settings = AppSettings { base_path: base_path.to_owned(), ..AppSettings::default() };
-        Self::start_bounded(pool, has_workers, settings, ConnectionLimits::for_files(None)).await
+        Self::start_bounded(pool, replica, has_workers, settings, ConnectionLimits::for_files(None)).await
     }
 
     async fn start_bounded(
         pool: PgPool,
+        replica: Option<PgPool>,
         has_workers: bool,
         settings: AppSettings,
         limits: ConnectionLimits,
@@ -84,14 +91,16 @@ impl Server {
         let services = delivery.services();
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
+        let live = LiveHub::start(pool.clone(), stop.clone());
         let state = AppState::new(Parts {
             delivery,
             access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
             pool: pool.clone(),
-            console_pool: pool.clone(),
             engine_pool: pool.clone(),
             health_pool: pool.clone(),
-            live: LiveHub::start(pool, stop.clone()),
+            console_pool: replica.clone().unwrap_or(pool),
+            replica: replica.map(|replica| Replica::watch(replica, live.clone(), stop.clone())),
+            live,
             maintenance: maintenance.watch(),
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,

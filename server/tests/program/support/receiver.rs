@@ -61,9 +61,9 @@ impl Receiver {
         std::mem::take(&mut self.inner.lock().unwrap().bodies)
     }
 
-    /// When the requests since it was last asked say that they were signed.
-    pub(crate) fn take_timestamps(&self) -> Vec<String> {
-        std::mem::take(&mut self.inner.lock().unwrap().timestamps)
+    /// When the requests say that they were signed.
+    pub(crate) fn timestamps(&self) -> Vec<String> {
+        self.inner.lock().unwrap().timestamps.clone()
     }
 
     pub(crate) fn requests(&self) -> u64 {

@@ -95,6 +95,15 @@ pub async fn newest(
     }))
 }
 
+/// When the newest snapshot was taken that a database has, which may be a replica.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn newest_at(pool: &PgPool) -> Result<Option<DateTime<Utc>>, QueueError> {
+    let newest = sqlx::query_scalar!("select at from headgate.live_snapshots order by at desc limit 1");
+    Ok(newest.fetch_optional(pool).await?)
+}
+
 /// The measures written last, however long ago, and when; none before the first, and none that this version cannot read.
 ///
 /// # Errors

@@ -1,0 +1,109 @@
+//! `HEADGATE_DATABASE_READ_URL`: lists come from there and nothing else does, and how far they are behind is told.
+
+use crate::support::{Answer, Client, Server, a_webhook, an_app, an_event};
+use model::actor::Role;
+use reqwest::Method;
+use serde_json::{Value, json};
+use server::replica::Lag;
+use sqlx::{PgPool, postgres::PgConnectOptions};
+
+/// A replica that has heard nothing since the schema was made.
+async fn one_that_stands_still(pool: &PgPool) -> PgPool {
+    let options = pool.connect_options();
+    let name = format!("headgate_replica_{}", uuid::Uuid::now_v7().simple());
+    let made = format!("create database \"{name}\"");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(made)).execute(pool).await.unwrap();
+    let replica = PgPool::connect_with(PgConnectOptions::clone(&options).database(&name)).await.unwrap();
+    queue::migrate::run(&replica).await.unwrap();
+    replica
+}
+
+async fn drop_it(pool: &PgPool, replica: PgPool) {
+    let name = replica.connect_options().get_database().unwrap().to_owned();
+    replica.close().await;
+    let gone = format!("drop database \"{name}\" with (force)");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(gone)).execute(pool).await.unwrap();
+}
+
+async fn at_root(client: &Client, path: &str) -> Answer {
+    Answer::of(client.request(Method::GET, path)).await
+}
+
+async fn items(client: &Client, path: &str) -> Vec<Value> {
+    client.get(path).await.ok(200)["items"].as_array().unwrap().clone()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(pool: PgPool) {
+    let replica = one_that_stands_still(&pool).await;
+    let behind = Server::with_replica(pool.clone(), replica.clone()).await;
+    let client = behind.operator();
+    let app = an_app(&client, "Acme").await;
+    let shop = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    client.post("/events", an_event(&app, "1")).await.ok(202);
+    let resync = client.post(&format!("/integrations/{shop}/resync"), json!({})).await.ok(202);
+    let cancel = json!({"action": "cancel", "filter": {"integration_id": shop}});
+    client.post("/jobs/bulk", cancel).await.ok(200);
+    let lists = ["/apps", "/integrations", "/records", "/resyncs", "/operations", "/jobs", "/dead-letters"];
+    for list in lists {
+        assert_eq!(items(&client, list).await, [] as [Value; 0], "{list} is not the replica's");
+    }
+    // Of what it has of an integration it knows nothing either.
+    client.get(&format!("/integrations/{shop}/sent")).await.problem(404);
+    let resync = resync["resync_id"].as_str().unwrap();
+    for one in [
+        format!("/apps/{app}"),
+        format!("/integrations/{shop}"),
+        format!("/integrations/{shop}/status"),
+        format!("/records/{app}/product/1"),
+        format!("/resyncs/{resync}"),
+    ] {
+        client.get(&one).await.ok(200);
+    }
+
+    let up_to_date = Server::start(pool.clone()).await;
+    let client = up_to_date.operator();
+    for list in ["/apps", "/integrations", "/records", "/resyncs", "/operations", "/jobs"] {
+        assert!(!items(&client, list).await.is_empty(), "{list}");
+    }
+    drop((behind, up_to_date));
+    drop_it(&pool, replica).await;
+}
+
+/// Writes a snapshot of that moment, as replication would.
+async fn replicate(replica: &PgPool, moment: &'static str) {
+    let written = format!("insert into headgate.live_snapshots (at, body) values ({moment}, '{{}}')");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(written)).execute(replica).await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) {
+    let replica = one_that_stands_still(&pool).await;
+    let server = Server::with_replica(pool.clone(), replica.clone()).await;
+    let mut lag = server.state.replica.as_ref().unwrap().watch_lag();
+    lag.wait_for(|lag| *lag == Lag::Unknown).await.unwrap();
+    let readyz = async || at_root(&server.anonymous(), "/readyz").await.json();
+    let unknown = readyz().await;
+    assert_eq!(unknown["checks"]["replica"]["state"], "degraded", "{unknown}");
+
+    replicate(&replica, "clock_timestamp() - interval '1 minute'").await;
+    lag.wait_for(|lag| lag.told_seconds().is_some()).await.unwrap();
+    let behind = server.operator().get("/jobs").await;
+    assert!(behind.header("x-lists-behind-seconds").parse::<i64>().unwrap() >= 50);
+    assert!(readyz().await["checks"]["replica"]["detail"].as_str().unwrap().contains("s behind"));
+    let metrics = at_root(&server.anonymous(), "/metrics").await.text;
+    let told = metrics.lines().find_map(|line| line.strip_prefix("headgate_replica_lag_seconds ")).unwrap();
+    assert!(told.parse::<f64>().unwrap() >= 50.0, "{told}");
+    let person = server.person("ada", Role::Operator).await;
+    let page = at_root(&person, "/jobs").await.text;
+    assert!(page.contains("Lists are ") && page.contains(" behind"), "{page}");
+
+    replicate(&replica, "clock_timestamp() + interval '1 hour'").await;
+    lag.wait_for(|lag| matches!(lag, Lag::Of(_)) && lag.told_seconds().is_none()).await.unwrap();
+    assert_eq!(server.operator().get("/jobs").await.header("x-lists-behind-seconds"), "");
+    assert_eq!(readyz().await["checks"]["replica"]["state"], "ok");
+    let page = at_root(&person, "/jobs").await.text;
+    assert!(!page.contains("Lists are "));
+    drop(server);
+    drop_it(&pool, replica).await;
+}
