@@ -27,6 +27,17 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
+
+    /// The same parts for one call, whatever they do for it by this pool.
+    pub(crate) fn within(&self, pool: &PgPool) -> Self {
+        Self::new(Parts {
+            delivery: self.delivery.clone().with_pool(pool.clone()),
+            access: self.access.clone().with_pool(pool.clone()),
+            pool: pool.clone(),
+            console_pool: pool.clone(),
+            ..Parts::clone(self)
+        })
+    }
 }
 
 impl Deref for AppState {
@@ -38,6 +49,7 @@ impl Deref for AppState {
 }
 
 /// The parts of the program.
+#[derive(Clone)]
 pub struct Parts {
     /// Integrations, records, events.
     pub delivery: Delivery,

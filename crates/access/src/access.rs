@@ -19,6 +19,12 @@ impl Access {
         Self { pool, admin_key, hasher: Hasher::start() }
     }
 
+    /// The same with another way to the database.
+    #[must_use]
+    pub fn with_pool(self, pool: PgPool) -> Self {
+        Self { pool, ..self }
+    }
+
     /// Who holds the key of an `Authorization: Bearer` header.
     ///
     /// # Errors

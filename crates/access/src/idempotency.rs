@@ -1,10 +1,12 @@
 //! The same POST sent twice is done once: keys of `Idempotency-Key`, scoped to who asks, method and path, for 24 hours.
 //!
-//! Only answers that did something are kept: after a refusal nothing was stored, so the call may simply be made again.
+//! Key and answer are written by the transaction that does the work, so that there are both or neither, whatever breaks. Its row is locked
+//! until then: that is what tells a call under way from one that nobody works on any more.
 
 use crate::{error::AccessError, store::idempotency as store};
 use sha2::{Digest, Sha256};
-use sqlx::PgPool;
+use sqlx::PgConnection;
+use std::time::Duration;
 
 /// One call that carries a key.
 #[derive(Clone, Debug)]
@@ -22,9 +24,9 @@ pub struct Call {
 /// What to do with a call.
 #[derive(Debug)]
 pub enum Turn {
-    /// Do it, then [`answer`] or [`release`].
+    /// Do it in the same transaction, [`answer`] and commit; or roll back.
     First,
-    /// It was done: give this answer again. None when the answer held a secret that is not kept.
+    /// It was done: give this answer again.
     Done {
         /// HTTP status.
         status: i16,
@@ -37,44 +39,41 @@ pub enum Turn {
     OtherBody,
 }
 
-/// Takes a turn.
+/// Takes a turn, in a transaction whose `lock_timeout` says how long the same call is waited for while it is being worked on. From then on
+/// locks are waited for as long as `lock_wait`. Where it is no [`Turn::First`], the transaction has to be rolled back.
 ///
 /// # Errors
 /// The database's.
-pub async fn begin(pool: &PgPool, call: &Call, body: &[u8]) -> Result<Turn, AccessError> {
+pub async fn begin(
+    conn: &mut PgConnection,
+    call: &Call,
+    body: &[u8],
+    lock_wait: Duration,
+) -> Result<Turn, AccessError> {
     let body_hash = Sha256::digest(body);
-    // A row released between the two statements is taken at the second go.
-    for _ in 0..3 {
-        if store::take(pool, call, &body_hash).await? {
-            return Ok(Turn::First);
-        }
-        let Some(row) = store::get(pool, call).await? else { continue };
-        return Ok(match (row.body_hash == body_hash.as_slice(), row.status) {
-            (false, _) => Turn::OtherBody,
-            (true, None) => Turn::InProgress,
-            (true, Some(status)) => Turn::Done { status, answer: row.answer },
-        });
+    match store::take(conn, call, &body_hash, lock_wait).await.map_err(AccessError::from) {
+        Ok(true) => return Ok(Turn::First),
+        Ok(false) => {}
+        Err(AccessError::Store(error)) if error.waited_for_a_lock() => return Ok(Turn::InProgress),
+        Err(error) => return Err(error),
     }
-    Ok(Turn::InProgress)
+    let row = store::get(conn, call).await?;
+    Ok(match (row.body_hash == body_hash.as_slice(), row.status) {
+        (false, _) => Turn::OtherBody,
+        (true, None) => Turn::InProgress,
+        (true, Some(status)) => Turn::Done { status, answer: row.answer },
+    })
 }
 
-/// Keeps the answer for the next time.
+/// Writes the answer down, for the next time.
 ///
 /// # Errors
-/// The database's.
+/// The database's: then the work must not stay either.
 pub async fn answer(
-    pool: &PgPool,
+    conn: &mut PgConnection,
     call: &Call,
     status: i16,
-    answer: Option<&[u8]>,
+    answer: &[u8],
 ) -> Result<(), AccessError> {
-    Ok(store::answer(pool, call, status, answer).await?)
-}
-
-/// Nothing was done: the call may be made again.
-///
-/// # Errors
-/// The database's.
-pub async fn release(pool: &PgPool, call: &Call) -> Result<(), AccessError> {
-    Ok(store::release(pool, call).await?)
+    Ok(store::answer(conn, call, status, answer).await?)
 }

@@ -85,6 +85,7 @@ mod job;
 pub mod live;
 pub mod maintenance;
 pub mod migrate;
+pub mod one_transaction;
 pub mod pool;
 mod runner;
 pub mod store;

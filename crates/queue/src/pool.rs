@@ -7,20 +7,21 @@
 use crate::error::{QueueError, is_unavailable};
 use rand::Rng as _;
 use sqlx::{
-    PgConnection, PgPool, Postgres, Row as _, Transaction,
+    AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 use std::{str::FromStr as _, time::Duration};
 
 /// How long a connection may take to come, or to prove that it is sound.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection that lay idle for less is handed out unasked.
 const ASKED_AFTER: Duration = Duration::from_millis(100);
 
-/// The longest statement and the longest wait for a lock of a pool that sets none: far beyond anything we do, and yet an end.
-const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
-const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(20);
+/// The longest statement of a pool that sets none: far beyond anything we do, and yet an end.
+pub(crate) const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
+/// The longest wait for a lock, unless a transaction sets its own.
+pub const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(20);
 
 /// Settings of a session (`set`) or a transaction (`set local`) whose statements probe tables by key: plans are kept, and what the planner
 /// believes of a table's size decides nothing.
@@ -115,9 +116,7 @@ fn guarded(most: u32, statement_timeout: Duration, asked_after: Duration) -> PgP
         .after_connect(move |connection, _| {
             Box::pin(async move {
                 prepare(connection, Some(statement_timeout)).await?;
-                let limit = format!("set lock_timeout = {}", LONGEST_LOCK_WAIT.as_millis());
-                sqlx::raw_sql(sqlx::AssertSqlSafe(limit)).execute(connection).await?;
-                Ok(())
+                set_lock_timeout(connection, LONGEST_LOCK_WAIT).await
             })
         })
         .before_acquire(move |connection, metadata| {
@@ -165,25 +164,47 @@ pub(crate) async fn prepare(
          set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set tcp_user_timeout = '25s'; \
          set client_connection_check_interval = '5s'"
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(settings)).execute(connection).await?;
+    sqlx::raw_sql(AssertSqlSafe(settings)).execute(connection).await?;
     Ok(())
 }
 
-/// Begins a transaction; on another connection when the one it got turns out to be broken, because nothing is done by then. For those whom
+pub(crate) async fn set_lock_timeout(
+    connection: &mut PgConnection,
+    timeout: Duration,
+) -> Result<(), sqlx::Error> {
+    let setting = format!("set lock_timeout = {}", timeout.as_millis());
+    sqlx::raw_sql(AssertSqlSafe(setting)).execute(connection).await?;
+    Ok(())
+}
+
+/// Begins a transaction, or a part of [the one](crate::one_transaction) its pool is in; on another connection when the one it got turns out to be broken, because nothing is done by then. For those whom
 /// somebody waits for: after the database was away each connection of the pool may be one that broke since it was last asked.
 ///
 /// # Errors
 /// When the database is away.
 pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, QueueError> {
     for _ in 0..pool.options().get_max_connections() {
-        match pool.begin_with(sqlx::AssertSqlSafe(begin.to_owned())).await {
+        match try_begin(pool, begin).await {
             Err(error) if is_broken(&error) => {
                 tracing::debug!(%error, "a connection broke while it was idle");
             }
             answer => return Ok(answer?),
         }
     }
-    Ok(pool.begin_with(sqlx::AssertSqlSafe(begin.to_owned())).await?)
+    Ok(try_begin(pool, begin).await?)
+}
+
+async fn try_begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+    let connection = pool.acquire().await?;
+    if !connection.is_in_transaction() {
+        let begin = AssertSqlSafe(begin.to_owned()).into_sql_str();
+        return Transaction::begin(connection, Some(begin)).await;
+    }
+    let mut part = Transaction::begin(connection, None).await?;
+    if let Some((_, settings)) = begin.split_once(';') {
+        sqlx::raw_sql(AssertSqlSafe(settings.to_owned())).execute(&mut *part).await?;
+    }
+    Ok(part)
 }
 
 /// Whether the connection is of no use, and another one may be.
@@ -208,7 +229,7 @@ pub(crate) async fn end<T>(
 ///
 /// By the simple protocol a statement outside a transaction starts one of its own, at the very microsecond; inside one, the
 /// transaction is older than the statement.
-async fn is_sound(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+pub(crate) async fn is_sound(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     let asked = sqlx::raw_sql("select now() = statement_timestamp()").fetch_one(connection);
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(row)) => {

@@ -36,7 +36,7 @@ mod workers;
 pub use openapi::document;
 
 use crate::{
-    middleware::{by_key, idempotent},
+    middleware::{KeyedCalls, by_key, idempotent},
     replica::tell_lag,
     state::AppState,
 };
@@ -54,8 +54,11 @@ use utoipa_axum::router::OpenApiRouter;
 /// [`crate::middleware::around`].
 pub fn router(state: &AppState) -> Router {
     let (v1, openapi) = openapi::finish(resources());
+    let keyed = KeyedCalls::new(state, |parts| {
+        v1.clone().method_not_allowed_fallback(method_not_allowed).with_state(parts)
+    });
     let v1 = v1
-        .layer(from_fn_with_state(state.clone(), idempotent))
+        .layer(from_fn_with_state(keyed, idempotent))
         .layer(from_fn_with_state(state.clone(), by_key))
         // After the layers: a path that does not exist says so without asking who wants to know.
         .fallback(not_found)

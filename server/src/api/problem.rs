@@ -21,7 +21,7 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 
 /// What a client is told to wait when the database is away.
 const AWAY: Duration = Duration::from_secs(5);
-/// And when there is too much to do.
+/// And when there is too much to do, or the same is being done.
 const CROWDED: Duration = Duration::from_secs(1);
 
 /// A problem document.
@@ -137,6 +137,12 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, kind, "At odds with what is there", detail)
     }
 
+    /// 409: the same call, by its `Idempotency-Key`, has not ended yet.
+    pub fn in_progress() -> Self {
+        Self::conflict("in-progress", "The same call is being worked on: send it again in a moment.")
+            .retry_after(CROWDED)
+    }
+
     /// 413, with the place of what is too large if it is a part.
     pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
@@ -206,9 +212,20 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
             "The database is away",
-            "Nothing was stored. Try again in a moment.",
+            "Try again in a moment. With the same Idempotency-Key it is done once, also if this call was done.",
         )
         .retry_after(AWAY)
+    }
+
+    /// 503: as many calls with a key as there may be are under way.
+    pub fn busy() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "Too many calls at once",
+            "Nothing was done: as many calls with an Idempotency-Key as there may be are under way.",
+        )
+        .retry_after(CROWDED)
     }
 
     /// 503: a search took too long.

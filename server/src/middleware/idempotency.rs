@@ -1,101 +1,167 @@
 //! `Idempotency-Key` on every POST of the API: the same call twice is done once, and answers twice.
 //!
-//! A layer and no extractor, so that no POST can forget it. The body is read here and handed on. Answers are kept sealed with the master
-//! key: some hold a secret that is shown once.
+//! A layer and no extractor, so that no POST can forget it. A call with a key is one transaction, whatever it does: the parts of the
+//! program that its handler gets know no other way to the database ([`OneTransaction`]). The key is written first and the answer last, so
+//! that a repeat finds the answer or nothing, whatever broke. Answers are kept sealed with the master key: some hold a secret that is shown
+//! once.
 
 use crate::{
     api::{extract::read_body, problem::Problem},
     state::AppState,
 };
-use access::idempotency::{Call, Turn, answer, begin, release};
+use access::idempotency::{Call, Turn, answer, begin};
 use axum::{
-    body::{Body, to_bytes},
+    Router,
+    body::{Body, Bytes, to_bytes},
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{Extensions, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use delivery::secrets::Place;
+use delivery::{DeliveryError, secrets::Place};
+use futures::FutureExt as _;
 use model::actor::Actor;
+use queue::{one_transaction::OneTransaction, pool::LONGEST_LOCK_WAIT};
 use sha2::{Digest, Sha256};
+use std::{
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::timeout,
+};
+use tower::ServiceExt as _;
 use uuid::Uuid;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-pub(crate) async fn idempotent(State(state): State<AppState>, request: Request, next: Next) -> Response {
+/// Calls with a key that are under way at once: each has a connection to itself.
+const LANES: usize = 8;
+/// How long one of them waits for its connection.
+const LANE_WAIT: Duration = Duration::from_secs(5);
+/// How long a call waits for the same one that is under way.
+const REPEAT_WAIT: Duration = Duration::from_secs(1);
+
+/// Does the calls with a key.
+pub(crate) struct KeyedCalls {
+    state: AppState,
+    free: Mutex<mpsc::Receiver<Lane>>,
+    freed: mpsc::Sender<Lane>,
+}
+
+/// Does one call at a time.
+struct Lane {
+    transaction: OneTransaction,
+    /// The same routes as without a key, inside the transaction.
+    api: Router,
+}
+
+impl KeyedCalls {
+    /// `api` makes the routes with the parts of the program it is given.
+    pub(crate) fn new(state: &AppState, api: impl Fn(AppState) -> Router) -> Arc<Self> {
+        let (freed, free) = mpsc::channel(LANES);
+        for _ in 0..LANES {
+            let transaction = OneTransaction::new(&state.pool);
+            let api = api(state.within(transaction.pool()));
+            // There is room for all of them.
+            let _ = freed.try_send(Lane { transaction, api });
+        }
+        Arc::new(Self { state: state.clone(), free: Mutex::new(free), freed })
+    }
+
+    async fn answer(&self, actor: Actor, key: &HeaderValue, request: Request) -> Result<Response, Problem> {
+        let key = key
+            .to_str()
+            .ok()
+            .filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()))
+            .ok_or_else(|| Problem::fault("Idempotency-Key", "must be 1 to 255 visible ASCII characters"))?;
+        let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
+        let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
+        let (mut parts, body) = request.into_parts();
+        let body = read_body(Request::new(body)).await?;
+        // What this request's routing found must not stand beside what the lane's finds.
+        parts.extensions = Extensions::new();
+        parts.extensions.insert(actor);
+        let request = Request::from_parts(parts, Body::from(body.clone()));
+
+        let lane = timeout(LANE_WAIT, async { self.free.lock().await.recv().await });
+        let Ok(Some(lane)) = lane.await else { return Err(Problem::busy()) };
+        let answered = AssertUnwindSafe(self.work(&lane, &call, request, &body)).catch_unwind().await;
+        // Of what was not committed, also because a handler panicked.
+        lane.transaction.rollback().await;
+        let _ = self.freed.try_send(lane);
+        answered.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    async fn work(
+        &self,
+        lane: &Lane,
+        call: &Call,
+        request: Request,
+        body: &Bytes,
+    ) -> Result<Response, Problem> {
+        let Lane { transaction, api } = lane;
+        transaction.begin(REPEAT_WAIT).await?;
+        let mut conn = transaction.pool().acquire().await?;
+        let turn = begin(&mut conn, call, body, LONGEST_LOCK_WAIT).await?;
+        drop(conn);
+        match turn {
+            Turn::First => {}
+            Turn::Done { status, answer } => return self.replay(call, status, answer),
+            Turn::InProgress => return Err(Problem::in_progress()),
+            Turn::OtherBody => {
+                return Err(Problem::fault("Idempotency-Key", "was used for this path with another body"));
+            }
+        }
+        let response = transaction.during(api.clone().oneshot(request)).await.into_response();
+        if !response.status().is_success() {
+            return Ok(response);
+        }
+        let (parts, body) = response.into_parts();
+        // Answers of POSTs are made in memory and small.
+        let body = to_bytes(body, usize::MAX).await.map_err(|_| Problem::internal())?;
+        let sealed = self.state.master_key.seal(place(call), &body).map_err(DeliveryError::from)?;
+        let status = i16::try_from(parts.status.as_u16()).unwrap_or(200);
+        let mut conn = transaction.pool().acquire().await?;
+        answer(&mut conn, call, status, &sealed).await?;
+        drop(conn);
+        transaction.commit().await?;
+        // What was told before was told too early.
+        self.state.delivery.wake();
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+
+    fn replay(&self, call: &Call, status: i16, answer: Option<Vec<u8>>) -> Result<Response, Problem> {
+        let body =
+            answer.and_then(|sealed| self.state.master_key.open(place(call), &sealed).ok()).ok_or_else(
+                || Problem::conflict("done-already", "The call was done; its answer was not kept."),
+            )?;
+        let status = u16::try_from(status)
+            .ok()
+            .and_then(|code| StatusCode::from_u16(code).ok())
+            .unwrap_or(StatusCode::OK);
+        let mut response = (status, body.into_exposed()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        Ok(response)
+    }
+}
+
+pub(crate) async fn idempotent(
+    State(calls): State<Arc<KeyedCalls>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let actor = request.extensions().get::<Actor>().cloned();
     let key = request.headers().get(IDEMPOTENCY_KEY).cloned();
     let (Some(actor), Some(key), &Method::POST) = (actor, key, request.method()) else {
         return next.run(request).await;
     };
-    work(&state, &actor, &key, request, next).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn work(
-    state: &AppState,
-    actor: &Actor,
-    key: &HeaderValue,
-    request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    let key = key
-        .to_str()
-        .ok()
-        .filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()))
-        .ok_or_else(|| Problem::fault("Idempotency-Key", "must be 1 to 255 visible ASCII characters"))?;
-    let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
-    let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
-    let (parts, body) = request.into_parts();
-    let body = read_body(Request::from_parts(parts.clone(), body)).await?;
-    match begin(&state.pool, &call, &body).await? {
-        Turn::First => {}
-        Turn::Done { status, answer } => return replay(state, &call, status, answer),
-        Turn::InProgress => {
-            return Err(Problem::conflict(
-                "in-progress",
-                "The same call is being worked on: ask again in a moment.",
-            ));
-        }
-        Turn::OtherBody => {
-            return Err(Problem::fault("Idempotency-Key", "was used for this path with another body"));
-        }
-    }
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    Ok(keep(state, &call, response).await)
-}
-
-/// Keeps an answer that did something; after any other the call may be made again. The work is done by now, so a failure to keep its
-/// answer is logged and not answered with.
-async fn keep(state: &AppState, call: &Call, response: Response) -> Response {
-    if !response.status().is_success() {
-        if let Err(error) = release(&state.pool, call).await {
-            tracing::warn!(%error, "an idempotency key could not be released");
-        }
-        return response;
-    }
-    let (parts, body) = response.into_parts();
-    // Answers of POSTs are made in memory and small.
-    let Ok(body) = to_bytes(body, usize::MAX).await else { return Problem::internal().into_response() };
-    let sealed = state.master_key.seal(place(call), &body).ok();
-    let status = i16::try_from(parts.status.as_u16()).unwrap_or(200);
-    if let Err(error) = answer(&state.pool, call, status, sealed.as_deref()).await {
-        tracing::warn!(%error, "the answer to a call with an idempotency key could not be kept");
-    }
-    Response::from_parts(parts, Body::from(body))
-}
-
-fn replay(state: &AppState, call: &Call, status: i16, answer: Option<Vec<u8>>) -> Result<Response, Problem> {
-    let body = answer
-        .and_then(|sealed| state.master_key.open(place(call), &sealed).ok())
-        .ok_or_else(|| Problem::conflict("done-already", "The call was done; its answer was not kept."))?;
-    let status =
-        u16::try_from(status).ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(StatusCode::OK);
-    let mut response = (status, body.into_exposed()).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(REPLAYED, HeaderValue::from_static("true"));
-    Ok(response)
+    calls.answer(actor, &key, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// An answer opens for its own call alone.

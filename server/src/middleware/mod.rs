@@ -2,6 +2,7 @@
 
 mod client_address;
 pub(crate) mod client_body;
+mod idempotency;
 mod key;
 mod origin;
 mod request_id;
@@ -9,11 +10,9 @@ mod security_headers;
 pub mod session;
 mod uncancelled;
 
-mod idempotency;
-
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use client_body::Pace;
-pub(crate) use idempotency::idempotent;
+pub(crate) use idempotency::{KeyedCalls, idempotent};
 pub(crate) use key::by_key;
 pub use request_id::RequestId;
 pub(crate) use security_headers::{is_https, safe_headers};

@@ -1,7 +1,30 @@
-use crate::support::{Server, an_app};
+use crate::support::{Answer, Client, Lossy, Server, a_job, a_webhook, an_app, an_event, an_external};
 use model::actor::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgPool;
+
+/// Waits until a session waits for a lock that another one holds.
+async fn somebody_waits(pool: &PgPool) {
+    let waits = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
+    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(pool).await.unwrap() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn jobs(client: &Client) -> usize {
+    client.get("/jobs").await.ok(200)["items"].as_array().unwrap().len()
+}
+
+/// Makes a call twice with one key: the second answer is the first one's. Answers it.
+async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
+    let keyed = client.clone().with("idempotency-key", &format!("{}", uuid::Uuid::now_v7()));
+    let call = async || keyed.call(reqwest::Method::POST, path, body.clone()).await;
+    let (first, second) = (call().await, call().await);
+    assert!((200..300).contains(&first.status), "{path}: {}", first.text);
+    assert_eq!((second.status, &second.text), (first.status, &first.text), "{path}");
+    assert_eq!((first.header("idempotency-replayed"), second.header("idempotency-replayed")), ("", "true"));
+    first
+}
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_same_call_twice_is_done_once(pool: PgPool) {
@@ -69,4 +92,115 @@ async fn keys_that_are_none_are_refused(pool: PgPool) {
             "{key}"
         );
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_call_whose_commit_was_not_answered_is_not_done_again(pool: PgPool) {
+    let lossy = Lossy::before(&pool).await;
+    let server = Server::start(lossy.pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let keyed = client.clone().with("idempotency-key", "k");
+    let job = json!({"app_id": app, "job_type": "export"});
+    lossy.set_lossy(true);
+    let lost = keyed.post("/jobs", job.clone()).await;
+    lost.problem(503);
+    assert!(!lost.header("retry-after").is_empty());
+    lossy.set_lossy(false);
+    let again = keyed.post("/jobs", job).await;
+    again.ok(201);
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_eq!(jobs(&client).await, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_repeat_of_a_call_under_way_is_told_to_wait_until_it_ends(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let keyed = client.clone().with("idempotency-key", "k");
+    let job = json!({"app_id": app, "job_type": "export"});
+    let mut in_the_way = pool.begin().await.unwrap();
+    sqlx::query("select from headgate.integrations for update").execute(&mut *in_the_way).await.unwrap();
+    let (first, body) = (keyed.clone(), job.clone());
+    let first = tokio::spawn(async move { first.post("/jobs", body).await });
+    somebody_waits(&pool).await;
+    let repeated = keyed.post("/jobs", job.clone()).await;
+    repeated.problem(409);
+    assert_eq!(repeated.header("retry-after"), "1");
+    // Its process dies: so does its session, and nothing of it holds the key.
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    sqlx::query(end).execute(&pool).await.unwrap();
+    first.await.unwrap().problem(503);
+    in_the_way.rollback().await.unwrap();
+    let again = keyed.post("/jobs", job).await;
+    again.ok(201);
+    assert_eq!(again.header("idempotency-replayed"), "");
+    assert_eq!(jobs(&client).await, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whatever_a_call_does_is_one_transaction_with_its_answer(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let id = |answer: Answer, path: &str| answer.json().pointer(path).unwrap().as_str().unwrap().to_owned();
+    let app = id(twice(&client, "/apps", Some(json!({"name": "Shop"}))).await, "/id");
+    let new = json!({"app_id": app, "name": "Web", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/"});
+    let webhook = id(twice(&client, "/integrations", Some(new)).await, "/id");
+    let external = an_external(&client, &app).await;
+    for (path, body) in [
+        ("pause", Some(json!({"reason": "moving"}))),
+        ("resume", None),
+        ("breaker", Some(json!({"action": "close"}))),
+        ("rotate-secret", None),
+        ("test", None),
+    ] {
+        twice(&client, &format!("/integrations/{webhook}/{path}"), body).await;
+    }
+    let bulk = json!({"action": "pause", "filter": {"app_id": app}});
+    assert_eq!(twice(&client, "/integrations/bulk", Some(bulk)).await.json()["changed"], 3);
+
+    let one = an_event(&app, "1");
+    assert_eq!(twice(&client, "/events", Some(one)).await.json()["jobs_created"], 1);
+    let many: Vec<Value> = (2..30).map(|n| an_event(&app, &n.to_string())).collect();
+    assert_eq!(twice(&client, "/events", Some(json!(many))).await.json()["jobs_created"], 28);
+    let resync = id(twice(&client, &format!("/integrations/{webhook}/resync"), None).await, "/resync_id");
+    for step in ["pause", "resume", "cancel"] {
+        twice(&client, &format!("/resyncs/{resync}/{step}"), None).await;
+    }
+
+    let job = json!({"integration_id": external, "job_type": "export"});
+    let made = id(twice(&client, "/jobs", Some(job.clone())).await, "/items/0/id");
+    twice(&client, "/jobs", Some(json!([job, job]))).await;
+    for step in ["cancel", "requeue"] {
+        twice(&client, &format!("/jobs/{made}/{step}"), None).await;
+    }
+    let few = json!({"action": "cancel", "ids": [made]});
+    let cancelled = twice(&client, "/jobs/bulk", Some(few)).await;
+    assert_eq!(cancelled.json()["changed"], 1, "{}", cancelled.text);
+    twice(&client, &format!("/operations/{}/undo", id(cancelled, "/operation_id")), None).await;
+    twice(&client, "/jobs/bulk", Some(json!({"action": "cancel", "ids": [made], "dry_run": true}))).await;
+
+    let view = json!({"name": "All of it", "query": "status=pending", "is_shared": true});
+    twice(&client, "/saved-views", Some(view)).await;
+    twice(&client, "/api-keys", Some(json!({"name": "ci", "role": "auditor"}))).await;
+    let user =
+        json!({"email": "a@example.test", "role": "auditor", "password": "correct horse battery staple"});
+    twice(&client, "/users", Some(user)).await;
+    let log = client.get("/audit-log?action=integration.pause").await.ok(200);
+    let line = log["items"][0]["id"].as_str().unwrap().to_owned();
+    twice(&client, &format!("/audit-log/{line}/undo"), None).await;
+    let kept = "select count(*) from headgate.idempotency_keys where status is null";
+    assert_eq!(sqlx::query_scalar::<_, i64>(kept).fetch_one(&pool).await.unwrap(), 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_of_a_call_with_a_key_begins_when_that_is_committed(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    a_job(&client.with("idempotency-key", "k"), &integration).await;
+    server.recorded(1).await;
 }

@@ -1,7 +1,8 @@
 //! Rows of `idempotency_keys`.
 
 use crate::idempotency::Call;
-use sqlx::PgPool;
+use sqlx::PgConnection;
+use std::time::Duration;
 
 /// A row as it stands.
 pub(crate) struct Row {
@@ -10,8 +11,14 @@ pub(crate) struct Row {
     pub(crate) answer: Option<Vec<u8>>,
 }
 
-/// Takes the key, when nobody has it: no row, or one whose holder vanished two minutes ago without an answer, or one of yesterday.
-pub(crate) async fn take(pool: &PgPool, call: &Call, body_hash: &[u8]) -> Result<bool, sqlx::Error> {
+/// Takes the key when nobody has it, or its time is over: waits for a transaction that is about to have it. A row without an answer is of a
+/// process of the version before, which wrote key and answer apart: it holds for two minutes, as that one believes.
+pub(crate) async fn take(
+    conn: &mut PgConnection,
+    call: &Call,
+    body_hash: &[u8],
+    lock_wait: Duration,
+) -> Result<bool, sqlx::Error> {
     let taken = sqlx::query_scalar!(
         r#"
         insert into headgate.idempotency_keys as k (owner, method, path, key, body_hash)
@@ -20,20 +27,22 @@ pub(crate) async fn take(pool: &PgPool, call: &Call, body_hash: &[u8]) -> Result
             set body_hash = excluded.body_hash, status = null, answer = null, created_at = clock_timestamp()
             where (k.status is null and k.created_at < clock_timestamp() - interval '2 minutes')
                or k.created_at < clock_timestamp() - interval '24 hours'
-        returning true as "taken!"
+        returning set_config('lock_timeout', $6, true)
         "#,
         call.owner,
         call.method,
         call.path,
         call.key,
         body_hash,
+        lock_wait.as_millis().to_string(),
     )
-    .fetch_optional(pool)
+    .fetch_optional(conn)
     .await?;
     Ok(taken.is_some())
 }
 
-pub(crate) async fn get(pool: &PgPool, call: &Call) -> Result<Option<Row>, sqlx::Error> {
+/// The row that stood in the way of [`take`].
+pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sqlx::Error> {
     sqlx::query_as!(
         Row,
         r#"
@@ -45,15 +54,15 @@ pub(crate) async fn get(pool: &PgPool, call: &Call) -> Result<Option<Row>, sqlx:
         call.path,
         call.key,
     )
-    .fetch_optional(pool)
+    .fetch_one(conn)
     .await
 }
 
 pub(crate) async fn answer(
-    pool: &PgPool,
+    conn: &mut PgConnection,
     call: &Call,
     status: i16,
-    answer: Option<&[u8]>,
+    answer: &[u8],
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         r#"
@@ -67,23 +76,7 @@ pub(crate) async fn answer(
         status,
         answer,
     )
-    .execute(pool)
-    .await?;
-    Ok(())
-}
-
-pub(crate) async fn release(pool: &PgPool, call: &Call) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        r#"
-        delete from headgate.idempotency_keys
-        where owner = $1 and method = $2 and path = $3 and key = $4 and status is null
-        "#,
-        call.owner,
-        call.method,
-        call.path,
-        call.key,
-    )
-    .execute(pool)
+    .execute(conn)
     .await?;
     Ok(())
 }

@@ -1,60 +1,81 @@
-use access::idempotency::{Call, Turn, answer, begin, release};
-use sqlx::PgPool;
+use access::idempotency::{Call, Turn, answer, begin};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use std::time::Duration;
 
 fn call(owner: &str) -> Call {
     Call { owner: owner.into(), method: "POST".into(), path: "/jobs".into(), key: "k1".into() }
 }
 
+async fn turn(conn: &mut PgConnection, call: &Call, body: &[u8]) -> Turn {
+    begin(conn, call, body, Duration::from_secs(20)).await.unwrap()
+}
+
+async fn impatient(pool: &PgPool) -> Transaction<'static, Postgres> {
+    pool.begin_with("begin; set local lock_timeout = '50ms'").await.unwrap()
+}
+
+async fn done(pool: &PgPool, call: &Call) {
+    let mut tx = pool.begin().await.unwrap();
+    assert!(matches!(turn(&mut tx, call, b"body").await, Turn::First));
+    answer(&mut tx, call, 201, b"{}").await.unwrap();
+    tx.commit().await.unwrap();
+}
+
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_second_call_gets_the_first_ones_answer(pool: PgPool) {
     let call = call("key:1");
-    assert!(matches!(begin(&pool, &call, b"body").await.unwrap(), Turn::First));
-    assert!(matches!(begin(&pool, &call, b"body").await.unwrap(), Turn::InProgress));
-    assert!(matches!(begin(&pool, &call, b"other").await.unwrap(), Turn::OtherBody));
-    answer(&pool, &call, 201, Some(b"{}")).await.unwrap();
-    match begin(&pool, &call, b"body").await.unwrap() {
+    done(&pool, &call).await;
+    let mut tx = pool.begin().await.unwrap();
+    match turn(&mut tx, &call, b"body").await {
         Turn::Done { status: 201, answer: Some(answer) } => assert_eq!(answer, b"{}"),
         turn => panic!("{turn:?}"),
     }
+    assert!(matches!(turn(&mut tx, &call, b"other").await, Turn::OtherBody));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn keys_of_one_owner_never_meet_anothers(pool: PgPool) {
-    assert!(matches!(begin(&pool, &call("key:1"), b"a").await.unwrap(), Turn::First));
-    assert!(matches!(begin(&pool, &call("key:2"), b"b").await.unwrap(), Turn::First));
+    done(&pool, &call("key:1")).await;
+    done(&pool, &call("key:2")).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_refused_call_may_be_made_again(pool: PgPool) {
+async fn a_call_is_in_progress_until_its_transaction_ends_and_leaves_nothing_when_that_is_undone(
+    pool: PgPool,
+) {
     let call = call("key:1");
-    begin(&pool, &call, b"wrong").await.unwrap();
-    release(&pool, &call).await.unwrap();
-    assert!(matches!(begin(&pool, &call, b"right").await.unwrap(), Turn::First));
+    let mut first = pool.begin().await.unwrap();
+    assert!(matches!(turn(&mut first, &call, b"body").await, Turn::First));
+    assert!(matches!(turn(&mut *impatient(&pool).await, &call, b"body").await, Turn::InProgress));
+    first.rollback().await.unwrap();
+    assert!(matches!(turn(&mut *impatient(&pool).await, &call, b"other").await, Turn::First));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_vanished_holder_and_yesterdays_answer_free_the_key(pool: PgPool) {
+async fn who_has_the_turn_waits_for_other_locks_as_long_as_it_says(pool: PgPool) {
+    let mut tx = impatient(&pool).await;
+    turn(&mut tx, &call("key:1"), b"body").await;
+    let wait: String = sqlx::query_scalar("show lock_timeout").fetch_one(&mut *tx).await.unwrap();
+    assert_eq!(wait, "20s");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn yesterdays_answer_frees_the_key(pool: PgPool) {
     let call = call("key:1");
-    begin(&pool, &call, b"a").await.unwrap();
-    let pass = "update headgate.idempotency_keys set created_at = created_at - interval '3 minutes'";
-    sqlx::query(pass).execute(&pool).await.unwrap();
-    assert!(matches!(begin(&pool, &call, b"a").await.unwrap(), Turn::First));
-    answer(&pool, &call, 200, None).await.unwrap();
-    assert!(matches!(begin(&pool, &call, b"a").await.unwrap(), Turn::Done { answer: None, .. }));
+    done(&pool, &call).await;
     let pass = "update headgate.idempotency_keys set created_at = created_at - interval '25 hours'";
     sqlx::query(pass).execute(&pool).await.unwrap();
-    assert!(matches!(begin(&pool, &call, b"b").await.unwrap(), Turn::First));
+    done(&pool, &call).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_many_at_once_one_goes_first(pool: PgPool) {
-    let turns = (0..8).map(|_| {
-        let pool = pool.clone();
-        tokio::spawn(async move { begin(&pool, &call("key:1"), b"a").await.unwrap() })
-    });
-    let mut first = 0;
-    for turn in turns.collect::<Vec<_>>() {
-        first += i32::from(matches!(turn.await.unwrap(), Turn::First));
-    }
-    assert_eq!(first, 1);
+async fn a_process_of_the_version_before_holds_a_key_for_two_minutes(pool: PgPool) {
+    let call = call("key:1");
+    let mut tx = pool.begin().await.unwrap();
+    turn(&mut tx, &call, b"body").await;
+    tx.commit().await.unwrap();
+    assert!(matches!(turn(&mut *pool.begin().await.unwrap(), &call, b"body").await, Turn::InProgress));
+    let pass = "update headgate.idempotency_keys set created_at = created_at - interval '3 minutes'";
+    sqlx::query(pass).execute(&pool).await.unwrap();
+    done(&pool, &call).await;
 }

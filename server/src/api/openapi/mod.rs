@@ -53,7 +53,9 @@ input. What is not there and what belongs to another app answer alike: 404.
 Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
-The same key with another body is 422, while the first call is still being worked on 409. Refused calls keep nothing.
+What a call with a key does and its answer are stored together or not at all: after a 503 or a broken connection, send it again. \
+The same key with another body is 422; while the first call is being worked on a repeat waits for a second and is then 409 with `retry-after`. \
+Refused calls keep nothing.
 
 **Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
 send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \

@@ -1,7 +1,7 @@
 //! Letting jobs run earlier than they were to.
 
 use super::BEGIN;
-use crate::error::QueueError;
+use crate::{error::QueueError, pool::begin};
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId};
 use sqlx::{PgExecutor, PgPool};
@@ -24,7 +24,7 @@ pub async fn hasten(
     let mut count = 0;
     let mut after = JobId(uuid::Uuid::nil());
     loop {
-        let mut transaction = pool.begin_with(BEGIN).await?;
+        let mut transaction = begin(pool, BEGIN).await?;
         // Nothing is ever waited for: who calls a job off holds its entry of `waiting` and waits for the job.
         let ids = sqlx::query_scalar!(
             r#"

@@ -2,7 +2,7 @@
 
 use crate::store::jobs::find;
 use model::{actor::Scope, job::Job};
-use sqlx::PgPool;
+use sqlx::{Connection as _, PgPool};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -25,6 +25,10 @@ pub async fn until_let_go(pool: &PgPool, scope: Scope, mut job: Job, at_most: Du
         pause = (pause * 2).min(LONGEST_PAUSE);
         let look = async {
             let mut connection = pool.acquire().await?;
+            if connection.is_in_transaction() {
+                // The call is one transaction: before its end no worker hears of it.
+                return Ok(None);
+            }
             find(&mut connection, scope, job.id).await
         };
         match timeout_at(deadline, look).await {

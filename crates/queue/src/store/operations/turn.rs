@@ -7,7 +7,7 @@ use super::{
     selection::Selection,
     why::Reasons,
 };
-use crate::{error::QueueError, store::leader::Term};
+use crate::{error::QueueError, pool::begin, store::leader::Term};
 use model::{
     id::{OperationId, WorkerId},
     text,
@@ -57,7 +57,7 @@ impl Turn {
         selection: &Selection,
         group: &[Uuid],
     ) -> Result<Option<Tally>, QueueError> {
-        let mut transaction = pool.begin_with(BEGIN).await?;
+        let mut transaction = begin(pool, BEGIN).await?;
         let ours = sqlx::query!(
             r#"
             select skipped_reasons as "skipped_reasons: Json<Reasons>" from headgate.operations
