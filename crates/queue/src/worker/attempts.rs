@@ -147,7 +147,7 @@ impl Attempts {
                 Some(attempt) => {
                     if attempt.call_off() {
                         let job = &attempt.held;
-                        tracing::info!(job.id = %job.id, job.type = %job.job_type, "job {} was called off: its handler is told to stop", job.id);
+                        tracing::info!(job.id = %job.id, job.type = %job.job_type, correlation_id = job.correlation_id, "job {} was called off: its handler is told to stop", job.id);
                     }
                 }
                 None => {

@@ -22,6 +22,7 @@ use model::id::IntegrationId;
 use rand::Rng as _;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 /// Due jobs moved in one go when a claim finds nothing.
 const PROMOTED: i32 = 500;
@@ -336,7 +337,10 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
             finisher.record(Finished::new(job, end, None, None));
         } else {
             let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
-            tokio::spawn(execute(Arc::clone(shared), finisher.clone(), job, peers, Arc::clone(lease)));
+            // Whatever is logged on the way, also by a handler, says what it is about.
+            let span = tracing::info_span!("attempt", job.id = %job.id, attempt.number = job.attempt, correlation_id = job.correlation_id);
+            let attempt = execute(Arc::clone(shared), finisher.clone(), job, peers, Arc::clone(lease));
+            tokio::spawn(attempt.instrument(span));
         }
     }
 }

@@ -34,6 +34,7 @@ fn end(shared: &Shared, finisher: &Finisher, attempt: &Attempt) {
     tracing::warn!(
         job.id = %held.id,
         job.type = %held.job_type,
+        correlation_id = held.correlation_id,
         blocked = shared.attempts.blocked(),
         "the handler of {} blocks its thread: the time-out of job {} is recorded, and the thread is lost until the handler comes back",
         held.job_type,

@@ -105,7 +105,8 @@ pub(super) async fn persist(
     for at in late {
         let id = batch[at].end.job_id;
         if !std::mem::replace(&mut batch[at].is_late, true) {
-            tracing::info!(job.id = %id, applied = ?applied.get(at), "the result of job {id} came too late");
+            let correlation_id = &batch[at].job.correlation_id;
+            tracing::info!(job.id = %id, correlation_id, applied = ?applied.get(at), "the result of job {id} came too late");
         }
         if !remember(shared, pulse, &mut batch[at], locks).await {
             not_yet.insert(at);

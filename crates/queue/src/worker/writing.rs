@@ -151,6 +151,7 @@ fn say_silent(shared: &Shared, one: &Finished) {
     tracing::warn!(
         job.id = %id,
         job.type = %one.job.job_type,
+        correlation_id = one.job.correlation_id,
         "the handler of {} kept the database waiting for more than {silence:?} while it was told of the end of job {id}: that is undone",
         one.job.job_type,
     );

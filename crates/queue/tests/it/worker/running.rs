@@ -14,12 +14,50 @@ use queue::{
 };
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 use std::{
+    io::{self, Write},
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 fn typed(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSpec {
     JobSpec { job_type: job_type.into(), max_attempts: 3, ..world.spec(lane) }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn lines_of_an_attempt_bear_its_correlation_id(pool: PgPool) {
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(lines);
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    world.accept(&[JobSpec { correlation_id: "order-7".into(), ..world.spec(lane) }]).await;
+    let handler = Script::new(|_: &HeldJob| {
+        Box::pin(async {
+            tracing::info!("the handler says something");
+            ok()
+        })
+    });
+    let engine = start(&pool, config(), handler);
+    until_recorded(&engine, 1).await;
+    engine.shutdown().await;
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let line = log.lines().find(|line| line.contains("the handler says something")).unwrap();
+    assert!(line.contains(r#"correlation_id="order-7""#), "{line}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
