@@ -15,6 +15,8 @@ pub struct DeliveryConfig {
     pub masked_fields: Vec<String>,
     /// How long after the end of a re-sync the same may not be asked for again.
     pub resync_cool_down: Duration,
+    /// How long an event's id makes it idempotent.
+    pub event_id_retention: Duration,
 }
 
 impl Default for DeliveryConfig {
@@ -25,6 +27,7 @@ impl Default for DeliveryConfig {
             user_agent: concat!("Headgate/", env!("CARGO_PKG_VERSION")).to_owned(),
             masked_fields: Vec::new(),
             resync_cool_down: Duration::from_secs(10),
+            event_id_retention: Duration::from_secs(24 * 60 * 60),
         }
     }
 }

@@ -190,13 +190,15 @@ pub struct Event {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
-    /// When it happened at the source: kept for people, not for order.
+    /// When it happened at the source. An event does not overwrite, attribute by attribute, what another one set that occurred later; a deletion
+    /// that occurred before anything the record has is left out. An event without it always applies.
     #[serde(default)]
     pub occurred_at: Option<DateTime<Utc>>,
     /// 1 to 255 characters; made when absent.
     #[serde(default)]
     pub correlation_id: Option<String>,
-    /// The sender's id of the event, 1 to 255 characters: kept in the log only.
+    /// The sender's id of the event, 1 to 255 characters: another event of the app with this id changes nothing for 24 hours
+    /// (`HEADGATE_EVENT_ID_RETENTION`).
     #[serde(default)]
     pub id: Option<String>,
 }
@@ -234,6 +236,12 @@ pub struct Accepted {
     pub jobs_created: i64,
     /// Changes folded into a job that waits.
     pub jobs_coalesced: i64,
-    /// Events that changed nothing.
+    /// Events that said what is so already.
     pub unchanged: i64,
+    /// Events that were accepted before, by their `id`: they changed nothing.
+    #[serde(default)]
+    pub repeated: i64,
+    /// Events that were left out, or some of their attributes, because another one occurred later (`occurred_at`).
+    #[serde(default)]
+    pub stale: i64,
 }

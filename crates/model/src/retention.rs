@@ -19,12 +19,20 @@ pub enum Retained {
     Operations,
     /// Lines of the audit log.
     AuditLog,
+    /// The ids of accepted events, by which the same event again changes nothing.
+    EventIds,
 }
 
 impl Retained {
     /// All of them, as they are told.
-    pub const ALL: [Self; 5] =
-        [Self::FinishedJobs, Self::DeletedRecords, Self::Resyncs, Self::Operations, Self::AuditLog];
+    pub const ALL: [Self; 6] = [
+        Self::FinishedJobs,
+        Self::DeletedRecords,
+        Self::Resyncs,
+        Self::Operations,
+        Self::AuditLog,
+        Self::EventIds,
+    ];
 
     /// The setting that says how long.
     #[must_use]
@@ -35,6 +43,7 @@ impl Retained {
             Self::Resyncs => "HEADGATE_RESYNC_RETENTION",
             Self::Operations => "HEADGATE_OPERATION_RETENTION",
             Self::AuditLog => "HEADGATE_AUDIT_RETENTION",
+            Self::EventIds => "HEADGATE_EVENT_ID_RETENTION",
         }
     }
 
@@ -49,6 +58,7 @@ impl Retained {
             Self::Resyncs => "how long re-syncs and their batches stay after their end",
             Self::Operations => "how long bulk actions stay after their end",
             Self::AuditLog => "how long audit lines stay",
+            Self::EventIds => "how long an event's `id` makes it idempotent",
         }
     }
 
@@ -60,6 +70,7 @@ impl Retained {
             Self::DeletedRecords => "30d",
             Self::Resyncs | Self::Operations => "90d",
             Self::AuditLog => "365d",
+            Self::EventIds => "24h",
         }
     }
 

@@ -9,6 +9,7 @@ use model::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 /// A CloudEvent about a record. Extensions other than those named are ignored, as the standard asks.
@@ -16,16 +17,16 @@ use utoipa::ToSchema;
 pub(super) struct CloudEvent {
     /// `1.0`
     specversion: String,
-    /// The sender's id of the event.
+    /// The sender's id of the event: another one with this `id` and `source` changes nothing for 24 hours.
     id: String,
-    /// Where it happened; not kept.
+    /// Where it happened.
     source: String,
     /// What happened, such as `record.updated`.
     #[serde(rename = "type")]
     event_type: EventType,
     /// `record_type/record_id`: what stands before the first slash is the type.
     subject: String,
-    /// When it happened.
+    /// When it happened: `occurred_at` of the event.
     #[serde(default)]
     time: Option<DateTime<Utc>>,
     /// `application/json` or absent.
@@ -75,12 +76,17 @@ pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Eve
         attributes: event.data.unwrap_or_default(),
         occurred_at: event.time,
         correlation_id: event.correlationid,
-        // Kept for people; the standard allows longer ones than we keep.
-        id: Some(event.id.chars().take(255).collect()),
+        id: Some(identity(&event.source, &event.id)),
     };
     // Under the names the sender knows, before they are checked again under ours.
     read.check().map_err(|faults| nested(at, Faults(faults.0.into_iter().map(renamed).collect())))?;
     Ok(read)
+}
+
+/// Source and id tell an event from all others; the standard allows longer ones than we keep.
+fn identity(source: &str, id: &str) -> String {
+    let identity = format!("{source} {id}");
+    if identity.chars().count() <= 255 { identity } else { format!("{:x}", Sha256::digest(identity)) }
 }
 
 fn renamed(mut fault: model::problem::FieldError) -> model::problem::FieldError {
@@ -130,6 +136,18 @@ mod tests {
         assert_eq!(read.correlation_id.as_deref(), Some("c1"));
         assert_eq!(read.attributes["price"], 5);
         assert!(read.occurred_at.is_some());
+    }
+
+    #[test]
+    fn source_and_id_together_tell_events_apart() {
+        let id = |source: &str, id: &str| {
+            let mut event = event();
+            (event["source"], event["id"]) = (json!(source), json!(id));
+            read(event, "", None).unwrap().id.unwrap()
+        };
+        assert_eq!(id("/shop", "1"), "/shop 1");
+        let long = "x".repeat(400);
+        assert_ne!(id("/shop", &format!("{long}1")), id("/shop", &format!("{long}2")));
     }
 
     #[test]

@@ -320,7 +320,16 @@ impl Progress {
     fn line(&self) -> String {
         let read = self.taken_in_order - self.skip;
         let seconds = self.started.elapsed().as_secs_f64();
-        let Accepted { accepted, records_changed, jobs_created, jobs_coalesced, unchanged } = self.sum;
+        // Rows have neither an id nor a time of their own: none is repeated or stale.
+        let Accepted {
+            accepted,
+            records_changed,
+            jobs_created,
+            jobs_coalesced,
+            unchanged,
+            repeated: _,
+            stale: _,
+        } = self.sum;
         format!(
             "{read} records read in {seconds:.1} s ({:.0}/s): {accepted} accepted, {records_changed} changed, {unchanged} unchanged, \
              {} left out; {jobs_created} jobs made, {jobs_coalesced} coalesced",

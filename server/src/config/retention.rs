@@ -13,6 +13,7 @@ pub(super) const KEYS: [&Key; Retained::ALL.len()] = [
     &key(Retained::Resyncs),
     &key(Retained::Operations),
     &key(Retained::AuditLog),
+    &key(Retained::EventIds),
 ];
 
 const fn key(what: Retained) -> Key {

@@ -3,6 +3,7 @@
 use crate::config::EngineSettings;
 use anyhow::bail;
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
+use model::retention::Retained;
 use queue::{
     EngineConfig, Waker,
     maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth},
@@ -123,6 +124,7 @@ fn delivery_config(settings: &EngineSettings) -> DeliveryConfig {
         timeout: settings.workers.job_timeout,
         max_attempts: settings.retry.max_attempts,
         masked_fields: settings.delivery.masked_fields.clone(),
+        event_id_retention: settings.retentions.of(Retained::EventIds),
         ..DeliveryConfig::default()
     }
 }
@@ -151,7 +153,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
 mod tests {
     use super::*;
     use crate::config::{Sources, all_keys};
-    use model::retention::{Retained, Retentions};
+    use model::retention::Retentions;
     use std::collections::BTreeMap;
 
     #[test]
@@ -198,5 +200,6 @@ mod tests {
         assert_eq!(config(&settings), expected);
         let delivery = delivery_config(&settings);
         assert_eq!((delivery.timeout, delivery.max_attempts), (seconds(12), 13));
+        assert_eq!(delivery.event_id_retention, expected.retentions.of(Retained::EventIds));
     }
 }

@@ -1,6 +1,6 @@
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
 use model::actor::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -15,7 +15,10 @@ async fn a_change_becomes_a_signed_request(pool: PgPool) {
     let accepted = client.post("/events", event.clone()).await.ok(202);
     assert_eq!(
         accepted,
-        json!({"accepted": 1, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 0})
+        json!({
+            "accepted": 1, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 0, "repeated": 0,
+            "stale": 0
+        })
     );
     let (headers, body) = receiver.next().await;
     assert!(headers["webhook-signature"].to_str().unwrap().starts_with("v1,"));
@@ -60,7 +63,13 @@ async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
     assert_eq!(record["attributes"], json!({"title": "Lamp"}));
     let mut gone = event("2", &app);
     gone["type"] = json!("record.deleted");
-    assert_eq!(client.send("/events", Some(single), gone.to_string()).await.ok(202)["records_changed"], 1);
+    let send = async |event: &Value| client.send("/events", Some(single), event.to_string()).await.ok(202);
+    assert_eq!(send(&gone).await["repeated"], 1, "of this source and id there was one");
+    gone["source"] = json!("/warehouse");
+    assert_eq!(send(&gone).await["records_changed"], 1);
+    let mut late = event("6", &app);
+    (late["subject"], late["time"]) = (json!("product/2/x"), json!("2026-11-20T09:00:00Z"));
+    assert_eq!(send(&late).await["stale"], 1);
     // The forms are not mixed up.
     client.send("/events", Some(single), two.to_string()).await.problem(422);
     client.send("/events", Some(batch), event("4", &app).to_string()).await.problem(422);

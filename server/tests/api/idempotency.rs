@@ -17,7 +17,7 @@ async fn jobs(client: &Client) -> usize {
 
 /// Makes a call twice with one key: the second answer is the first one's. Answers it.
 async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
-    let keyed = client.clone().with("idempotency-key", &format!("{}", uuid::Uuid::now_v7()));
+    let keyed = client.clone().with("idempotency-key", &uuid::Uuid::now_v7().to_string());
     let call = async || keyed.call(reqwest::Method::POST, path, body.clone()).await;
     let (first, second) = (call().await, call().await);
     assert!((200..300).contains(&first.status), "{path}: {}", first.text);

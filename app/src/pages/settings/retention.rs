@@ -93,6 +93,7 @@ const fn title(what: Retained) -> &'static str {
         Retained::Resyncs => "Re-syncs",
         Retained::Operations => "Bulk operations",
         Retained::AuditLog => "Audit log",
+        Retained::EventIds => "Ids of events",
     }
 }
 

@@ -172,7 +172,7 @@ impl Delivery {
     async fn commit(&self, requests: &[Request], wait: Wait) -> Result<Vec<Accepted>, DeliveryError> {
         for _ in 0..TRIES {
             let mut transaction = pool::begin(&self.pool, &format!("{BEGIN}{}", wait.setting())).await?;
-            match take_in(&mut transaction, requests, self.config.max_attempts).await {
+            match take_in(&mut transaction, requests, &self.config).await {
                 Ok(accepted) => {
                     transaction.commit().await?;
                     if accepted.iter().any(|one| one.jobs_created + one.jobs_coalesced > 0) {

@@ -1,9 +1,12 @@
 //! What an event makes of a record. Pure: several events of one request behave as if they had come one by one.
 
+use chrono::{DateTime, Utc};
 use model::{
     json::{equal, equal_objects},
     record::{Attributes, Event, EventType},
 };
+
+use super::times::Times;
 
 /// A record between two events. Version 0: nobody has heard of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,16 +14,75 @@ pub(super) struct State {
     pub(super) version: i64,
     pub(super) is_live: bool,
     pub(super) attributes: Attributes,
+    /// None: no event said when it occurred.
+    pub(super) times: Option<Times>,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Effect {
+    /// The record is another than before.
+    pub(super) changes: bool,
+    /// What it says was said anew by an event that occurred later: all of it, or some attributes.
+    pub(super) is_stale: bool,
 }
 
 impl State {
-    /// Applies an event; answers whether it changed anything.
-    pub(super) fn apply(&mut self, event: &Event) -> bool {
-        let changes = match event.event_type {
+    /// Applies an event, but for what a newer one said.
+    pub(super) fn apply(&mut self, event: &Event) -> Effect {
+        let effect = match event.occurred_at {
+            None => {
+                if let (Some(times), EventType::Replaced | EventType::Deleted) =
+                    (&mut self.times, event.event_type)
+                {
+                    times.set_whole_now();
+                }
+                Effect { changes: self.change(event.event_type, &event.attributes), is_stale: false }
+            }
+            Some(at) => self.apply_at(event, at),
+        };
+        self.version += i64::from(effect.changes);
+        effect
+    }
+
+    fn apply_at(&mut self, event: &Event, at: DateTime<Utc>) -> Effect {
+        let mut times = self.times.take().unwrap_or_default();
+        let (changes, is_stale) = match event.event_type {
+            EventType::Deleted if !self.is_live && times.is_whole_newer(at) => (false, false),
+            EventType::Deleted if times.is_any_newer(at) => (false, true),
+            EventType::Deleted => {
+                times.set_whole(at);
+                (self.change(EventType::Deleted, &event.attributes), false)
+            }
+            _ if times.is_whole_newer(at) => (false, true),
+            EventType::Replaced => {
+                let newer = |name: &str| times.is_newer(name, at);
+                let kept = self.attributes.iter().filter(|(name, _)| newer(name));
+                let told = event.attributes.iter().filter(|(name, _)| !newer(name));
+                let left: Attributes = kept.chain(told).map(|(k, v)| (k.clone(), v.clone())).collect();
+                let is_stale = left.keys().any(|name| newer(name));
+                times.set_whole(at);
+                (self.change(EventType::Replaced, &left), is_stale)
+            }
+            kind => {
+                let (stale, told): (Vec<_>, Vec<_>) =
+                    event.attributes.iter().partition(|(name, _)| times.is_newer(name, at));
+                let told: Attributes = told.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                told.keys().for_each(|name| times.set(name, at));
+                (self.change(kind, &told), !stale.is_empty())
+            }
+        };
+        self.times = Some(times);
+        Effect { changes, is_stale }
+    }
+
+    /// Makes the change; answers whether it is one.
+    fn change(&mut self, kind: EventType, attributes: &Attributes) -> bool {
+        let changes = match kind {
             EventType::Deleted => self.is_live,
             // An update of a record that is unknown or was deleted creates it.
             _ if !self.is_live => true,
-            EventType::Replaced => !equal_objects(&self.attributes, &event.attributes),
+            EventType::Replaced => !equal_objects(&self.attributes, attributes),
             EventType::Created
             | EventType::Updated
             | EventType::AttributeUpdate
@@ -28,18 +90,17 @@ impl State {
             | EventType::MetadataUpdate
             | EventType::MetadataSingleUpdate => {
                 let is_same = |name, value| self.attributes.get(name).is_some_and(|held| equal(held, value));
-                !event.attributes.iter().all(|(name, value)| is_same(name, value))
+                !attributes.iter().all(|(name, value)| is_same(name, value))
             }
         };
         if !changes {
             return false;
         }
-        self.version += 1;
-        self.is_live = event.event_type != EventType::Deleted;
-        match event.event_type {
+        self.is_live = kind != EventType::Deleted;
+        match kind {
             EventType::Deleted => self.attributes.clear(),
-            EventType::Replaced => self.attributes.clone_from(&event.attributes),
-            _ => self.attributes.extend(event.attributes.iter().map(|(k, v)| (k.clone(), v.clone()))),
+            EventType::Replaced => self.attributes.clone_from(attributes),
+            _ => self.attributes.extend(attributes.iter().map(|(k, v)| (k.clone(), v.clone()))),
         }
         true
     }
@@ -56,6 +117,7 @@ mod tests {
             version: 3,
             is_live: true,
             attributes: attributes.as_object().unwrap().clone(),
+            times: None,
         });
         let changed = events
             .iter()
@@ -64,10 +126,115 @@ mod tests {
                     "app_id": AppId::generate(), "type": kind, "record_type": "t", "record_id": "1", "attributes": attributes
                 }))
                 .unwrap();
-                state.apply(&event)
+                state.apply(&event).changes
             })
             .collect();
         (state, changed)
+    }
+
+    /// Events that occurred at a second, or do not say when. Answers the attributes that are left, and of each event whether it changed
+    /// something and was stale.
+    fn run_timed(events: &[(Option<u32>, &str, Value)]) -> (Option<Value>, Vec<(bool, bool)>) {
+        let mut state = State::default();
+        let effects = events.iter().map(|(second, kind, attributes)| {
+            let event: Event = serde_json::from_value(json!({
+                "app_id": AppId::generate(), "type": kind, "record_type": "t", "record_id": "1", "attributes": attributes,
+                "occurred_at": second.map(|second| format!("2026-01-01T00:00:{second:02}Z")),
+            }))
+            .unwrap();
+            let effect = state.apply(&event);
+            // As it is kept between two requests.
+            state.times = serde_json::from_value(serde_json::to_value(&state.times).unwrap()).unwrap();
+            (effect.changes, effect.is_stale)
+        });
+        let effects = effects.collect();
+        (state.is_live.then_some(Value::Object(state.attributes)), effects)
+    }
+
+    #[test]
+    fn an_older_event_does_not_overwrite_what_a_newer_one_set() {
+        let none = || Value::Object(Attributes::new());
+        let (fresh, idle, stale, partly) = ((true, false), (false, false), (false, true), (true, true));
+        for (events, left, effects) in [
+            (
+                vec![
+                    (Some(20), "record.updated", json!({"a": 20})),
+                    (Some(10), "record.updated", json!({"a": 10})),
+                    (Some(10), "record.updated", json!({"a": 10, "b": 10})),
+                    (Some(20), "record.updated", json!({"a": 21})),
+                ],
+                Some(json!({"a": 21, "b": 10})),
+                vec![fresh, stale, partly, fresh],
+            ),
+            // The same value again is no change, and yet newer.
+            (
+                vec![
+                    (Some(10), "record.updated", json!({"a": 1})),
+                    (Some(30), "record.updated", json!({"a": 1})),
+                    (Some(20), "record.updated", json!({"a": 2})),
+                ],
+                Some(json!({"a": 1})),
+                vec![fresh, idle, stale],
+            ),
+            (
+                vec![
+                    (Some(10), "record.updated", json!({"a": 1, "b": 1})),
+                    (Some(30), "record.updated", json!({"b": 3})),
+                    (Some(20), "record.replaced", json!({"b": 2, "c": 2})),
+                    (Some(15), "record.updated", json!({"a": 1})),
+                    (Some(25), "record.updated", json!({"c": 25})),
+                ],
+                Some(json!({"b": 3, "c": 25})),
+                vec![fresh, fresh, partly, stale, fresh],
+            ),
+            // A deletion is about all of it.
+            (
+                vec![
+                    (Some(10), "record.updated", json!({"a": 1})),
+                    (Some(30), "record.updated", json!({"b": 3})),
+                    (Some(20), "record.deleted", none()),
+                    (Some(30), "record.deleted", none()),
+                    (Some(29), "record.updated", json!({"a": 2})),
+                    (Some(25), "record.deleted", none()),
+                ],
+                None,
+                vec![fresh, fresh, stale, fresh, stale, idle],
+            ),
+            // Of a record nobody has heard of, too.
+            (
+                vec![(Some(20), "record.deleted", none()), (Some(10), "record.created", json!({"a": 1}))],
+                None,
+                vec![idle, stale],
+            ),
+            (
+                vec![(Some(20), "record.deleted", none()), (Some(30), "record.created", json!({"a": 1}))],
+                Some(json!({"a": 1})),
+                vec![idle, fresh],
+            ),
+            // Who does not say when is never stale, and no older than what was there.
+            (
+                vec![
+                    (Some(20), "record.updated", json!({"a": 1})),
+                    (None, "record.updated", json!({"a": 2})),
+                    (Some(10), "record.updated", json!({"a": 3})),
+                    (None, "record.deleted", none()),
+                    (Some(10), "record.updated", json!({"a": 4})),
+                    (Some(20), "record.updated", json!({"a": 5})),
+                ],
+                Some(json!({"a": 5})),
+                vec![fresh, fresh, stale, fresh, stale, fresh],
+            ),
+            (
+                vec![
+                    (None, "record.updated", json!({"a": 1})),
+                    (Some(10), "record.updated", json!({"a": 2})),
+                ],
+                Some(json!({"a": 2})),
+                vec![fresh, fresh],
+            ),
+        ] {
+            assert_eq!(run_timed(&events), (left, effects), "{events:?}");
+        }
     }
 
     #[test]

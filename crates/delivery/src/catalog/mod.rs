@@ -10,6 +10,9 @@ mod fold;
 mod gather;
 pub(crate) mod key;
 mod numbers;
+mod repeated;
 mod take_in;
+mod times;
 
 pub(crate) use gather::Gathering;
+pub(crate) use times::Times;

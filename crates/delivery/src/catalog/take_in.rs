@@ -18,11 +18,13 @@ use uuid::Uuid;
 
 use super::{
     accept::{Form, Request},
-    fold::State,
+    fold::{Effect, State},
     key::{RecordKey, deduplication_id},
+    repeated::repeated,
+    times::Times,
 };
 use crate::{
-    DeliveryError,
+    DeliveryConfig, DeliveryError,
     store::{
         catalog::{self as rows, HeldRecord, Interested, KeyColumns, Written},
         sent,
@@ -62,8 +64,8 @@ fn is_deadlock(error: &sqlx::Error) -> bool {
 }
 
 /// An event and where it came from.
-struct Given<'a> {
-    event: &'a Event,
+pub(super) struct Given<'a> {
+    pub(super) event: &'a Event,
     /// Which request's it is.
     request: usize,
     form: Form,
@@ -82,7 +84,7 @@ impl Given<'_> {
 pub(super) async fn take_in(
     conn: &mut PgConnection,
     requests: &[Request],
-    max_attempts: i16,
+    config: &DeliveryConfig,
 ) -> Result<Vec<Accepted>, Failed> {
     let given: Vec<Given<'_>> = requests
         .iter()
@@ -103,33 +105,37 @@ pub(super) async fn take_in(
         return Err(DeliveryError::not_found_at("app", format!("{}/app_id", stray.pointer())).into());
     }
 
+    let repeated = repeated(conn, &given, config.event_id_retention).await?;
     let mut by_record = ByRecord::new();
-    for (at, given) in given.iter().enumerate() {
+    for (at, given) in given.iter().enumerate().filter(|(at, _)| !repeated[*at]) {
         by_record.entry(RecordKey::of(given.event)).or_default().push(at);
     }
     let mut held = hold(conn, &by_record).await?;
-    let mut changing = vec![false; given.len()];
+    let mut effects = vec![Effect::default(); given.len()];
     let mut changed = Vec::new();
     for portion in portions(&by_record, &held, &given) {
-        let written = fold_portion(conn, &portion, &mut held, &given, &mut changing).await?;
+        let written = fold_portion(conn, &portion, &mut held, &given, &mut effects).await?;
         let counts = counts(&written, &held);
         if !written.is_empty() && !rows::write(conn, &written, &counts).await? {
             return Err(Failed::Raced(Raced));
         }
         let live = written.into_iter().filter_map(|row| {
-            let held = held.get(&row.key).filter(|held| !held.is_deleted)?;
+            let held = held.get(&row.key).filter(|held| !held.is_deleted && held.version < row.version)?;
             Some((row.key, held.version))
         });
         changed.extend(live);
     }
 
     let mut accepted = vec![Accepted::default(); requests.len()];
-    for (given, changes) in given.iter().zip(&changing) {
+    for ((given, effect), repeated) in given.iter().zip(&effects).zip(&repeated) {
         let one = &mut accepted[given.request];
         one.accepted += 1;
-        *if *changes { &mut one.records_changed } else { &mut one.unchanged } += 1;
+        one.records_changed += i64::from(effect.changes);
+        one.stale += i64::from(effect.is_stale);
+        one.repeated += i64::from(*repeated);
+        one.unchanged += i64::from(!effect.changes && !effect.is_stale && !repeated);
     }
-    let mut specs = specs(&given, &changing, interested, max_attempts);
+    let mut specs = specs(&given, &effects, interested, config.max_attempts);
     loop {
         let (owners, chunk): (Vec<usize>, Vec<JobSpec>) = specs.by_ref().take(MAX_JOBS_AT_ONCE).unzip();
         if chunk.is_empty() {
@@ -200,33 +206,33 @@ async fn fold_portion(
     portion: &[(&RecordKey, &[usize])],
     held: &mut HashMap<RecordKey, HeldRecord>,
     given: &[Given<'_>],
-    changing: &mut [bool],
+    effects: &mut [Effect],
 ) -> Result<Vec<Written>, DeliveryError> {
     let is_unread = |key: &&RecordKey| held.get(*key).is_some_and(|row| row.attributes.is_none());
     let unread = KeyColumns::of(portion.iter().map(|(key, _)| *key).filter(is_unread));
-    let mut large: HashMap<RecordKey, Attributes> =
+    let mut large: HashMap<RecordKey, (Attributes, Option<Times>)> =
         rows::read_attributes(conn, &unread).await?.into_iter().collect();
     let mut written = Vec::new();
     let mut too_large = Faults::default();
     for (key, indexes) in portion {
-        let mut state = held.get_mut(*key).map_or_else(State::default, |row| State {
-            version: row.version,
-            is_live: !row.is_deleted,
-            attributes: row
-                .attributes
-                .take()
-                .map_or_else(|| large.remove(*key).unwrap_or_default(), |read| read.0),
+        let mut state = held.get_mut(*key).map_or_else(State::default, |row| {
+            let read = row.attributes.take().map(|read| (read.0, row.times.take().map(|times| times.0)));
+            let (attributes, times) = read.unwrap_or_else(|| large.remove(*key).unwrap_or_default());
+            State { version: row.version, is_live: !row.is_deleted, attributes, times }
         });
+        let times_before = state.times.clone();
         let mut last_change = None;
         for &at in *indexes {
-            if state.apply(given[at].event) {
-                changing[at] = true;
+            effects[at] = state.apply(given[at].event);
+            if effects[at].changes {
                 last_change = Some(at);
             }
         }
-        let Some(last_change) = last_change else { continue };
+        if last_change.is_none() && state.times == times_before {
+            continue;
+        }
         let bytes = json_bytes(&state.attributes);
-        if bytes > MAX_RECORD_BYTES {
+        if let Some(last_change) = last_change.filter(|_| bytes > MAX_RECORD_BYTES) {
             too_large.add(
                 format!("{}/attributes", given[last_change].pointer()),
                 format!("make the record {bytes} bytes of JSON; limit: record 1 MB"),
@@ -238,6 +244,7 @@ async fn fold_portion(
             version: state.version,
             attributes: state.attributes,
             attribute_bytes: i32::try_from(bytes).unwrap_or(i32::MAX),
+            times: state.times,
             is_deleted: !state.is_live,
         });
     }
@@ -261,14 +268,14 @@ fn counts(written: &[Written], held: &HashMap<RecordKey, HeldRecord>) -> Vec<(Ap
 /// asked for: a thousand events are a million jobs for a thousand integrations. With the request each comes from.
 fn specs<'a>(
     given: &[Given<'a>],
-    changing: &[bool],
+    effects: &[Effect],
     mut interested: Vec<Interested>,
     max_attempts: i16,
 ) -> impl Iterator<Item = (usize, JobSpec)> + 'a {
     let mut keyed: Vec<(String, RecordKey, &'a Event, usize)> = given
         .iter()
-        .zip(changing)
-        .filter(|(_, changes)| **changes)
+        .zip(effects)
+        .filter(|(_, effect)| effect.changes)
         .map(|(given, _)| {
             let key = RecordKey::of(given.event);
             (deduplication_id(&key.record_type, &key.record_id), key, given.event, given.request)

@@ -3,7 +3,7 @@
 //! Every table is probed by its key from a sub-query with `offset 0`, or by where its held rows lie: plans are kept, and one made while
 //! the catalog was almost empty must not read all of it for each request after an import.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -12,7 +12,10 @@ use model::{
 };
 use sqlx::{PgConnection, types::Json};
 
-use crate::{DeliveryError, catalog::key::RecordKey};
+use crate::{
+    DeliveryError,
+    catalog::{Times, key::RecordKey},
+};
 
 /// A record held until the end of the transaction.
 pub(crate) struct HeldRecord {
@@ -26,6 +29,8 @@ pub(crate) struct HeldRecord {
     pub(crate) place: String,
     /// Of a record of at most [`SMALL_BYTES`].
     pub(crate) attributes: Option<Json<Attributes>>,
+    /// Read with them; none: no event said when it occurred.
+    pub(crate) times: Option<Json<Times>>,
 }
 
 /// Records up to this size are read when they are held: a thousand of them are 16 MB.
@@ -138,12 +143,14 @@ pub(crate) async fn hold_records(
         r#"
         select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.version, r.attribute_bytes,
             r.deleted_at is not null as "is_deleted!", r.ctid::text as "place!",
-            case when r.attribute_bytes <= $4 then r.attributes end as "attributes: Json<Attributes>"
+            case when r.attribute_bytes <= $4 then r.attributes end as "attributes: Json<Attributes>",
+            case when r.attribute_bytes <= $4 then r.occurred end as "times: Json<Times>"
         from (
             select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id
         ) k
         cross join lateral (
-            select r.ctid, r.app_id, r.record_type, r.record_id, r.version, r.attribute_bytes, r.deleted_at, r.attributes
+            select r.ctid, r.app_id, r.record_type, r.record_id, r.version, r.attribute_bytes, r.deleted_at, r.attributes,
+                r.occurred
             from headgate.records r
             where r.app_id = k.app_id and r.record_type = k.record_type and r.record_id = k.record_id
             for update offset 0
@@ -159,22 +166,26 @@ pub(crate) async fn hold_records(
     Ok(held)
 }
 
+/// A record's attributes and when they occurred.
+type Read = (RecordKey, (Attributes, Option<Times>));
+
 /// The attributes of held records.
 pub(crate) async fn read_attributes(
     conn: &mut PgConnection,
     keys: &KeyColumns,
-) -> Result<Vec<(RecordKey, Attributes)>, DeliveryError> {
+) -> Result<Vec<Read>, DeliveryError> {
     if keys.apps.is_empty() {
         return Ok(Vec::new());
     }
     let rows = sqlx::query!(
         r#"
-        select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.attributes as "attributes: Json<Attributes>"
+        select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.attributes as "attributes: Json<Attributes>",
+            r.occurred as "times: Json<Times>"
         from (
             select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id
         ) k
         cross join lateral (
-            select r.app_id, r.record_type, r.record_id, r.attributes from headgate.records r
+            select r.app_id, r.record_type, r.record_id, r.attributes, r.occurred from headgate.records r
             where r.app_id = k.app_id and r.record_type = k.record_type and r.record_id = k.record_id
             offset 0
         ) r
@@ -190,7 +201,7 @@ pub(crate) async fn read_attributes(
         .map(|row| {
             let key =
                 RecordKey { app_id: row.app_id, record_type: row.record_type, record_id: row.record_id };
-            (key, row.attributes.0)
+            (key, (row.attributes.0, row.times.map(|times| times.0)))
         })
         .collect())
 }
@@ -203,6 +214,7 @@ pub(crate) struct Written {
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
     pub(crate) attribute_bytes: i32,
+    pub(crate) times: Option<Times>,
     pub(crate) is_deleted: bool,
 }
 
@@ -219,23 +231,26 @@ pub(crate) async fn write(
     let written = sqlx::query!(
         r#"
         with fresh as (
-            insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes, deleted_at)
+            insert into headgate.records (
+                app_id, record_type, record_id, version, attributes, attribute_bytes, deleted_at, occurred
+            )
             select g.app_id, g.record_type, g.record_id, g.version, g.attributes, g.bytes,
-                case when g.is_deleted then clock_timestamp() end
+                case when g.is_deleted then clock_timestamp() end, g.occurred
             from (
                 select unnest($1::uuid[]) as app_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
                     unnest($4::bigint[]) as version, unnest($5::jsonb[]) as attributes, unnest($6::int[]) as bytes,
-                    unnest($7::boolean[]) as is_deleted
+                    unnest($7::boolean[]) as is_deleted, unnest($16::jsonb[]) as occurred
             ) g
             on conflict (app_id, record_type, record_id) do nothing
             returning 1
         ), known as (
             update headgate.records r
-            set version = g.version, attributes = g.attributes, attribute_bytes = g.bytes, updated_at = clock_timestamp(),
-                deleted_at = case when g.is_deleted then clock_timestamp() end
+            set version = g.version, attributes = g.attributes, attribute_bytes = g.bytes, occurred = g.occurred,
+                updated_at = case when g.version = r.version then r.updated_at else clock_timestamp() end,
+                deleted_at = case when not g.is_deleted then null when g.version = r.version then r.deleted_at else clock_timestamp() end
             from (
                 select unnest($8::text[])::tid as place, unnest($9::bigint[]) as version, unnest($10::jsonb[]) as attributes,
-                    unnest($11::int[]) as bytes, unnest($12::boolean[]) as is_deleted
+                    unnest($11::int[]) as bytes, unnest($12::boolean[]) as is_deleted, unnest($17::jsonb[]) as occurred
             ) g
             where r.ctid = g.place
             returning 1
@@ -260,10 +275,43 @@ pub(crate) async fn write(
         &column(counts, |count| count.0.0),
         &column(counts, |count| count.1.as_str()) as &[&str],
         &column(counts, |count| count.2),
+        &times(&fresh) as &[Option<Json<&Times>>],
+        &times(&known) as &[Option<Json<&Times>>],
     )
     .fetch_one(conn)
     .await?;
     Ok(usize::try_from(written.n) == Ok(rows.len()))
+}
+
+/// Of nothing but nulls an empty column says the same, and costs nothing.
+fn times<'a>(rows: &[&'a Written]) -> Vec<Option<Json<&'a Times>>> {
+    if rows.iter().all(|row| row.times.is_none()) {
+        return Vec::new();
+    }
+    rows.iter().map(|row| row.times.as_ref().map(Json)).collect()
+}
+
+/// Remembers the ids of events; answers those that were not remembered yet. What another transaction is about to remember is waited for.
+pub(crate) async fn remember_events(
+    conn: &mut PgConnection,
+    keys: &[(AppId, &str)],
+    remembered: Duration,
+) -> Result<HashSet<(AppId, String)>, DeliveryError> {
+    let fresh = sqlx::query!(
+        r#"
+        insert into headgate.event_ids as e (app_id, id)
+        select unnest($1::uuid[]), unnest($2::text[])
+        on conflict (app_id, id) do update set accepted_at = clock_timestamp()
+            where e.accepted_at < clock_timestamp() - make_interval(secs => $3)
+        returning app_id as "app_id: AppId", id
+        "#,
+        &column(keys, |key| key.0.0),
+        &column(keys, |key| key.1) as &[&str],
+        remembered.as_secs_f64(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(fresh.into_iter().map(|row| (row.app_id, row.id)).collect())
 }
 
 fn column<'a, R, T>(rows: &'a [R], take: impl Fn(&'a R) -> T) -> Vec<T> {

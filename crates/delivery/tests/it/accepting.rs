@@ -3,8 +3,9 @@
 use delivery::DeliveryError;
 use model::{
     actor::Scope,
+    app::NewApp,
     id::AppId,
-    record::{Accepted, EventType},
+    record::{Accepted, Event, EventType},
 };
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -15,7 +16,7 @@ const NOBODY: &str = "https://shop.invalid/hook";
 
 fn accepted(accepted: i64, records_changed: i64, jobs_created: i64, jobs_coalesced: i64) -> Accepted {
     let unchanged = accepted - records_changed;
-    Accepted { accepted, records_changed, jobs_created, jobs_coalesced, unchanged }
+    Accepted { accepted, records_changed, jobs_created, jobs_coalesced, unchanged, repeated: 0, stale: 0 }
 }
 
 async fn record(world: &World, id: &str) -> (i64, Option<Value>) {
@@ -299,4 +300,70 @@ async fn what_belongs_to_an_app_or_an_integration_goes_with_it(pool: PgPool) {
     assert_eq!(world.number("select count(*) from headgate.sent_records").await, 0);
     sqlx::query("delete from headgate.apps").execute(&world.pool).await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.records").await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_event_whose_id_was_accepted_changes_nothing_for_a_day(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.integration(json!({"endpoint_url": NOBODY})).await;
+    let event = |n: i64| json!({"id": "e-1", "attributes": {"a": n}});
+    assert_eq!(world.accept([event(1), json!({"id": "e-2", "attributes": {"b": 1}})]).await.repeated, 0);
+    // In another request, alone or among others, and twice in one.
+    let repeated = Accepted { accepted: 1, repeated: 1, ..Accepted::default() };
+    assert_eq!(world.accept([event(2)]).await, repeated);
+    let among =
+        world.accept([event(3), json!({"id": "e-3", "attributes": {"b": 2}}), json!({"id": "e-3"})]).await;
+    assert_eq!((among.accepted, among.records_changed, among.repeated), (3, 1, 2));
+    assert_eq!(record(&world, "1").await, (3, Some(json!({"a": 1, "b": 2}))));
+    // Another app's is another event.
+    let mut conn = world.pool.acquire().await.unwrap();
+    let other = NewApp { name: "Other".into(), slug: None };
+    let other = world.delivery.create_app(&mut conn, other).await.unwrap();
+    let theirs = Event { app_id: other.id, ..world.event(event(7)) };
+    let accepted = world.delivery.accept_event(Scope::AllApps, theirs).await.unwrap();
+    assert_eq!(accepted.records_changed, 1);
+    let pass = "update headgate.event_ids set accepted_at = accepted_at - interval '25 hours'";
+    sqlx::query(pass).execute(&world.pool).await.unwrap();
+    assert_eq!(world.accept([event(4)]).await.records_changed, 1);
+    assert_eq!(world.accept([event(5)]).await.repeated, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_refused_request_remembers_no_event(pool: PgPool) {
+    let world = World::new(pool).await;
+    let large = json!({"id": "e-2", "attributes": {"a": "x".repeat(1_100_000)}});
+    let event = json!({"id": "e-1", "attributes": {"a": 1}});
+    let both =
+        world.delivery.accept_events(world.scope, vec![world.event(event.clone()), world.event(large)]).await;
+    assert!(matches!(both, Err(DeliveryError::TooLarge(_))), "{both:?}");
+    assert_eq!(world.accept([event]).await.records_changed, 1);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_a_newer_event_set_stays_also_between_requests(pool: PgPool) {
+    let world = World::new(pool).await;
+    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let event = |second: u32, kind: &str, attributes: Value| json!({"type": kind, "attributes": attributes, "occurred_at": format!("2026-01-01T00:00:{second:02}Z")});
+    world.accept([event(20, "record.updated", json!({"a": 20, "c": "x".repeat(20_000)}))]).await;
+    let jobs = world.jobs(shop).await.len();
+    let stale = world.accept([event(10, "record.updated", json!({"a": 10}))]).await;
+    assert_eq!(stale, Accepted { accepted: 1, stale: 1, ..Accepted::default() });
+    let partly = world.accept([event(10, "record.updated", json!({"a": 10, "b": 10}))]).await;
+    assert_eq!((partly.records_changed, partly.stale), (1, 1));
+    // Says what is so, and keeps its time: no new version, no job, and what is in sync stays so.
+    let before = record(&world, "1").await;
+    let same = world.accept([event(30, "record.updated", json!({"a": 20}))]).await;
+    assert_eq!((same.unchanged, same.jobs_created + same.jobs_coalesced), (1, 0));
+    assert_eq!(record(&world, "1").await, before);
+    assert_eq!(world.accept([event(25, "record.updated", json!({"a": 25}))]).await.stale, 1);
+    assert_eq!(world.jobs(shop).await.len(), jobs);
+    // A deletion is remembered of a record that was never heard of, too.
+    let mut unknown = event(20, "record.deleted", json!({}));
+    unknown["record_id"] = json!("2");
+    assert_eq!(world.accept([unknown.clone()]).await.unchanged, 1);
+    (unknown["type"], unknown["occurred_at"]) = (json!("record.created"), json!("2026-01-01T00:00:10Z"));
+    assert_eq!(world.accept([unknown.clone()]).await.stale, 1);
+    unknown["occurred_at"] = json!("2026-01-01T00:00:30Z");
+    assert_eq!(world.accept([unknown]).await.records_changed, 1);
+    assert_eq!(record(&world, "2").await.0, 1);
 }

@@ -73,7 +73,7 @@ fn examples() -> [Example; 7] {
                 {"app_id": APP, "type": "record.deleted", "record_type": "product", "record_id": "sku-2"},
             ]),
             status: "202",
-            answer: json!({"accepted": 2, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 1}),
+            answer: json!({"accepted": 2, "records_changed": 1, "jobs_created": 1, "jobs_coalesced": 0, "unchanged": 1, "repeated": 0, "stale": 0}),
         },
         Example {
             path: "/events",
@@ -83,7 +83,7 @@ fn examples() -> [Example; 7] {
                 "data": {"price": 21.5}, "appid": APP, "correlationid": "order-8",
             }),
             status: "202",
-            answer: json!({"accepted": 1, "records_changed": 1, "jobs_created": 0, "jobs_coalesced": 1, "unchanged": 0}),
+            answer: json!({"accepted": 1, "records_changed": 1, "jobs_created": 0, "jobs_coalesced": 1, "unchanged": 0, "repeated": 0, "stale": 0}),
         },
         Example {
             path: "/jobs",

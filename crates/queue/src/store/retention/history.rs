@@ -1,6 +1,6 @@
-//! What was done, for as long as the deployment says: bulk actions, re-syncs, the audit log.
+//! What was done, for as long as the deployment says: bulk actions, re-syncs, the audit log, the ids of events.
 //!
-//! Rows are found by their ids, which tell the time they were made at: what is kept is not read.
+//! Rows are found by their ids, which tell the time they were made at, or by an index of their times: what is kept is not read.
 
 use super::{CHUNK, begin};
 use crate::{error::QueueError, store::leader::Term};
@@ -22,6 +22,7 @@ pub async fn forget_history(pool: &PgPool, term: Term, kept: Retentions) -> Resu
         operations(pool, term, kept.of(Retained::Operations)).await,
         resyncs(pool, term, kept.of(Retained::Resyncs)).await,
         audit_log(pool, term, kept.of(Retained::AuditLog)).await,
+        event_ids(pool, term, kept.of(Retained::EventIds)).await,
     ])
 }
 
@@ -86,6 +87,26 @@ async fn audit_log(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, Que
         ))
         "#,
         made_before(kept, Utc::now()),
+        kept.as_secs_f64(),
+        CHUNK,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(deleted.rows_affected())
+}
+
+async fn event_ids(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
+    let mut transaction = begin(pool, term).await?;
+    let deleted = sqlx::query!(
+        r#"
+        delete from headgate.event_ids
+        where ctid = any (array(
+            select ctid from headgate.event_ids
+            where accepted_at < (select clock_timestamp()) - make_interval(secs => $1)
+            order by accepted_at limit $2
+        )) and accepted_at < clock_timestamp() - make_interval(secs => $1)
+        "#,
         kept.as_secs_f64(),
         CHUNK,
     )

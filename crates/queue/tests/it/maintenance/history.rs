@@ -122,6 +122,25 @@ async fn to_find_what_is_over_what_is_kept_is_not_read(_: PgPoolOptions, options
     assert_eq!(world.number("select count(*) from headgate.operations").await, 20_000);
 }
 
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_ids_of_events_go_when_they_say_nothing_any_more(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "insert into headgate.event_ids (app_id, id, accepted_at)
+            select gen_random_uuid(), 'e', clock_timestamp() - age
+            from unnest(array[interval '23 hours', interval '25 hours', interval '9 days']) age",
+        )
+        .await;
+    let left = "select count(*) from headgate.event_ids";
+    let longer = Retentions::default().with(Retained::EventIds, DAY * 7);
+    assert!(!forget_history(&pool, term, longer).await.unwrap());
+    assert_eq!(world.number(left).await, 2);
+    assert!(!forget_history(&pool, term, Retentions::default()).await.unwrap());
+    assert_eq!(world.number(left).await, 1);
+}
+
 /// Records of the world's app, the first `deleted` of which were deleted a year ago.
 async fn records(world: &World, count: i32, deleted: i32) {
     sqlx::query(
