@@ -5,9 +5,12 @@
 //! - an integer beyond 64 bits: it would become the nearest double, and what is sent on would no longer be what was given. Numbers with a
 //!   fraction or an exponent are doubles by agreement (RFC 8259, 6): each stands for the double nearest to it.
 //!
+//! What a text becomes in memory may be eighty times as long as the text (`[{"a":1},…]`): values are counted, and memory is asked for, before
+//! they are made.
+//!
 //! The place is put together only when there is something to refuse, and the digits are looked at only when a number is large.
 
-use model::json::escape;
+use model::json::{MAX_RECORD_BYTES, MAX_VALUES, escape};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, map::Entry};
 use std::{
@@ -17,6 +20,16 @@ use std::{
 
 /// What no integer of 64 bits reaches below, and none without a sign above.
 const LARGE: f64 = 9_223_372_036_854_775_808.0;
+
+/// The fields whose values have a limit of their own ([`MAX_RECORD_BYTES`]), wherever in a request they stand.
+const PAYLOADS: [&str; 3] = ["attributes", "data", "payload"];
+
+// What a document takes in memory, a little more rather than less: a vector that grew is half empty, a node of a map has room for eleven.
+const VALUE_BYTES: usize = 2 * size_of::<Value>();
+const NAME_BYTES: usize = 2 * size_of::<String>();
+const MAP_BYTES: usize = 640;
+/// Memory is asked for in portions.
+const PORTION_BYTES: usize = 64_000;
 
 /// Why there is no document.
 #[derive(Debug)]
@@ -36,43 +49,67 @@ pub(crate) enum Why {
     Twice,
     /// A number that would not come out as it went in.
     Number,
+    /// It has more than [`MAX_VALUES`].
+    TooManyValues,
+    /// A field of [`PAYLOADS`] has more than [`MAX_RECORD_BYTES`].
+    TooLarge,
+    /// There is no memory for it now.
+    NoRoom,
 }
 
 impl Why {
     /// What to do about a number.
     pub(crate) const NUMBER: &str =
         "is a number that 64 bits do not hold (an integer or a double): send it as a string";
+    /// And about too many values.
+    pub(crate) const TOO_MANY_VALUES: &str = "has more than 250,000 values: send it in parts";
+    /// And about one that is too large.
+    pub(crate) const TOO_LARGE: &str = "is larger than 1 MB of JSON";
 }
 
+/// Reads a document that may take as much memory as it needs.
+///
 /// # Errors
-/// When the bytes are no JSON, an object names something twice, or a number does not fit.
+/// When the bytes are no JSON, an object names something twice, a number does not fit, or a limit is passed.
 pub(crate) fn read(bytes: &[u8]) -> Result<Value, Unreadable> {
-    let notes = Notes::default();
+    read_within(bytes, &|_| true)
+}
+
+/// The same, where `has_room` is asked whether the document may take so many bytes of memory in all.
+///
+/// # Errors
+/// As [`read`], and when there is no room.
+pub(crate) fn read_within(bytes: &[u8], has_room: &dyn Fn(usize) -> bool) -> Result<Value, Unreadable> {
+    let notes = Notes::new(has_room, None);
     let value = run(bytes, &notes)?;
-    let larges = notes.larges.get();
-    if larges > 0
+    if notes.larges.get() > 0
         && let Some(wanted) = overlong_integer(bytes)
     {
-        let notes = Notes { refused: Some(wanted), ..Notes::default() };
-        run(bytes, &notes)?;
+        // Read again for the place of the number alone.
+        drop(value);
+        return run(bytes, &Notes::new(has_room, Some(wanted)));
     }
     Ok(value)
 }
 
-fn run(bytes: &[u8], notes: &Notes) -> Result<Value, Unreadable> {
+fn run(bytes: &[u8], notes: &Notes<'_>) -> Result<Value, Unreadable> {
     let mut parser = serde_json::Deserializer::from_slice(bytes);
     let read = Reader { notes }.deserialize(&mut parser).and_then(|value| parser.end().map(|()| value));
     read.map_err(|error| {
-        let pointer = notes.steps.borrow().iter().rev().fold(String::new(), |mut pointer, step| {
-            pointer.push('/');
-            pointer.push_str(step);
-            pointer
-        });
         let why = match notes.why.take() {
             Some(why) => why,
             None if error.to_string().starts_with("number out of range") => Why::Number,
             None => Why::Json(error),
         };
+        if matches!(why, Why::TooManyValues | Why::NoRoom) {
+            // The document's fault, not that of a place in it.
+            notes.steps.borrow_mut().clear();
+        }
+        let pointer = notes.steps.borrow().iter().rev().fold(String::new(), |mut pointer, step| {
+            pointer.push('/');
+            pointer.push_str(step);
+            pointer
+        });
         Unreadable { pointer, why }
     })
 }
@@ -118,8 +155,7 @@ fn is_large(number: f64) -> bool {
 }
 
 /// What is found on the way through a document.
-#[derive(Default)]
-struct Notes {
+struct Notes<'a> {
     /// The steps to what is refused, the innermost first.
     steps: RefCell<Vec<String>>,
     /// Why, when the parser itself would not mind.
@@ -128,17 +164,89 @@ struct Notes {
     larges: Cell<usize>,
     /// Which of them is to be refused.
     refused: Option<usize>,
+    /// Values read so far.
+    values: Cell<usize>,
+    /// Memory they take, and how much of it was asked for.
+    memory: Cell<usize>,
+    asked_for: Cell<usize>,
+    has_room: &'a dyn Fn(usize) -> bool,
+    /// Bytes of the payload that is being read: what its shortest text has at least.
+    payload: Cell<Option<usize>>,
+}
+
+impl<'a> Notes<'a> {
+    fn new(has_room: &'a dyn Fn(usize) -> bool, refused: Option<usize>) -> Self {
+        Self {
+            steps: RefCell::default(),
+            why: Cell::default(),
+            larges: Cell::default(),
+            refused,
+            values: Cell::default(),
+            memory: Cell::default(),
+            asked_for: Cell::default(),
+            has_room,
+            payload: Cell::default(),
+        }
+    }
+
+    /// Counts a value before it is made, by the length of its text.
+    fn value<E: Error>(&self, text: usize) -> Result<(), E> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MAX_VALUES {
+            return Err(self.refuse(Why::TooManyValues));
+        }
+        // With the comma or bracket behind it.
+        self.takes(VALUE_BYTES + text, text + 1)
+    }
+
+    /// Counts what takes so many bytes in memory and at least so many in a text.
+    fn takes<E: Error>(&self, memory: usize, text: usize) -> Result<(), E> {
+        self.memory.set(self.memory.get() + memory);
+        if self.memory.get() >= self.asked_for.get() {
+            self.asked_for.set(self.memory.get() + PORTION_BYTES);
+            if !(self.has_room)(self.asked_for.get()) {
+                return Err(self.refuse(Why::NoRoom));
+            }
+        }
+        if let Some(bytes) = self.payload.get() {
+            self.payload.set(Some(bytes + text));
+            if bytes + text > MAX_RECORD_BYTES {
+                return Err(self.refuse(Why::TooLarge));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse<E: Error>(&self, why: Why) -> E {
+        self.why.set(Some(why));
+        E::custom("refused")
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Reader<'a> {
-    notes: &'a Notes,
+    notes: &'a Notes<'a>,
 }
 
 impl Reader<'_> {
     /// On the way back up from what is refused.
     fn passed(self, step: impl FnOnce() -> String) {
         self.notes.steps.borrow_mut().push(step());
+    }
+
+    /// The value of a field; of a payload, which is counted as a whole.
+    fn field<'de, A: MapAccess<'de>>(self, name: &str, fields: &mut A) -> Result<Value, A::Error> {
+        let payload = &self.notes.payload;
+        if payload.get().is_some() || !PAYLOADS.contains(&name) {
+            return fields.next_value_seed(self);
+        }
+        payload.set(Some(0));
+        let read = fields.next_value_seed(self);
+        if payload.replace(None).is_some_and(|bytes| bytes > MAX_RECORD_BYTES) {
+            // What is too large is the payload, not what was read last of it.
+            self.notes.steps.borrow_mut().clear();
+        }
+        read
     }
 }
 
@@ -157,43 +265,45 @@ impl<'de> Visitor<'de> for Reader<'_> {
         f.write_str("any JSON value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        self.notes.value(4)?;
         Ok(Value::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        self.notes.value(1)?;
         Ok(Value::Number(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        self.notes.value(1)?;
         Ok(Value::Number(value.into()))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        self.notes.value(1)?;
         if is_large(value) {
             let nth = self.notes.larges.get();
             if self.notes.refused == Some(nth) {
-                self.notes.why.set(Some(Why::Number));
-                return Err(E::custom("an integer is too large"));
+                return Err(self.notes.refuse(Why::Number));
             }
             self.notes.larges.set(nth + 1);
         }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        self.notes.value(value.len() + 2)?;
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        self.notes.value(4)?;
         Ok(Value::Null)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.notes.value(1)?;
         let mut read = Vec::new();
         while let Some(item) =
             items.next_element_seed(self).inspect_err(|_| self.passed(|| read.len().to_string()))?
@@ -204,17 +314,20 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        self.notes.value(1)?;
         let mut read = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
-            let value = fields.next_value_seed(self).inspect_err(|_| self.passed(|| escape(&name)))?;
+            let map = if read.is_empty() { MAP_BYTES } else { 0 };
+            // In a text it has quotes and a colon.
+            self.notes.takes(map + NAME_BYTES + name.len(), name.len() + 3)?;
+            let value = self.field(&name, &mut fields).inspect_err(|_| self.passed(|| escape(&name)))?;
             match read.entry(name) {
                 Entry::Vacant(entry) => {
                     entry.insert(value);
                 }
                 Entry::Occupied(entry) => {
                     self.passed(|| escape(entry.key()));
-                    self.notes.why.set(Some(Why::Twice));
-                    return Err(A::Error::custom("a name is given twice"));
+                    return Err(self.notes.refuse(Why::Twice));
                 }
             }
         }
@@ -300,6 +413,68 @@ mod tests {
             }
             // As it is sent, it is read as the same again.
             assert_eq!(read(value.to_string().as_bytes()).unwrap(), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted_before_they_are_made() {
+        let most = format!("[{}]", vec!["1"; MAX_VALUES - 1].join(","));
+        assert!(read(most.as_bytes()).is_ok());
+        for text in [most.replacen('1', "1,1", 1), format!(r#"{{"a": {most}}}"#)] {
+            let Unreadable { pointer, why } = refused(&text);
+            assert!(matches!(why, Why::TooManyValues) && pointer.is_empty(), "{why:?} at {pointer:?}");
+        }
+    }
+
+    #[test]
+    fn a_payload_is_refused_before_it_is_a_tree() {
+        let text = |bytes| "x".repeat(bytes);
+        let Unreadable { pointer, why } =
+            refused(&format!(r#"[{{"n": 1}}, {{"payload": {{"a": ["{}"]}}}}]"#, text(MAX_RECORD_BYTES)));
+        assert!(matches!(why, Why::TooLarge), "{why:?}");
+        assert_eq!(pointer, "/1/payload");
+        // Each has its own limit, and spaces between its parts are no part of it.
+        let (one, space) = (text(900_000), " ".repeat(900_000));
+        let both = format!(r#"{{"payload": ["{one}",{space}1], "data": "{one}", "other": "{one}{one}"}}"#);
+        assert!(read(both.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_document_takes_no_more_memory_than_it_asked_for() {
+        for text in [
+            format!("[{}]", vec![r#"{"a":1}"#; 100_000].join(",")),
+            format!("[{}]", vec!["1"; 200_000].join(",")),
+            format!("[{}]", vec!["{}"; 200_000].join(",")),
+            format!("{{{}}}", (0..100_000).map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(",")),
+        ] {
+            let asked_for = Cell::new(0);
+            let value = read_within(text.as_bytes(), &|bytes| {
+                asked_for.set(bytes);
+                true
+            });
+            let takes = size(&value.unwrap());
+            assert!(asked_for.get() >= takes, "{} asked for, {takes} taken: {:.30}", asked_for.get(), text);
+            let room = asked_for.get() / 2;
+            let Err(refused) = read_within(text.as_bytes(), &|bytes| bytes <= room) else {
+                panic!("{text:.30}")
+            };
+            assert!(matches!(refused.why, Why::NoRoom), "{refused:?}");
+        }
+    }
+
+    /// Bytes in memory, as the standard library lays it out: a vector as it grew, nodes of a map for eleven, at least five in each.
+    fn size(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => {
+                items.capacity() * size_of::<Value>() + items.iter().map(size).sum::<usize>()
+            }
+            Value::Object(fields) => {
+                let node = 11 * (size_of::<String>() + size_of::<Value>()) + 16;
+                let nodes = if fields.is_empty() { 0 } else { 1 + fields.len() / 6 };
+                nodes * node + fields.iter().map(|(name, value)| name.capacity() + size(value)).sum::<usize>()
+            }
+            Value::String(text) => text.capacity(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
 

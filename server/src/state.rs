@@ -3,7 +3,7 @@
 use crate::{
     health::{AskEngine, Health},
     metrics::Metrics,
-    middleware::{Pace, TrustedProxies},
+    middleware::{Pace, RequestMemory, TrustedProxies},
     replica::Replica,
 };
 use access::Access;
@@ -112,6 +112,8 @@ pub struct AppSettings {
     pub retentions: Retentions,
     /// How slow the body of a request may be.
     pub pace: Pace,
+    /// What requests may take in memory together.
+    pub memory: RequestMemory,
     /// Whose word on the client's address counts.
     pub trusted_proxies: TrustedProxies,
 }

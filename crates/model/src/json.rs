@@ -11,6 +11,9 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_RECORD_BYTES: usize = 1_000_000;
 /// Bytes of a request.
 pub const MAX_REQUEST_BYTES: usize = 16_000_000;
+/// Values of a document: each array and object, and each text, number, boolean and null in them. At worst, as objects of one field, they take
+/// less than eight times as much memory as the largest request has bytes.
+pub const MAX_VALUES: usize = 250_000;
 
 /// Where a document cannot be stored: a JSON Pointer (RFC 6901) and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON. All or none of a request is stored.
 
 use super::{
-    extract::{Can, Many, OneOrMany, Produce, media_type, parse_document, read_body, typed},
+    extract::{Can, Many, OneOrMany, Produce, document, media_type, typed},
     problem::Problem,
 };
 use crate::{api::cloud_events, state::AppState};
@@ -58,19 +58,16 @@ async fn read(actor: &model::actor::Actor, request: Request) -> Result<Many<Even
     let media_type = media_type(request.headers())
         .ok_or_else(|| Problem::unsupported_media_type(ACCEPTED_TYPES))?
         .to_owned();
-    let document = parse_document(&read_body(request).await?)?;
-    let events = match media_type.as_str() {
+    let own_app = actor.app_id;
+    document(request, move |document| match media_type.as_str() {
         "application/cloudevents+json" if document.is_array() => {
-            return Err(Problem::fault("", "is an array: send it as application/cloudevents-batch+json"));
+            Err(Problem::fault("", "is an array: send it as application/cloudevents-batch+json"))
         }
         "application/cloudevents-batch+json" if !document.is_array() => {
-            return Err(Problem::fault(
-                "",
-                "must be an array: send one event as application/cloudevents+json",
-            ));
+            Err(Problem::fault("", "must be an array: send one event as application/cloudevents+json"))
         }
-        "application/json" => Many::from_document(document, typed)?,
-        _ => Many::from_document(document, |value, at| cloud_events::read(value, at, actor.app_id))?,
-    };
-    Ok(events)
+        "application/json" => Ok(Many::from_document(document, typed)?),
+        _ => Ok(Many::from_document(document, |value, at| cloud_events::read(value, at, own_app))?),
+    })
+    .await
 }

@@ -160,6 +160,17 @@ impl Problem {
         )
     }
 
+    /// 415: a body packed in a way that is not known.
+    pub fn unsupported_encoding() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-encoding",
+            "Unsupported content encoding",
+            "The header content-encoding must be gzip or zstd, or not be there.",
+        )
+        .with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"))
+    }
+
     /// 422, with every fault and where it is.
     pub fn invalid(faults: Faults) -> Self {
         let places: Vec<&str> = faults.0.iter().take(3).map(|fault| place(&fault.pointer)).collect();
@@ -202,6 +213,17 @@ impl Problem {
             "too-many-connections",
             "Too many connections",
             "As many connections are open as there may be, or as many of your address.",
+        )
+        .retry_after(CROWDED)
+    }
+
+    /// 503: as much is being read as there is memory for.
+    pub fn no_room() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-much-at-once",
+            "Too much at once",
+            "Nothing was stored: other large requests take the memory there is for them. Try again in a moment.",
         )
         .retry_after(CROWDED)
     }

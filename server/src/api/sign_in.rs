@@ -6,7 +6,7 @@
 
 use super::problem::Problem;
 use crate::{
-    middleware::{ClientAddress, session},
+    middleware::{ClientAddress, sent_little, session},
     state::AppState,
 };
 use access::AccessError;
@@ -14,6 +14,7 @@ use axum::{
     Extension, Form, Router,
     extract::{Path, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    middleware::from_fn,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -26,6 +27,7 @@ pub(super) fn router(state: &AppState) -> Router {
         .route("/sign-in", post(sign_in))
         .route("/sign-out", post(sign_out))
         .route("/sign-in/link/{token}", get(open_link).post(redeem_link))
+        .layer(from_fn(sent_little))
         .with_state(state.clone())
 }
 

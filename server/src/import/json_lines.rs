@@ -52,6 +52,9 @@ fn reason(Unreadable { pointer, why }: &Unreadable) -> String {
         }
         Why::Twice => format!("{pointer} is given twice"),
         Why::Number => format!("{pointer} {}", Why::NUMBER),
+        Why::TooManyValues => Why::TOO_MANY_VALUES.to_owned(),
+        Why::TooLarge => format!("{pointer} {}", Why::TOO_LARGE),
+        Why::NoRoom => "takes more memory than there is".to_owned(),
     }
 }
 

@@ -16,6 +16,7 @@ use http_body::{Frame, SizeHint};
 use model::json::MAX_REQUEST_BYTES;
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -66,7 +67,12 @@ pub(crate) async fn in_time(State(state): State<AppState>, request: Request, nex
     }
     // For extractors of axum and the console; our own count for themselves.
     DefaultBodyLimit::max(MAX_REQUEST_BYTES).apply(&mut request);
-    next.run(request).await
+    let share = Arc::new(state.settings.memory.share());
+    request.extensions_mut().insert(Arc::clone(&share));
+    let response = next.run(request).await;
+    // What the handler made of the body is gone by now.
+    drop(share);
+    response
 }
 
 /// The length a request says its body has; 0: it says none.

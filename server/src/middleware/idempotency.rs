@@ -5,6 +5,7 @@
 //! that a repeat finds the answer or nothing, whatever broke. Answers are kept sealed with the master key: some hold a secret that is shown
 //! once.
 
+use super::request_memory::Share;
 use crate::{
     api::{extract::read_body, problem::Problem},
     state::AppState,
@@ -81,10 +82,14 @@ impl KeyedCalls {
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
         let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
         let (mut parts, body) = request.into_parts();
-        let body = read_body(Request::new(body)).await?;
+        let memory = parts.extensions.get::<Arc<Share>>().cloned();
+        let body = read_body(Request::from_parts(parts.clone(), body)).await?;
         // What this request's routing found must not stand beside what the lane's finds.
         parts.extensions = Extensions::new();
         parts.extensions.insert(actor);
+        if let Some(memory) = memory {
+            parts.extensions.insert(memory);
+        }
         let request = Request::from_parts(parts, Body::from(body.clone()));
 
         let lane = timeout(LANE_WAIT, async { self.free.lock().await.recv().await });

@@ -20,6 +20,7 @@ mod integration_bulk;
 mod integrations;
 mod job_edit;
 mod jobs;
+mod large_bodies;
 mod live;
 mod masking;
 mod metrics;

@@ -4,25 +4,24 @@
 //! A document becomes a `Value` first: that bounds recursion, and lets the NUL and depth check name a
 //! place. Only then is it read as the type that was asked for.
 
+use super::body::{document, read_body};
 use crate::{
     api::problem::Problem,
     json_text::{self, Unreadable, Why},
-    middleware::client_body::TooSlow,
+    middleware::request_memory::Share,
 };
 use axum::{
-    body::Bytes,
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
 use model::{
-    json::{MAX_REQUEST_BYTES, check, escape},
-    problem::Faults,
+    json::{check, escape},
+    problem::{Faults, FieldError},
     text::sanitise,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, error::Category};
 use serde_path_to_error::{Path, Segment};
-use std::{error::Error, iter};
 
 /// A body that must be there.
 #[derive(Debug)]
@@ -32,31 +31,34 @@ pub struct Json<T>(pub T);
 #[derive(Debug)]
 pub struct OptionalJson<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        let document = parse_document(&read_body(request).await?)?;
-        Ok(Self(typed(document, "")?))
+        document(request, |value| Ok(Self(typed(value, "")?))).await
     }
 }
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for OptionalJson<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let is_json = media_type(request.headers()) == Some("application/json");
-        let body = read_body(request).await?;
-        if body.is_empty() {
-            return Ok(Self(typed(Value::Object(serde_json::Map::new()), "")?));
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if media_type(request.headers()) == Some("application/json") {
+            let (parts, body) = request.into_parts();
+            let body = read_body(Request::from_parts(parts.clone(), body)).await?;
+            if body.is_empty() {
+                return Ok(Self(typed(Value::Object(serde_json::Map::new()), "")?));
+            }
+            let Json(read) = Json::from_request(Request::from_parts(parts, body.into()), state).await?;
+            return Ok(Self(read));
         }
-        if !is_json {
+        if !read_body(request).await?.is_empty() {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        Ok(Self(typed(parse_document(&body)?, "")?))
+        Ok(Self(typed(Value::Object(serde_json::Map::new()), "")?))
     }
 }
 
@@ -76,32 +78,23 @@ pub fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// # Errors
-/// 413 beyond 16 MB, 408 when it came too slowly, 400 when it broke off.
-pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
-    axum::body::to_bytes(request.into_body(), MAX_REQUEST_BYTES).await.map_err(|error| {
-        let first: &(dyn Error + 'static) = &error;
-        if iter::successors(Some(first), |cause: &&(dyn Error + 'static)| (*cause).source())
-            .any(|cause| cause.is::<TooSlow>())
-        {
-            return Problem::too_slow();
-        }
-        // to_bytes wraps the cause once; a body that grew too large says so in the cause.
-        let cause = error.source().map(ToString::to_string).unwrap_or_default();
-        if cause.contains("length limit") || error.to_string().contains("length limit") {
-            Problem::too_large("A request may have 16 MB.", Vec::new())
-        } else {
-            Problem::malformed("The body broke off.")
-        }
-    })
-}
-
-/// # Errors
-/// 400 with pointer, line and column when it is no JSON; 422 with a pointer for names given twice, numbers, NUL and depth.
-pub fn parse_document(body: &[u8]) -> Result<Value, Problem> {
-    let value = json_text::read(body).map_err(|Unreadable { pointer, why }| {
+/// 400 with pointer, line and column when it is no JSON; 422 with a pointer for names given twice, numbers, too many values, NUL and depth;
+/// 413 for a payload of more than 1 MB; 503 while others take the memory.
+pub(super) fn parse_document(body: &[u8], share: &Share) -> Result<Value, Problem> {
+    let has_room = |bytes| share.grow_to(body.len() + bytes);
+    let value = json_text::read_within(body, &has_room).map_err(|Unreadable { pointer, why }| {
         let error = match why {
             Why::Twice => return Problem::fault(pointer, "is given twice"),
             Why::Number => return Problem::fault(pointer, Why::NUMBER),
+            Why::TooManyValues => return Problem::fault(pointer, Why::TOO_MANY_VALUES),
+            Why::TooLarge => {
+                let detail = Why::TOO_LARGE.to_owned();
+                return Problem::too_large(
+                    format!("{pointer} {detail}."),
+                    vec![FieldError { pointer, detail }],
+                );
+            }
+            Why::NoRoom => return Problem::no_room(),
             Why::Json(error) => error,
         };
         if error.to_string().starts_with("recursion limit exceeded") {
@@ -192,6 +185,7 @@ pub fn count_bytes(value: &impl Serialize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::middleware::RequestMemory;
     use model::integration::NewIntegration;
     use serde_json::json;
 
@@ -242,7 +236,7 @@ mod tests {
             (b"\xff", "no JSON"),
             (br#"{"a": "\ud800"}"#, "within /a."),
         ] {
-            let problem = parse_document(body).unwrap_err();
+            let problem = parse_document(body, &RequestMemory::default().share()).unwrap_err();
             assert_eq!(problem.status(), 400);
             assert!(problem.detail().contains(part), "{}", problem.detail());
         }
@@ -254,7 +248,10 @@ mod tests {
             format!("{}{}", "[".repeat(65), "]".repeat(65)),
             "[".repeat(9_999),
         ] {
-            assert_eq!(parse_document(body.as_bytes()).unwrap_err().status(), 422);
+            assert_eq!(
+                parse_document(body.as_bytes(), &RequestMemory::default().share()).unwrap_err().status(),
+                422
+            );
         }
     }
 

@@ -1,6 +1,9 @@
 //! Bodies that are one item or an array of up to 1,000 of them.
 
-use super::json::{media_type, parse_document, read_body, typed};
+use super::{
+    body::document,
+    json::{media_type, typed},
+};
 use crate::api::problem::Problem;
 use axum::extract::{FromRequest, Request};
 use model::problem::Faults;
@@ -70,15 +73,14 @@ impl<T> Many<T> {
     }
 }
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Many<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Many<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        let document = parse_document(&read_body(request).await?)?;
-        Ok(Self::from_document(document, typed)?)
+        document(request, |value| Ok(Self::from_document(value, typed)?)).await
     }
 }
 

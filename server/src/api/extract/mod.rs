@@ -1,6 +1,7 @@
 //! What a handler takes: who asks and whether they may, a body, a query, an id. Each refuses with a problem that points at the fault.
 
 mod actor;
+mod body;
 mod json;
 mod many;
 mod path;
@@ -10,7 +11,8 @@ pub use actor::{
     Can, Configure, ManageAccess, Needs, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync,
     SaveViews, SteerJobs,
 };
-pub use json::{Json, OptionalJson, count_bytes, media_type, parse_document, read_body, typed};
+pub use body::{document, read_body};
+pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
 pub use query::{ListQuery, NoFilter, PageParams, Query};

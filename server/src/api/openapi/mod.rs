@@ -60,7 +60,11 @@ Refused calls keep nothing.
 **Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
 send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \
 double; decimals that must keep more digits belong into strings. A name given twice in one object is refused: readers do not agree which \
-one counts.";
+one counts.
+
+**Sizes**: a request has 16 MB, unpacked if its `content-encoding` is `gzip` or `zstd`, and up to 250,000 values (each array and object, and what is \
+in them); a record and a payload 1 MB. What comes more slowly than 32 kB a second is 408; beside too many other large requests it is 503 with \
+`retry-after`.";
 
 /// A router to add resources to.
 pub(super) fn empty() -> OpenApiRouter<AppState> {
@@ -161,13 +165,17 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
         (has_body, "400", "The body is no JSON: see errors for where it breaks."),
         (has_body, "408", "The body came more slowly than 32 kB a second."),
         (has_body, "413", "The request is larger than 16 MB, or a record larger than 1 MB."),
-        (has_body, "415", "The content type is none of those accepted."),
+        (
+            has_body,
+            "415",
+            "The content type is none of those accepted, or the content encoding neither gzip nor zstd.",
+        ),
         (is_post, "409", "At odds with what is there, or the same call is being worked on."),
         (has_input || is_post, "422", "The input has faults, each with a pointer to it."),
         (
             true,
             "503",
-            "The database is away, there are too many connections, or the search took too long: see retry-after.",
+            "The database is away, there are too many connections or too many large requests, or the search took too long: see retry-after.",
         ),
     ];
     for (applies, status, description) in problems {

@@ -13,7 +13,7 @@ use reqwest::Method;
 use serde_json::json;
 use server::{
     connections::{self, ConnectionLimits},
-    middleware::Pace,
+    middleware::{Pace, RequestMemory},
     replica::Replica,
     state::{AppSettings, AppState, Parts, leptos_options},
 };
@@ -56,6 +56,12 @@ impl Server {
     /// With bounds of connections and bodies of one's own.
     pub(crate) async fn bounded(pool: PgPool, limits: ConnectionLimits, pace: Pace) -> Self {
         Self::start_bounded(pool, None, false, AppSettings { pace, ..AppSettings::default() }, limits).await
+    }
+
+    /// With so much memory for requests.
+    pub(crate) async fn with_memory(pool: PgPool, memory: RequestMemory) -> Self {
+        let settings = AppSettings { memory, ..AppSettings::default() };
+        Self::start_bounded(pool, None, false, settings, ConnectionLimits::for_files(None)).await
     }
 
     async fn start_with(pool: PgPool, replica: Option<PgPool>, has_workers: bool, base_path: &str) -> Self {

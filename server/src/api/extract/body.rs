@@ -1,0 +1,80 @@
+//! Reading a body: into memory that is there for it, and then as a document; a large one beside the runtime, which others wait for.
+
+use super::json::parse_document;
+use crate::{
+    api::problem::Problem,
+    middleware::{
+        client_body::{TooSlow, announced},
+        request_memory::{RequestMemory, Share},
+    },
+};
+use axum::{body::Bytes, extract::Request};
+use futures::StreamExt as _;
+use model::json::MAX_REQUEST_BYTES;
+use serde_json::Value;
+use std::{error::Error, iter, sync::Arc};
+
+/// Documents from here on are read beside the runtime: a megabyte keeps a thread for some ten milliseconds.
+const LARGE: usize = 64_000;
+
+/// Reads the body whole.
+///
+/// # Errors
+/// 413 beyond 16 MB, 408 when it came too slowly, 400 when it broke off, 503 while others take the memory.
+pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
+    let share = share(&request);
+    let length = announced(request.headers()).min(MAX_REQUEST_BYTES);
+    let has_room = |bytes| if share.grow_to(bytes) { Ok(()) } else { Err(Problem::no_room()) };
+    has_room(length)?;
+    let mut body = Vec::with_capacity(length);
+    let mut stream = request.into_body().into_data_stream();
+    while let Some(part) = stream.next().await {
+        let part = part.map_err(|error| broken(&error))?;
+        if body.len() + part.len() > MAX_REQUEST_BYTES {
+            return Err(Problem::too_large("A request may have 16 MB.", Vec::new()));
+        }
+        has_room(body.len() + part.len())?;
+        body.extend_from_slice(&part);
+    }
+    Ok(body.into())
+}
+
+/// Reads the body as a document, and makes of it what `read` makes of it.
+///
+/// # Errors
+/// As [`read_body`]; what is wrong with the text, with its place; those of `read`.
+pub async fn document<T: Send + 'static>(
+    request: Request,
+    read: impl FnOnce(Value) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let share = share(&request);
+    let body = read_body(request).await?;
+    let is_large = body.len() >= LARGE;
+    let work = move || {
+        let value = parse_document(&body, &share)?;
+        drop(body);
+        read(value)
+    };
+    if !is_large {
+        return work();
+    }
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a document could not be read");
+        Err(Problem::internal())
+    })
+}
+
+/// What the request takes of the memory of all; in tests without the layer that says so, of its own.
+fn share(request: &Request) -> Arc<Share> {
+    request.extensions().get().cloned().unwrap_or_else(|| Arc::new(RequestMemory::default().share()))
+}
+
+fn broken(error: &(dyn Error + 'static)) -> Problem {
+    if iter::successors(Some(error), |cause: &&(dyn Error + 'static)| (*cause).source())
+        .any(|cause| cause.is::<TooSlow>())
+    {
+        Problem::too_slow()
+    } else {
+        Problem::malformed("The body broke off, or is not what content-encoding says.")
+    }
+}

@@ -1,0 +1,153 @@
+//! Large bodies: what they may take in memory, and who is read at all.
+
+use crate::support::{Answer, Client, Server, an_app, an_event};
+use async_compression::{
+    Level,
+    tokio::write::{GzipEncoder, ZstdEncoder},
+    zstd::CParameter,
+};
+use futures::future::join_all;
+use reqwest::Method;
+use server::middleware::RequestMemory;
+use sqlx::PgPool;
+use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+const JSON: Option<&str> = Some("application/json");
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn events(client: &Client, encoding: &str, body: Vec<u8>) -> Answer {
+    client.clone().with("content-encoding", encoding).send("/events", JSON, body).await
+}
+
+/// As [`an_event`], with an attribute of so many letters.
+fn a_long_event(app: &str, id: &str, letters: usize) -> String {
+    an_event(app, id).to_string().replace("Lamp", &"x".repeat(letters))
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_uploads_without_a_key_reads_why_it_is_refused(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let upload = async || {
+        let body = vec![b' '; 8_000_000];
+        let header = format!(
+            "POST /api/v1/events HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(header.as_bytes()).await.unwrap();
+        // Most clients read nothing before they have written everything.
+        stream.write_all(&body).await.expect("the whole body is taken");
+        let mut answered = [0; 12];
+        stream.read_exact(&mut answered).await.unwrap();
+        String::from_utf8(answered.to_vec()).unwrap()
+    };
+    let answers = timeout(PATIENCE, join_all((0..20).map(|_| upload()))).await.expect("all are answered");
+    assert_eq!(answers, vec!["HTTP/1.1 401"; 20]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn many_tiny_values_are_refused_before_they_take_memory(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let tiny = format!("[{}]", vec![r#"{"a":1}"#; 1_800_000].join(","));
+    for path in ["/events", "/jobs", "/apps"] {
+        let refused = client.send(path, JSON, tiny.clone()).await;
+        assert_eq!(refused.pointers(422), [""], "{path}");
+        assert!(refused.text.contains("has more than 250,000 values"), "{}", refused.text);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_payload_beyond_its_limit_is_named(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let event = |letters| format!("[{},{}]", an_event(&app, "1"), a_long_event(&app, "2", letters));
+    assert_eq!(client.send("/events", JSON, event(1_000_000)).await.pointers(413), ["/1/attributes"]);
+    client.send("/events", JSON, event(900_000)).await.ok(202);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn beyond_the_memory_of_all_a_large_request_is_told_to_come_back(pool: PgPool) {
+    let server = Server::with_memory(pool, RequestMemory::of(1_000_000)).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let announced = a_long_event(&app, "1", 1_100_000).into_bytes();
+    let tiny = format!("[{}]", vec!["{\"a\":1}"; 10_000].join(","));
+    // Without a length, and with one letter in the place of a thousand.
+    let packed = packed_gzip(&announced).await;
+    for refused in [
+        client.send("/events", JSON, announced.clone()).await,
+        // Read by the layer that keeps the key, and again inside its transaction.
+        client.clone().with("idempotency-key", "k").send("/events", JSON, announced).await,
+        events(&client, "gzip", packed).await,
+        client.send("/events", JSON, tiny.clone()).await,
+        client.clone().with("idempotency-key", "k").send("/events", JSON, tiny).await,
+    ] {
+        let problem = refused.problem(503);
+        assert_eq!(problem["type"], "urn:headgate:problem:too-much-at-once");
+        assert_eq!(refused.header("retry-after"), "1");
+    }
+    // What was taken came back, and small ones pass beside large ones.
+    for n in 0..3 {
+        client.send("/events", JSON, a_long_event(&app, &n.to_string(), 400_000)).await.ok(202);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn packed_bodies_are_unpacked_and_others_are_refused(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let event = |id: &str| an_event(&app, id).to_string().into_bytes();
+    assert_eq!(events(&client, "gzip", packed_gzip(&event("1")).await).await.ok(202)["records_changed"], 1);
+    assert_eq!(
+        events(&client, "zstd", packed_zstd(&event("2"), 20).await).await.ok(202)["records_changed"],
+        1
+    );
+    assert_eq!(events(&client, "identity", event("3")).await.ok(202)["records_changed"], 1);
+    for encoding in ["br", "deflate", "gzip, zstd", "nonsense"] {
+        let refused = events(&client, encoding, event("4")).await;
+        assert_eq!(refused.problem(415)["type"], "urn:headgate:problem:unsupported-encoding", "{encoding}");
+        assert_eq!(refused.header("accept-encoding"), "gzip, zstd");
+    }
+    // What it says it is.
+    events(&client, "zstd", packed_gzip(&event("5")).await).await.problem(400);
+    // A limit is one of what comes out.
+    let bomb = packed_gzip(&vec![b' '; 17_000_000]).await;
+    assert!(bomb.len() < 20_000);
+    events(&client, "gzip", bomb).await.problem(413);
+    events(&client, "zstd", packed_zstd(&event("6"), 27).await).await.problem(400);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn of_whom_nobody_knows_little_is_read(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let form = format!("email=ada%40example.test&password={}", "x".repeat(100_000));
+    for path in ["/sign-in", "/console/bulk"] {
+        let request = server.anonymous().request(Method::POST, path).body(form.clone());
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        Answer::of(request).await.problem(413);
+    }
+}
+
+async fn packed_gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzipEncoder::new(Vec::new());
+    encoder.write_all(text).await.unwrap();
+    encoder.shutdown().await.unwrap();
+    encoder.into_inner()
+}
+
+/// With a window of that many bits.
+async fn packed_zstd(text: &[u8], window: u32) -> Vec<u8> {
+    let window = [CParameter::window_log(window)];
+    let mut encoder = ZstdEncoder::with_quality_and_params(Vec::new(), Level::Default, &window);
+    encoder.write_all(text).await.unwrap();
+    encoder.shutdown().await.unwrap();
+    encoder.into_inner()
+}
