@@ -23,4 +23,5 @@ pub use access::Access;
 pub use error::AccessError;
 pub use origin::{Follows, Origin};
 pub use passwords::check_password;
+pub use sign_in::Client;
 pub use token::{AdminKey, SessionToken};

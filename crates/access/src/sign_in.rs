@@ -17,9 +17,19 @@ use model::{
 };
 use sqlx::{Acquire, PgConnection};
 use std::net::IpAddr;
+use uuid::Uuid;
 
 /// Whose account the one-time link of a fresh deployment opens.
 pub const FIRST_EMAIL: &str = "operator@localhost";
+
+/// Who tries to sign in.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// Where from.
+    pub address: IpAddr,
+    /// The device, if it has signed in to the account before.
+    pub device: Option<Uuid>,
+}
 
 impl Access {
     /// Opens a session.
@@ -30,13 +40,13 @@ impl Access {
         &self,
         email: &str,
         password: &str,
-        address: IpAddr,
+        client: Client,
     ) -> Result<SessionToken, AccessError> {
         // Neither could be right, and both would be refused by the database or cost a hash.
         if email.contains('\0') || email.chars().count() > 254 || password.len() > 1_000 {
             return Err(AccessError::BadCredentials);
         }
-        let counted = throttle::count(self.pool(), email, address).await?;
+        let counted = throttle::count(self.pool(), email, client).await?;
         let account = users::account(self.pool(), email).await?;
         let hash = account.as_ref().and_then(|account| account.password_hash.clone());
         let is_right = self.hasher().verify(password.to_owned(), hash).await?;
@@ -49,7 +59,7 @@ impl Access {
             _ => {
                 let mut conn = self.pool().acquire().await?;
                 audit::record_nobody(&mut conn, email, Entry::new("session.refuse")).await?;
-                tracing::info!(client.address = %address, "a sign-in was refused");
+                tracing::info!(client.address = %client.address, "a sign-in was refused");
                 Err(AccessError::BadCredentials)
             }
         }

@@ -1,9 +1,13 @@
-//! How often somebody may be wrong: per account and per network, as a GCRA row each (RELIABILITY 4).
+//! How often somebody may be wrong, as GCRA rows (RELIABILITY 4): at one account from one network, at one account from anywhere, at any account from
+//! one network. A device that has signed in to the account before has a row of its own instead.
+//!
+//! The first keeps a guesser from taking the owner's turns: the owner is elsewhere, or has the device. The second is looser and only for
+//! guesses from many networks at once; one network that has used up its own never reaches it.
 //!
 //! A try is counted before the password is looked at, so that parallel guesses count too, and forgiven when it was right. Nobody is
-//! locked out for good: after the burst one try is looked at every now and then, whoever asks.
+//! locked out for good: after the burst one try is looked at every now and then.
 
-use crate::{error::AccessError, store::throttles};
+use crate::{error::AccessError, sign_in::Client, store::throttles};
 use sqlx::PgPool;
 use std::{net::IpAddr, time::Duration};
 
@@ -14,21 +18,37 @@ pub(crate) struct Allowance {
     pub(crate) period: Duration,
 }
 
+/// Tries at one account, by one device or from one network.
+const OWN: Allowance = Allowance { burst: 10, period: Duration::from_secs(20) };
 /// Tries at one account, from anywhere.
-const ACCOUNT: Allowance = Allowance { burst: 10, period: Duration::from_secs(20) };
+const ACCOUNT: Allowance = Allowance { burst: 100, period: Duration::from_secs(1) };
 /// Tries from one network, at any account.
 const NETWORK: Allowance = Allowance { burst: 40, period: Duration::from_secs(5) };
 
 /// A counted try.
 pub(crate) struct Try {
-    account: String,
-    network: String,
+    /// Of this device or network alone.
+    own: String,
+    /// Of others too; none: a known device shares nothing.
+    shared: Vec<(String, Allowance)>,
 }
 
-/// Counts a try at the account from the address.
-pub(crate) async fn count(pool: &PgPool, email: &str, address: IpAddr) -> Result<Try, AccessError> {
-    let counted = Try { account: format!("account:{}", email.to_lowercase()), network: network(address) };
-    for (key, allowance) in [(&counted.network, NETWORK), (&counted.account, ACCOUNT)] {
+/// Counts a client's try at the account.
+pub(crate) async fn count(pool: &PgPool, email: &str, client: Client) -> Result<Try, AccessError> {
+    let email = email.to_lowercase();
+    let network = network(client.address);
+    let counted = match client.device {
+        Some(device) => Try { own: format!("device:{device}"), shared: Vec::new() },
+        None => Try {
+            own: format!("account:{email}@{network}"),
+            shared: vec![(network, NETWORK), (format!("account:{email}"), ACCOUNT)],
+        },
+    };
+    // The account's last: whoever is refused before takes nothing of it.
+    let own = [(&counted.own, OWN)];
+    for (key, allowance) in
+        own.into_iter().chain(counted.shared.iter().map(|(key, allowance)| (key, *allowance)))
+    {
         if let Some(retry_after) = throttles::take(pool, key, allowance).await? {
             return Err(AccessError::TooMany { retry_after });
         }
@@ -36,10 +56,12 @@ pub(crate) async fn count(pool: &PgPool, email: &str, address: IpAddr) -> Result
     Ok(counted)
 }
 
-/// It was right: the account's tries are forgotten, the network's one is given back.
+/// It was right: the own tries are forgotten, what is shared is given back.
 pub(crate) async fn forgive(pool: &PgPool, counted: &Try) -> Result<(), AccessError> {
-    throttles::forget(pool, &counted.account).await?;
-    throttles::give_back(pool, &counted.network, NETWORK).await?;
+    throttles::forget(pool, &counted.own).await?;
+    for (key, allowance) in &counted.shared {
+        throttles::give_back(pool, key, *allowance).await?;
+    }
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod bulk;
 mod cloud_events;
 mod dead_letters;
 mod dead_letters_export;
+mod device;
 mod docs;
 mod events;
 mod failures;

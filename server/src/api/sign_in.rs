@@ -4,12 +4,12 @@
 //! is printed nowhere else. Programs that fetch links to show what is behind them (chat previews, prefetching) would use it up: they
 //! get a page with a button instead, which any person can press.
 
-use super::problem::Problem;
+use super::{device, problem::Problem};
 use crate::{
     middleware::{ClientAddress, sent_little, session},
     state::AppState,
 };
-use access::AccessError;
+use access::{AccessError, Client};
 use axum::{
     Extension, Form, Router,
     extract::{Path, State},
@@ -18,8 +18,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use axum_extra::extract::cookie::Cookie;
 use serde::Deserialize;
 use url::form_urlencoded;
+use uuid::Uuid;
 
 /// Paths are relative in every answer: the console may lie behind any prefix.
 pub(super) fn router(state: &AppState) -> Router {
@@ -46,10 +48,14 @@ async fn sign_in(
     headers: HeaderMap,
     Form(form): Form<Credentials>,
 ) -> Response {
-    match state.access.sign_in(form.email.trim(), &form.password, address).await {
+    let (email, key) = (form.email.trim(), &state.master_key);
+    let known = device::known(&headers, email, key);
+    match state.access.sign_in(email, &form.password, Client { address, device: known }).await {
         Ok(token) => {
-            let cookie = session::cookie(&headers, &token).to_string();
-            see_other(&format!(".{}", local(&form.next)), Some(&cookie))
+            let device = known.unwrap_or_else(Uuid::now_v7);
+            let cookies =
+                [Some(session::cookie(&headers, &token)), device::cookie(&headers, email, device, key)];
+            see_other(&format!(".{}", local(&form.next)), cookies.into_iter().flatten())
         }
         Err(error) => {
             let (why, wait) = match &error {
@@ -74,7 +80,7 @@ async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response
     {
         return Problem::from(error).into_response();
     }
-    see_other("sign-in", Some(&session::no_cookie(&headers).to_string()))
+    see_other("sign-in", Some(session::no_cookie(&headers)))
 }
 
 async fn open_link(
@@ -95,7 +101,7 @@ async fn redeem_link(
     headers: HeaderMap,
 ) -> Response {
     match state.access.redeem_link(&token).await {
-        Ok(session) => see_other("../..", Some(&session::cookie(&headers, &session).to_string())),
+        Ok(session) => see_other("../..", Some(session::cookie(&headers, &session))),
         // Somebody who is in already and opens the link again belongs on the first page.
         Err(AccessError::BadCredentials) if is_signed_in(&state, &headers).await => see_other("../..", None),
         Err(AccessError::BadCredentials) => see_other("../../sign-in?error=link", None),
@@ -160,14 +166,16 @@ fn local(next: &str) -> &str {
     if is_local { next } else { "/" }
 }
 
-fn see_other(location: &str, cookie: Option<&str>) -> Response {
+fn see_other(location: &str, cookies: impl IntoIterator<Item = Cookie<'static>>) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
     if let Ok(location) = HeaderValue::from_str(location) {
         headers.insert(header::LOCATION, location);
     }
-    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(cookie).ok()) {
-        headers.insert(header::SET_COOKIE, cookie);
+    for cookie in cookies {
+        if let Ok(cookie) = HeaderValue::from_str(&cookie.to_string()) {
+            headers.append(header::SET_COOKIE, cookie);
+        }
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // The address of the link is a credential until it is used.

@@ -4,6 +4,7 @@ use crate::{
     config::{OperatorSettings, ServeSettings, Sources, TelemetrySettings},
     connections::{self, ConnectionLimits},
     demo::Demo,
+    middleware::TrustedProxies,
     program::{Database, Engine, Mode, Pools, block_on, delivery, master_key, open_files},
     replica::Replica,
     shutdown,
@@ -103,6 +104,7 @@ async fn with_database(
         settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
             retentions: settings.engine.retentions,
+            trusted_proxies: TrustedProxies::new(&settings.listen.trusted_proxies),
             ..AppSettings::default()
         },
         stop: stop.clone(),

@@ -1,6 +1,7 @@
 //! Where API and console are reached.
 
-use super::{error::ConfigError, key::Key, sources::Sources};
+use super::{error::ConfigError, key::Key, read::networks, sources::Sources};
+use ipnet::IpNet;
 use std::net::SocketAddr;
 
 const LISTEN: Key = Key::with_default(
@@ -16,8 +17,14 @@ const BASE_PATH: Key = Key::with_default(
     "a path such as /headgate: letters, digits and - _ . ~ between slashes",
 );
 
+const TRUSTED_PROXIES: Key = Key::optional(
+    "HEADGATE_TRUSTED_PROXIES",
+    "proxies on other machines whose X-Forwarded-For and X-Forwarded-Proto are believed",
+    "a list of CIDRs such as 10.1.0.0/16,192.168.7.3/32,fd00::/8",
+);
+
 /// The settings of this concern.
-pub(super) const KEYS: [&Key; 2] = [&LISTEN, &BASE_PATH];
+pub(super) const KEYS: [&Key; 3] = [&LISTEN, &BASE_PATH, &TRUSTED_PROXIES];
 
 /// Address and prefix.
 #[derive(Clone, Debug)]
@@ -26,6 +33,8 @@ pub struct ListenSettings {
     pub address: SocketAddr,
     /// `""` at the root, else `/prefix` without a slash at its end.
     pub base_path: String,
+    /// Proxies that are believed, besides those on this machine.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl ListenSettings {
@@ -35,6 +44,7 @@ impl ListenSettings {
         Ok(Self {
             address: sources.required(&LISTEN, address)?,
             base_path: sources.required(&BASE_PATH, base_path)?,
+            trusted_proxies: sources.optional(&TRUSTED_PROXIES, networks)?.unwrap_or_default(),
         })
     }
 }

@@ -6,7 +6,8 @@ use super::{
     secret::Secret,
     sources::Sources,
 };
-use std::{ops::RangeInclusive, str::FromStr, time::Duration};
+use ipnet::IpNet;
+use std::{net::IpAddr, ops::RangeInclusive, str::FromStr, time::Duration};
 
 impl Sources {
     /// What `parse` makes of the value; none when unset.
@@ -77,6 +78,12 @@ impl Sources {
             refusal
         })
     }
+}
+
+/// A list of networks; an address alone is a network of one.
+pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
+    let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    text.split(',').map(|part| network(part.trim())).collect()
 }
 
 fn refuse(key: &Key, text: &str, origin: &Origin) -> ConfigError {

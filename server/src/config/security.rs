@@ -1,10 +1,9 @@
 //! Keys, the first operator, and where deliveries may go.
 
-use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
+use super::{error::ConfigError, key::Key, read::networks, secret::Secret, sources::Sources};
 use delivery::MasterKey;
 use ipnet::IpNet;
 use model::rules::masking;
-use std::net::IpAddr;
 
 const MASTER_KEY: Key = Key::secret(
     "HEADGATE_MASTER_KEY",
@@ -106,12 +105,6 @@ fn is_email(text: &str) -> bool {
         && text
             .split_once('@')
             .is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
-}
-
-/// An address alone is a network of one.
-fn networks(text: &str) -> Option<Vec<IpNet>> {
-    let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-    text.split(',').map(|part| network(part.trim())).collect()
 }
 
 fn fields(text: &str) -> Option<Vec<String>> {

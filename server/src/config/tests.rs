@@ -29,6 +29,7 @@ fn every_variable_of_the_contract_exists() {
         "DATA_DIR",
         "LISTEN",
         "BASE_PATH",
+        "TRUSTED_PROXIES",
         "ADMIN_API_KEY",
         "ADMIN_EMAIL",
         "ADMIN_PASSWORD",

@@ -123,7 +123,7 @@ mod tests {
 
     fn slots(all: usize, of_one_address: usize, reserve: usize) -> Arc<Slots> {
         let limits = ConnectionLimits { all, of_one_address, reserve, ..ConnectionLimits::for_files(None) };
-        Slots::new(limits, TrustedProxies)
+        Slots::new(limits, TrustedProxies::default())
     }
 
     fn take(slots: &Arc<Slots>, peer: &str) -> Slot {

@@ -34,6 +34,6 @@ pub fn around(router: Router, state: &AppState) -> Router {
         .layer(from_fn(content_encoding::unpacked))
         .layer(from_fn_with_state(state.clone(), client_body::in_time))
         .layer(from_fn(safe_headers))
-        .layer(from_fn(request_id::with_request_id))
+        .layer(from_fn_with_state(state.clone(), request_id::with_request_id))
         .layer(from_fn(uncancelled::uncancelled))
 }

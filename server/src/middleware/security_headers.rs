@@ -59,8 +59,8 @@ fn is_loopback(headers: &HeaderMap) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether the client speaks https with the proxy in front of us. Believed from anyone: it decides only about the sender's own cookie
-/// and headers.
+/// Whether the client speaks https with the proxy in front of us, as a trusted one says: what others said was taken away
+/// ([`super::ClientAddress`]).
 pub(crate) fn is_https(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }

@@ -9,8 +9,8 @@ const PASSWORD: &str = "correct horse";
 async fn a_session(server: &Server) -> String {
     let new = json!({"email": "ada@example.test", "role": "operator", "password": PASSWORD});
     server.operator().post("/users", new).await.ok(201);
-    let address = "203.0.113.7".parse().unwrap();
-    let token = server.state.access.sign_in("ada@example.test", PASSWORD, address).await.unwrap();
+    let client = access::Client { address: "203.0.113.7".parse().unwrap(), device: None };
+    let token = server.state.access.sign_in("ada@example.test", PASSWORD, client).await.unwrap();
     format!("headgate={}", token.expose())
 }
 

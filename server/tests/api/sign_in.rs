@@ -75,6 +75,28 @@ async fn wrong_passwords_go_back_to_the_form_and_then_have_to_wait(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn whoever_guesses_keeps_neither_other_networks_nor_known_devices_out(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let from = |address: &str| server.anonymous().with("x-forwarded-for", address);
+    let signed_in = form(&from("203.0.113.9"), "/sign-in", CREDENTIALS).await;
+    let mut cookies = signed_in.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
+    let device = cookies.find(|cookie| cookie.starts_with("headgate-device=")).unwrap();
+    for part in ["HttpOnly", "SameSite=Strict", "Max-Age="] {
+        assert!(device.contains(part), "{device}");
+    }
+    let known = from("203.0.113.7").with("cookie", device.split(';').next().unwrap());
+    for _ in 0..12 {
+        form(&from("203.0.113.7"), "/sign-in", "email=ada%40example.test&password=wrong+horse").await;
+    }
+    let refused = form(&from("203.0.113.8"), "/sign-in", CREDENTIALS).await;
+    assert!(refused.header("location").contains("error=too-many"), "{}", refused.header("location"));
+    for client in [from("198.51.100.1"), known] {
+        assert_eq!(form(&client, "/sign-in", CREDENTIALS).await.header("location"), "./");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn foreign_pages_sign_nobody_in(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;

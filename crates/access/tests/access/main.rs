@@ -6,13 +6,12 @@ mod idempotency;
 mod sign_in;
 mod users;
 
-use access::{Access, AdminKey};
+use access::{Access, AdminKey, Client};
 use model::{
     actor::{Actor, Role},
     user::{NewUser, User},
 };
 use sqlx::PgPool;
-use std::net::IpAddr;
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -20,8 +19,12 @@ fn access(pool: &PgPool) -> Access {
     Access::new(pool.clone(), AdminKey::new(&"k".repeat(40)))
 }
 
-fn home() -> IpAddr {
-    "203.0.113.7".parse().unwrap()
+fn home() -> Client {
+    Client { address: "203.0.113.7".parse().unwrap(), device: None }
+}
+
+fn elsewhere() -> Client {
+    Client { address: "198.51.100.1".parse().unwrap(), device: None }
 }
 
 async fn a_user(access: &Access, email: &str, role: Role) -> User {

@@ -1,7 +1,8 @@
-use crate::{PASSWORD, a_user, access, actions, actor_of, home};
-use access::AccessError;
+use crate::{PASSWORD, a_user, access, actions, actor_of, elsewhere, home};
+use access::{Access, AccessError, Client};
 use model::actor::Role;
 use sqlx::PgPool;
+use uuid::Uuid;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_password_opens_a_session_that_signing_out_ends(pool: PgPool) {
@@ -42,30 +43,71 @@ async fn unknown_users_and_wrong_passwords_answer_alike(pool: PgPool) {
     }
 }
 
+/// Wrong passwords until no more are looked at.
+async fn guess(access: &Access, client: Client) {
+    for _ in 0..10 {
+        let refused = access.sign_in("ada@example.test", "wrong password", client).await;
+        assert!(matches!(refused, Err(AccessError::BadCredentials)));
+    }
+    let refused = access.sign_in("ada@example.test", "wrong password", client).await;
+    assert!(matches!(refused, Err(AccessError::TooMany { .. })));
+}
+
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn too_many_wrong_passwords_are_slowed_down_and_never_locked_out(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Operator).await;
-    for _ in 0..10 {
-        let refused = access.sign_in("ada@example.test", "wrong password", home()).await;
-        assert!(matches!(refused, Err(AccessError::BadCredentials)));
-    }
-    let elsewhere = "198.51.100.1".parse().unwrap();
-    match access.sign_in("ada@example.test", PASSWORD, elsewhere).await {
+    guess(&access, home()).await;
+    match access.sign_in("ada@example.test", PASSWORD, home()).await {
         Err(AccessError::TooMany { retry_after }) => {
             assert!((1..=20).contains(&retry_after.as_secs()), "{retry_after:?}");
         }
-        _ => panic!("the eleventh try was looked at"),
+        _ => panic!("a right one was looked at all the same"),
     }
     // The period passes.
     sqlx::query("update headgate.sign_in_throttles set tat_us = tat_us - 20000000")
         .execute(&pool)
         .await
         .unwrap();
-    access.sign_in("ada@example.test", PASSWORD, elsewhere).await.unwrap();
+    access.sign_in("ada@example.test", PASSWORD, home()).await.unwrap();
     // It was right: the tries before are forgotten.
-    access.sign_in("ada@example.test", "wrong password", elsewhere).await.err().unwrap();
-    access.sign_in("ada@example.test", PASSWORD, elsewhere).await.unwrap();
+    guess(&access, home()).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_guesses_takes_no_turn_of_the_owner(pool: PgPool) {
+    let access = access(&pool);
+    a_user(&access, "ada@example.test", Role::Operator).await;
+    // As many as come to guess meanwhile: one network's are refused before they reach the account's own row.
+    for _ in 0..8 {
+        access.sign_in("ada@example.test", PASSWORD, elsewhere()).await.unwrap();
+        for _ in 0..20 {
+            access.sign_in("ada@example.test", "wrong password", home()).await.err().unwrap();
+        }
+    }
+    // A device that has been here before is let in from the guesser's own network too.
+    let device = Client { device: Some(Uuid::now_v7()), ..home() };
+    access.sign_in("ada@example.test", PASSWORD, device).await.unwrap();
+    // It may be wrong as often as anybody else.
+    guess(&access, device).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn guesses_from_many_networks_are_slowed_down_too(pool: PgPool) {
+    let access = access(&pool);
+    a_user(&access, "ada@example.test", Role::Operator).await;
+    // As a hundred wrong passwords from everywhere would leave it.
+    sqlx::query(
+        "insert into headgate.sign_in_throttles
+         values ('account:ada@example.test', (extract(epoch from clock_timestamp()) * 1000000)::bigint + 100000000)",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    let refused = access.sign_in("ada@example.test", PASSWORD, elsewhere()).await;
+    assert!(matches!(refused, Err(AccessError::TooMany { .. })));
+    let device = Client { device: Some(Uuid::now_v7()), ..elsewhere() };
+    access.sign_in("ada@example.test", PASSWORD, device).await.unwrap();
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -81,7 +123,7 @@ async fn a_network_is_slowed_down_whatever_account_it_tries(pool: PgPool) {
     .unwrap();
     let refused = access.sign_in("a@example.test", PASSWORD, home()).await;
     assert!(matches!(refused, Err(AccessError::TooMany { .. })));
-    let elsewhere = access.sign_in("a@example.test", PASSWORD, "198.51.100.1".parse().unwrap()).await;
+    let elsewhere = access.sign_in("a@example.test", PASSWORD, elsewhere()).await;
     assert!(matches!(elsewhere, Err(AccessError::BadCredentials)));
 }
 

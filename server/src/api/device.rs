@@ -1,0 +1,69 @@
+//! A device that has signed in to an account before has tries of its own: whoever guesses at the account from elsewhere, or from the same network,
+//! takes none of them. (OWASP, Device Cookies.)
+//!
+//! The cookie is sealed for one account and opens nothing: it only says that its holder knew the password once.
+
+use crate::middleware::is_https;
+use axum::http::HeaderMap;
+use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use delivery::{MasterKey, secrets::Place};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+const OVER_HTTPS: &str = "__Host-headgate-device";
+const OVER_HTTP: &str = "headgate-device";
+
+/// The device of a request, if it has signed in to the account before.
+pub(super) fn known(headers: &HeaderMap, email: &str, key: &MasterKey) -> Option<Uuid> {
+    let jar = CookieJar::from_headers(headers);
+    let sealed = URL_SAFE_NO_PAD.decode(jar.get(name(headers))?.value()).ok()?;
+    Uuid::from_slice(&key.open(place(email), &sealed).ok()?.into_exposed()).ok()
+}
+
+/// The cookie by which the device is known the next time. None: it could not be sealed.
+pub(super) fn cookie(
+    headers: &HeaderMap,
+    email: &str,
+    device: Uuid,
+    key: &MasterKey,
+) -> Option<Cookie<'static>> {
+    let sealed = key.seal(place(email), device.as_bytes()).ok()?;
+    let mut cookie = Cookie::new(name(headers), URL_SAFE_NO_PAD.encode(sealed));
+    cookie.set_path("/");
+    cookie.set_http_only(true);
+    cookie.set_same_site(SameSite::Strict);
+    cookie.set_secure(is_https(headers));
+    cookie.make_permanent();
+    Some(cookie)
+}
+
+fn name(headers: &HeaderMap) -> &'static str {
+    if is_https(headers) { OVER_HTTPS } else { OVER_HTTP }
+}
+
+/// It opens for its own account alone.
+fn place(email: &str) -> Place {
+    let digest: [u8; 32] = Sha256::digest(email.to_lowercase()).into();
+    let mut row = [0; 16];
+    row.copy_from_slice(&digest[..16]);
+    Place { table: "users", row: Uuid::from_bytes(row), column: "device" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{HeaderValue, header};
+
+    #[test]
+    fn a_device_is_known_to_the_account_it_signed_in_to() {
+        let (key, device) = (MasterKey::generate(), Uuid::now_v7());
+        let cookie = cookie(&HeaderMap::new(), "Ada@example.test", device, &key).unwrap();
+        let pair = format!("{}={}", cookie.name(), cookie.value());
+        let headers = HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(&pair).unwrap())]);
+        assert_eq!(known(&headers, "ada@example.test", &key), Some(device));
+        assert_eq!(known(&headers, "eve@example.test", &key), None);
+        assert_eq!(known(&headers, "ada@example.test", &MasterKey::generate()), None);
+        assert_eq!(known(&HeaderMap::new(), "ada@example.test", &key), None);
+    }
+}
