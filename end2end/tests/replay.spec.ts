@@ -58,6 +58,19 @@ test("the flaky system's backlog is replayed slowly, paused and undone", async (
   await expectWellMade(page);
 });
 
+test("the deletion of an app is told as an operation that nothing stops", async ({ console: page, api }) => {
+  const app = await api.createApp();
+  await api.deleteApp(app);
+  await open(page, "/operations");
+  const line = row(page, "Bulk operations", `Delete the app “${app.name}”`);
+  await expect(line).toContainText("Done");
+  await expect(line.getByRole("button")).toHaveCount(0);
+  await line.getByRole("link").first().click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(`Delete the app “${app.name}”`);
+  await expect(card(page, "What it is about")).toContainText("records and what was sent of them");
+  await expectWellMade(page);
+});
+
 test("one that is held is withdrawn before anything is touched", async ({ console: page, api, app, receiver }) => {
   const integration = await buried(api, app, receiver, 120);
   await open(page, `/dead-letters?integration_id=${integration.id}`);

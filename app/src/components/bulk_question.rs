@@ -93,6 +93,7 @@ fn what_follows(action: BulkAction) -> &'static str {
             "They go to the bin and can be restored for 24 hours. Then their jobs, payloads and failure histories are deleted for good."
         }
         BulkAction::Undo => "Each goes back to where it stood.",
+        BulkAction::Delete => "Nothing of it is left.",
     }
 }
 

@@ -64,8 +64,12 @@ pub fn OperationProgress(
 }
 
 fn in_words(operation: &Operation) -> String {
-    let mut parts =
-        vec![format!("{} of {} changed", format::count(operation.changed), format::count(operation.matched))];
+    let (changed, matched) = (format::count(operation.changed), format::count(operation.matched));
+    let mut parts = vec![match operation.action {
+        BulkAction::Delete if operation.finished_at.is_some() => format!("{changed} rows deleted"),
+        BulkAction::Delete => format!("{changed} of about {matched} rows deleted"),
+        _ => format!("{changed} of {matched} changed"),
+    }];
     if operation.skipped > 0 {
         parts.push(format!("{} skipped", format::count(operation.skipped)));
     }
@@ -75,13 +79,21 @@ fn in_words(operation: &Operation) -> String {
     parts.join(" · ")
 }
 
-/// `Requeue 3,000 dead letters`, `Undo a purge of 12 dead letters`.
+/// `Requeue 3,000 dead letters`, `Undo a purge of 12 dead letters`, `Delete the app “Nordwind”`.
 pub fn what_it_does(operation: &Operation) -> String {
-    let things = things(operation.subject, operation.matched);
+    let things = match &operation.deleted_name {
+        Some(name) => format!("{} “{name}”", deleted_thing(operation.subject)),
+        None => things(operation.subject, operation.matched),
+    };
     match operation.action {
         BulkAction::Undo => format!("Undo: put {things} back"),
         action => format!("{} {things}", verb(action)),
     }
+}
+
+/// The same of what is deleted, without its name.
+fn deleted_thing(subject: BulkSubject) -> &'static str {
+    if subject == BulkSubject::App { "the app" } else { "the integration" }
 }
 
 /// The button's word.
@@ -91,6 +103,7 @@ pub fn verb(action: BulkAction) -> &'static str {
         BulkAction::Cancel => "Cancel",
         BulkAction::Purge => "Purge",
         BulkAction::Undo => "Undo",
+        BulkAction::Delete => "Delete",
     }
 }
 
@@ -99,14 +112,15 @@ pub fn things(subject: BulkSubject, n: i64) -> String {
     match subject {
         BulkSubject::Jobs => format::counted(n, "job", "jobs"),
         BulkSubject::DeadLetters => format::counted(n, "dead letter", "dead letters"),
+        BulkSubject::App | BulkSubject::Integration => format::counted(n, "row", "rows"),
     }
 }
 
 /// The list that a filter narrows.
 pub fn list_of(subject: BulkSubject, filter: &JobFilter) -> PageUrl {
     let path = match subject {
-        BulkSubject::Jobs => "/jobs",
         BulkSubject::DeadLetters => "/dead-letters",
+        BulkSubject::Jobs | BulkSubject::App | BulkSubject::Integration => "/jobs",
     };
     let fields = serde_json::to_value(filter).unwrap_or_default();
     let mut url = PageUrl::parse(path);
@@ -133,6 +147,13 @@ pub fn about(operation: &Operation, names: &Names) -> String {
     let things = match operation.subject {
         BulkSubject::Jobs => "jobs",
         BulkSubject::DeadLetters => "dead letters",
+        BulkSubject::App => {
+            return "Its integrations and live jobs, dead letters, records and what was sent of them."
+                .to_owned();
+        }
+        BulkSubject::Integration => {
+            return "Its live jobs, dead letters and what was sent there.".to_owned();
+        }
     };
     if let Some(named) = operation.named {
         return format!("{} {things} that were chosen one by one.", format::count(named));
@@ -157,6 +178,7 @@ mod tests {
                 ..JobFilter::default()
             },
             named: None,
+            deleted_name: None,
             state: OperationState::Running,
             reason: None,
             requested_by: "Mia".to_owned(),
@@ -191,7 +213,17 @@ mod tests {
             list_of(running.subject, &running.filter).to_string(),
             "/dead-letters?error=503&job_type=record.updated"
         );
-        let named = Operation { named: Some(3), filter: JobFilter::default(), ..running };
+        let named = Operation { named: Some(3), filter: JobFilter::default(), ..running.clone() };
         assert_eq!(about(&named, &Names::default()), "3 dead letters that were chosen one by one.");
+        let deletion = Operation {
+            subject: BulkSubject::Integration,
+            action: BulkAction::Delete,
+            deleted_name: Some("Search".to_owned()),
+            skipped: 0,
+            eta_seconds: None,
+            ..running
+        };
+        assert_eq!(what_it_does(&deletion), "Delete the integration “Search”");
+        assert_eq!(in_words(&deletion), "1,240 of about 3,000 rows deleted");
     }
 }

@@ -36,6 +36,7 @@ pub struct Choice {
 pub fn permission(action: BulkAction) -> Permission {
     match action {
         BulkAction::Purge => Permission::Purge,
+        BulkAction::Delete => Permission::Configure,
         BulkAction::Requeue | BulkAction::Cancel | BulkAction::Undo => Permission::SteerJobs,
     }
 }
@@ -88,6 +89,7 @@ pub async fn run(
                 BulkAction::Cancel => Flash::Cancelled,
                 BulkAction::Purge => Flash::Purged,
                 BulkAction::Undo => Flash::OperationUndone,
+                BulkAction::Delete => return Err(CallError::Broken),
             };
             Outcome { flash, n: changed, skipped, operation: operation_id }
         }

@@ -3,9 +3,10 @@
 use model::{
     actor::Scope,
     app::{App, AppChanges, NewApp, slug_of},
-    id::{AppId, IntegrationId},
+    id::{AppId, OperationId},
     page::{Page, PageRequest},
 };
+use queue::store::deletions::{self, NewDeletion};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -58,7 +59,8 @@ impl Delivery {
         store::apps::update(conn, scope, id, changes.name.as_deref(), changes.slug.as_deref()).await
     }
 
-    /// Deletes an app with everything it has. To call its jobs off, run [`Self::call_off_app`] before the transaction.
+    /// Deletes an app with its integrations. What it leaves behind is worked off after the commit, as the deletion of this id
+    /// ([`queue::store::deletions`]).
     ///
     /// # Errors
     /// `live-jobs` when jobs are on their way and are not to be called off.
@@ -68,13 +70,24 @@ impl Delivery {
         scope: Scope,
         id: AppId,
         cancel: CancelJobs,
-    ) -> Result<(), DeliveryError> {
-        let ids = store::apps::lock_for_deletion(conn, scope, id).await?;
-        integrations::call_off_jobs(conn, &ids, cancel).await?;
-        for integration in ids {
-            integrations::remove(conn, id, IntegrationId(integration), None).await?;
+        requested_by: &str,
+    ) -> Result<OperationId, DeliveryError> {
+        let app = store::apps::hold_for_deletion(conn, scope, id).await?;
+        let ids: Vec<Uuid> = app.integrations.iter().map(|(id, _)| id.0).collect();
+        integrations::refuse_live_jobs(conn, &ids, cancel).await?;
+        let deletion = NewDeletion {
+            app_id: id,
+            integration_id: None,
+            integration_ids: &ids,
+            name: &app.name,
+            requested_by,
+        };
+        let deletion = deletions::begin(conn, &deletion).await?;
+        for (integration, rate_limit_key) in &app.integrations {
+            integrations::remove(conn, id, *integration, rate_limit_key.as_deref()).await?;
         }
-        store::apps::delete(conn, id).await
+        store::apps::delete(conn, id).await?;
+        Ok(deletion)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bulk actions: what was asked for, how far it is.
+//! Bulk actions, and deletions of apps and integrations: what was asked for, how far it is.
 
 use crate::{
     filter::JobFilter,
@@ -26,6 +26,8 @@ pub enum BulkAction {
     Purge,
     /// Put back where another bulk action found them: only by `POST /operations/{id}/undo`.
     Undo,
+    /// Deleted for good, with everything that is left of it: only by `DELETE /apps/{id}` and `DELETE /integrations/{id}`.
+    Delete,
 }
 
 impl BulkAction {
@@ -37,6 +39,7 @@ impl BulkAction {
             Self::Cancel => "cancel",
             Self::Purge => "purge",
             Self::Undo => "undo",
+            Self::Delete => "delete",
         }
     }
 }
@@ -44,14 +47,14 @@ impl BulkAction {
 impl std::str::FromStr for BulkAction {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Requeue, Self::Cancel, Self::Purge, Self::Undo]
+        [Self::Requeue, Self::Cancel, Self::Purge, Self::Undo, Self::Delete]
             .into_iter()
             .find(|action| action.as_str() == text)
             .ok_or(crate::integration::UnknownName)
     }
 }
 
-/// Which list a bulk action works on.
+/// What an operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -60,6 +63,10 @@ pub enum BulkSubject {
     Jobs,
     /// Dead letters.
     DeadLetters,
+    /// What is left of an app that is deleted.
+    App,
+    /// What is left of an integration that is deleted.
+    Integration,
 }
 
 impl BulkSubject {
@@ -69,6 +76,8 @@ impl BulkSubject {
         match self {
             Self::Jobs => "jobs",
             Self::DeadLetters => "dead_letters",
+            Self::App => "app",
+            Self::Integration => "integration",
         }
     }
 }
@@ -76,7 +85,7 @@ impl BulkSubject {
 impl std::str::FromStr for BulkSubject {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Jobs, Self::DeadLetters]
+        [Self::Jobs, Self::DeadLetters, Self::App, Self::Integration]
             .into_iter()
             .find(|subject| subject.as_str() == text)
             .ok_or(crate::integration::UnknownName)
@@ -136,6 +145,7 @@ impl NewBulk {
         let accepted = match subject {
             BulkSubject::Jobs => "must be requeue or cancel",
             BulkSubject::DeadLetters => "must be requeue or purge",
+            BulkSubject::App | BulkSubject::Integration => "is not for bulk actions",
         };
         faults.require(is_known, "/action", accepted);
         faults.require_within(self.rate_per_second, &limits::RATE_PER_SECOND, "/rate_per_second");
@@ -374,13 +384,22 @@ impl std::str::FromStr for OperationState {
     }
 }
 
-/// A bulk action.
+/// The answer to a deletion that goes on: nothing of the app or integration is accepted, sent or shown any more, and what is left of it goes in
+/// the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletionStarted {
+    /// Follow it under `/operations/{id}`.
+    pub operation_id: OperationId,
+}
+
+/// A bulk action, or the deletion of an app or an integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Operation {
     /// UUIDv7.
     pub id: OperationId,
-    /// Jobs or dead letters.
+    /// Jobs or dead letters; or the app or integration that is deleted.
     pub subject: BulkSubject,
     /// What is done to each.
     pub action: BulkAction,
@@ -388,15 +407,17 @@ pub struct Operation {
     pub filter: JobFilter,
     /// So many were named one by one instead.
     pub named: Option<i64>,
+    /// What the app or integration was called that is deleted.
+    pub deleted_name: Option<String>,
     /// Where it stands.
     pub state: OperationState,
     /// Why it was asked for.
     pub reason: Option<String>,
     /// Who asked.
     pub requested_by: String,
-    /// How many it will touch, counted when it was asked for.
+    /// How many it will touch, counted when it was asked for. Of a deletion: about how many rows.
     pub matched: i64,
-    /// How many it changed.
+    /// How many it changed. Of a deletion: rows deleted, and jobs called off.
     pub changed: i64,
     /// How many were not in a state that allows it any more.
     pub skipped: i64,
@@ -434,9 +455,12 @@ impl Operation {
         self.changed + self.skipped
     }
 
-    /// What may be done about it now, in the order in which it is offered.
+    /// What may be done about it now, in the order in which it is offered. Nothing stops a deletion.
     #[must_use]
     pub fn steps(&self, now: DateTime<Utc>) -> Vec<OperationStep> {
+        if self.action == BulkAction::Delete {
+            return Vec::new();
+        }
         let mut steps = match self.state {
             OperationState::Held | OperationState::Running => {
                 vec![OperationStep::Pause, OperationStep::Abort]

@@ -1,13 +1,14 @@
 //! Apps: made, changed, deleted.
 
-use crate::{Steering, SteeringError, change::again};
+use crate::{Steering, SteeringError};
 use access::audit::Entry;
 use delivery::CancelJobs;
 use model::{
     actor::Actor,
     app::{App, AppChanges, NewApp},
-    id::AppId,
+    id::{AppId, OperationId},
 };
+use queue::store::deletions;
 
 impl Steering {
     /// Makes an app, together with its built-in integration `workers`.
@@ -42,7 +43,7 @@ impl Steering {
         .await
     }
 
-    /// Deletes it with its integrations and its catalog.
+    /// Deletes it with its integrations and its catalog. Answers the operation under which what is left goes on being deleted; none: nothing is.
     ///
     /// # Errors
     /// No such app; live jobs stand against it.
@@ -51,18 +52,21 @@ impl Steering {
         actor: &Actor,
         id: AppId,
         cancel: CancelJobs,
-    ) -> Result<(), SteeringError> {
+    ) -> Result<Option<OperationId>, SteeringError> {
         let before = self.delivery.app(actor.scope(), id).await?;
-        again(|| async {
-            if cancel == CancelJobs::Yes {
-                self.delivery.call_off_app(actor.scope(), id).await?;
-            }
-            self.once(actor, async |mut tx| {
-                self.delivery.delete_app(&mut tx, actor.scope(), id, cancel).await?;
-                Ok((tx, (), Entry::new("app.delete").about(id).of_app(id).without(&before)))
+        let deletion = self
+            .change(actor, async |mut tx| {
+                let deletion =
+                    self.delivery.delete_app(&mut tx, actor.scope(), id, cancel, &actor.name).await?;
+                Ok((tx, deletion, Entry::new("app.delete").about(id).of_app(id).without(&before)))
             })
-            .await
-        })
-        .await
+            .await?;
+        Ok(self.work_off(deletion).await)
+    }
+
+    /// Deletes what a deletion left behind, if that is little; answers its id otherwise.
+    pub(crate) async fn work_off(&self, deletion: OperationId) -> Option<OperationId> {
+        let is_over = deletions::work_off_at_once(self.pool(), deletion).await;
+        (!is_over).then_some(deletion)
     }
 }

@@ -1,15 +1,12 @@
 //! Integrations: made, changed, deleted, paused, and what is done with their breakers and secrets.
 
-use crate::{
-    Steering, SteeringError,
-    change::{Tx, again},
-};
+use crate::{Steering, SteeringError, change::Tx};
 use access::audit::Entry;
 use delivery::{CancelJobs, TestReport};
 use model::{
     actor::Actor,
     breaker::BreakerOrder,
-    id::IntegrationId,
+    id::{IntegrationId, OperationId},
     integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
 };
 
@@ -58,7 +55,8 @@ impl Steering {
         Ok(after)
     }
 
-    /// Deletes it and what is known of its copy of the catalog.
+    /// Deletes it and what is known of its copy of the catalog. Answers the operation under which what is left goes on being deleted; none: nothing
+    /// is.
     ///
     /// # Errors
     /// No such integration; it is the built-in one; live jobs stand against it.
@@ -67,20 +65,17 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         cancel: CancelJobs,
-    ) -> Result<(), SteeringError> {
+    ) -> Result<Option<OperationId>, SteeringError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
-        again(|| async {
-            if cancel == CancelJobs::Yes {
-                self.delivery.call_off_integration(actor.scope(), id).await?;
-            }
-            self.once(actor, async |mut tx| {
-                self.delivery.delete_integration(&mut tx, actor.scope(), id, cancel).await?;
+        let deletion = self
+            .change(actor, async |mut tx| {
+                let deletion =
+                    self.delivery.delete_integration(&mut tx, actor.scope(), id, cancel, &actor.name).await?;
                 let entry = Entry::new("integration.delete").about(id).of_app(before.app_id);
-                Ok((tx, (), entry.without(&before)))
+                Ok((tx, deletion, entry.without(&before)))
             })
-            .await
-        })
-        .await
+            .await?;
+        Ok(self.work_off(deletion).await)
     }
 
     /// Holds its jobs back: they are collected and wait.

@@ -24,8 +24,8 @@ impl Steering {
         let action = match (subject, new.action) {
             (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
             (BulkSubject::Jobs, _) => "job.bulk_cancel",
-            (BulkSubject::DeadLetters, BulkAction::Purge) => "dead_letter.bulk_purge",
-            (BulkSubject::DeadLetters, _) => "dead_letter.bulk_requeue",
+            (_, BulkAction::Purge) => "dead_letter.bulk_purge",
+            _ => "dead_letter.bulk_requeue",
         };
         let is_dry = new.dry_run;
         let before = serde_json::to_value(&new).ok();

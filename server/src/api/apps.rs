@@ -5,11 +5,17 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode};
+use axum::{
+    Json as Answer,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use delivery::CancelJobs;
 use model::{
     app::{App, AppChanges, NewApp},
-    id::AppId,
+    id::{AppId, OperationId},
+    operation::DeletionStarted,
     page::Page,
 };
 use serde::Deserialize;
@@ -79,15 +85,27 @@ async fn update_app(
     Ok(Answer(state.steering().update_app(&actor, id, &changes).await?))
 }
 
-/// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off.
-#[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses((status = 204),
+/// The answer to a deletion.
+pub(super) fn deleted(going_on: Option<OperationId>) -> Response {
+    match going_on {
+        None => StatusCode::NO_CONTENT.into_response(),
+        Some(operation_id) => {
+            (StatusCode::ACCEPTED, Answer(DeletionStarted { operation_id })).into_response()
+        }
+    }
+}
+
+/// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off. From the answer on nothing of it
+/// is accepted, sent or shown; what cannot be deleted at once goes in the background.
+#[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses(
+        (status = 204, description = "Nothing is left of it."),
+        (status = 202, body = DeletionStarted, description = "What is left of it goes in the background."),
         (status = 409, description = "Live jobs stand against it (`live-jobs`).")))]
 async fn delete_app(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Id(id): Id<AppId>,
     Query(params): Query<DeleteParams>,
-) -> Result<StatusCode, Problem> {
-    state.steering().delete_app(&actor, id, params.into()).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    Ok(deleted(state.steering().delete_app(&actor, id, params.into()).await?))
 }

@@ -1,17 +1,18 @@
 //! `/integrations`: made, found, changed, deleted. What is done with one stands in `integration_steering`.
 
 use super::{
-    apps::DeleteParams,
+    apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, Json, ListQuery, PageParams, Query, Read},
     masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode};
+use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
 use delivery::{IntegrationFilter, RecordPageRequest, SentFilter};
 use model::{
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationChanges, IntegrationState, IntegrationWithSecret, NewIntegration},
+    operation::DeletionStarted,
     page::Page,
     record::SentRecord,
     sync_status::SyncStatus,
@@ -104,18 +105,19 @@ async fn update_integration(
     Ok(Answer(state.steering().update_integration(&actor, id, &changes).await?))
 }
 
-/// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off.
+/// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off. From the answer
+/// on nothing of it is accepted, sent or shown; what cannot be deleted at once goes in the background.
 #[utoipa::path(delete, path = "/integrations/{id}", tag = "Integrations", params(DeleteParams),
-    responses((status = 204),
+    responses((status = 204, description = "Nothing is left of it."),
+        (status = 202, body = DeletionStarted, description = "What is left of it goes in the background."),
         (status = 409, description = "Live jobs stand against it (`live-jobs`); the built-in integration stays (`built-in`).")))]
 async fn delete_integration(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<DeleteParams>,
-) -> Result<StatusCode, Problem> {
-    state.steering().delete_integration(&actor, id, params.into()).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    Ok(deleted(state.steering().delete_integration(&actor, id, params.into()).await?))
 }
 
 /// How it is doing: what a customer may see. Counts are read at the call.

@@ -1,4 +1,4 @@
-//! `/operations`: bulk actions that go on in the background.
+//! `/operations`: what goes on in the background: bulk actions, deletions of apps and integrations.
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
@@ -24,7 +24,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(undo_operation))
 }
 
-/// Bulk actions, newest first.
+/// Bulk actions, and deletions of apps and integrations, newest first.
 #[utoipa::path(get, path = "/operations", tag = "Operations", params(PageParams),
     responses((status = 200, body = Page<Operation>)))]
 async fn list_operations(
@@ -35,7 +35,7 @@ async fn list_operations(
     Ok(Answer(operations::list(&state.console_pool, actor.scope(), query.page).await?))
 }
 
-/// One bulk action and how far it is.
+/// One of them and how far it is. Nothing stops or takes back a deletion: its steps answer 409.
 #[utoipa::path(get, path = "/operations/{id}", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn get_operation(
     actor: Can<Read>,

@@ -10,6 +10,7 @@ mod audit_log;
 mod bad_input;
 mod breakers;
 mod dead_letters;
+mod deletions;
 mod events;
 mod explain;
 mod failures;

@@ -62,7 +62,7 @@ async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
         ("resyncs", "insert", Method::POST, format!("{of_integration}/resync"), None, 202),
         ("integrations", "update", Method::POST, format!("{of_integration}/pause"), None, 200),
         ("integrations", "update", Method::POST, format!("{of_integration}/resume"), None, 200),
-        ("integrations", "update", Method::DELETE, format!("{of_integration}?cancel_jobs=true"), None, 204),
+        ("integrations", "delete", Method::DELETE, format!("{of_integration}?cancel_jobs=true"), None, 204),
         ("apps", "insert", Method::POST, "/apps".to_owned(), Some(json!({"name": "Second"})), 201),
         ("apps", "update", Method::PATCH, of_app.clone(), Some(json!({"name": "New"})), 200),
         ("apps", "delete", Method::DELETE, format!("{of_app}?cancel_jobs=true"), None, 204),

@@ -80,7 +80,9 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
         move || view! { <OperationBadge state=Signal::derive(move || operation.with(|o| o.state)) /> };
     let lede = Signal::derive(move || operation.with(|o| verdict(o, now.get())));
     let sentence = about(&first, &names);
-    let list = first.named.is_none().then(|| list_of(first.subject, &first.filter).to_string());
+    let is_deletion = first.action == BulkAction::Delete;
+    let list =
+        (first.named.is_none() && !is_deletion).then(|| list_of(first.subject, &first.filter).to_string());
     let (heading, pace) = (what_it_does(&first), pace(&first));
     let Operation { breakdown, sample, reason, requested_by, created_at, .. } = first;
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
@@ -240,6 +242,10 @@ fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
             Some(left) => format!("Nothing is touched yet: it begins in **{left}**. Abort withdraws it."),
             None => "Nothing is touched yet. Abort withdraws it.".to_owned(),
         },
+        OperationState::Running if operation.action == BulkAction::Delete => {
+            "Nothing of it is accepted, sent or shown any more. What is left goes by itself, whoever leads."
+                .to_owned()
+        }
         OperationState::Running => "It goes on by itself, whoever leads.".to_owned(),
         OperationState::Paused => "Stopped until it is resumed. What is changed stays changed.".to_owned(),
         OperationState::Done if operation.action == BulkAction::Undo => {

@@ -11,7 +11,7 @@ mod window;
 
 pub(crate) use create::create_built_in;
 pub use delete::CancelJobs;
-pub(crate) use delete::{call_off_jobs, remove};
+pub(crate) use delete::{refuse_live_jobs, remove};
 pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};
 pub(crate) use steer::pause_because;
 pub use test::TestReport;

@@ -3,11 +3,10 @@
 use model::{
     actor::Scope,
     app::App,
-    id::AppId,
+    id::{AppId, IntegrationId},
     page::{Page, PageRequest},
 };
 use sqlx::{PgConnection, PgPool};
-use uuid::Uuid;
 
 use crate::DeliveryError;
 
@@ -94,27 +93,40 @@ pub(crate) async fn update(
     }
 }
 
-/// Locks the app against everything that would add to it, and answers its integrations in the order they are locked.
-pub(crate) async fn lock_for_deletion(
+/// An app that is held for its deletion.
+pub(crate) struct Held {
+    pub(crate) name: String,
+    /// In the order in which they are locked, each with the key by which it shares its limits.
+    pub(crate) integrations: Vec<(IntegrationId, Option<String>)>,
+}
+
+/// Locks the app against everything that would add to it.
+pub(crate) async fn hold_for_deletion(
     conn: &mut PgConnection,
     scope: Scope,
     id: AppId,
-) -> Result<Vec<Uuid>, DeliveryError> {
-    sqlx::query!(
-        "select id from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for update",
+) -> Result<Held, DeliveryError> {
+    let name = sqlx::query_scalar!(
+        "select name from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for update",
         id as AppId,
         scope.app_id() as Option<AppId>,
     )
     .fetch_optional(&mut *conn)
     .await?
     .ok_or_else(|| DeliveryError::not_found("app"))?;
-    let integrations = sqlx::query_scalar!(
-        "select id from headgate.integrations where app_id = $1 order by id for update",
+    let integrations = sqlx::query!(
+        r#"
+        select id as "id: IntegrationId", rate_limit_key from headgate.integrations where app_id = $1
+        order by id for update
+        "#,
         id as AppId,
     )
     .fetch_all(conn)
     .await?;
-    Ok(integrations)
+    Ok(Held {
+        name,
+        integrations: integrations.into_iter().map(|row| (row.id, row.rate_limit_key)).collect(),
+    })
 }
 
 pub(crate) async fn delete(conn: &mut PgConnection, id: AppId) -> Result<(), DeliveryError> {

@@ -205,20 +205,6 @@ pub(crate) async fn get(
     Ok(row.try_into()?)
 }
 
-/// Every integration of an app, in the order in which they are locked.
-pub(crate) async fn ids_of_app(
-    db: impl PgExecutor<'_>,
-    app_id: AppId,
-) -> Result<Vec<IntegrationId>, DeliveryError> {
-    let ids = sqlx::query_scalar!(
-        r#"select id as "id: IntegrationId" from headgate.integrations where app_id = $1 order by id"#,
-        app_id as AppId,
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(ids)
-}
-
 /// How strongly a row is held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
@@ -402,18 +388,7 @@ pub(crate) async fn live_jobs(conn: &mut PgConnection, ids: &[uuid::Uuid]) -> Re
     Ok(live)
 }
 
-/// Deletes the row with its dead letters and counters: without the integration nothing could be done with them.
 pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result<(), DeliveryError> {
-    sqlx::query!("delete from headgate.dead_letter_jobs where integration_id = $1", id as IntegrationId)
-        .execute(&mut *conn)
-        .await?;
-    queue::store::dead_letters::empty_bin_of(&mut *conn, id).await?;
-    sqlx::query!("delete from headgate.job_count_deltas where integration_id = $1", id as IntegrationId)
-        .execute(&mut *conn)
-        .await?;
-    sqlx::query!("delete from headgate.job_counts where integration_id = $1", id as IntegrationId)
-        .execute(&mut *conn)
-        .await?;
     sqlx::query!("delete from headgate.integrations where id = $1", id as IntegrationId)
         .execute(conn)
         .await?;

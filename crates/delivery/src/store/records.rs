@@ -125,6 +125,7 @@ pub(crate) async fn get(
             created_at, updated_at
         from headgate.records
         where app_id = $1 and record_type = $2 and record_id = $3
+            and exists (select from headgate.apps a where a.id = $1)
         "#,
         app_id as AppId,
         record_type,

@@ -142,7 +142,7 @@ async fn pausing_and_resuming_leave_a_hold_alone_and_probe_what_waits(pool: PgPo
     }
     world
         .delivery
-        .delete_integration(&mut connection, world.scope, ids[0], delivery::CancelJobs::No)
+        .delete_integration(&mut connection, world.scope, ids[0], delivery::CancelJobs::No, "test")
         .await
         .unwrap();
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 1);

@@ -71,7 +71,11 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     assert_eq!(in_sync(&world, mirror).await, 3);
 
     let mut transaction = world.pool.begin().await.unwrap();
-    world.delivery.delete_integration(&mut transaction, world.scope, mirror, CancelJobs::No).await.unwrap();
+    world
+        .delivery
+        .delete_integration(&mut transaction, world.scope, mirror, CancelJobs::No, "test")
+        .await
+        .unwrap();
     transaction.commit().await.unwrap();
     let left = "select count(distinct integration_id) from
         (select integration_id from headgate.in_sync_counts union all select integration_id from headgate.in_sync_count_deltas) kept";

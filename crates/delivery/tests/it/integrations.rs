@@ -1,13 +1,14 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{CancelJobs, DeliveryError, IntegrationFilter};
+use delivery::{CancelJobs, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest};
 use model::{
     actor::Scope,
     app::NewApp,
     id::{AppId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
+    integration::IntegrationType,
     page::PageRequest,
 };
+use queue::store::deletions;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -63,7 +64,7 @@ async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
     );
     let error = world
         .delivery
-        .delete_integration(&mut conn, world.scope, workers.id, CancelJobs::Yes)
+        .delete_integration(&mut conn, world.scope, workers.id, CancelJobs::Yes, "test")
         .await
         .unwrap_err();
     assert_eq!(code(&error), "built-in");
@@ -187,13 +188,13 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     assert_eq!(serde_json::to_value(moved.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let mut conn = world.pool.acquire().await.unwrap();
-    world.delivery.delete_integration(&mut conn, world.scope, third, CancelJobs::No).await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, third, CancelJobs::No, "test").await.unwrap();
 
-    world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No).await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No, "test").await.unwrap();
     assert_eq!(limits(&world).await.len(), 1);
     world.try_patch(first, json!({"rate_limit_key": null})).await.unwrap();
     assert_eq!(limits(&world).await, [(format!("integration:{first}:0"), 7, 2)]);
-    world.delivery.delete_integration(&mut conn, world.scope, first, CancelJobs::No).await.unwrap();
+    world.delivery.delete_integration(&mut conn, world.scope, first, CancelJobs::No, "test").await.unwrap();
     assert_eq!(limits(&world).await, []);
 }
 
@@ -203,16 +204,27 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
     let mut conn = world.pool.acquire().await.unwrap();
-    let error =
-        world.delivery.delete_integration(&mut conn, world.scope, id, CancelJobs::No).await.unwrap_err();
+    let error = world
+        .delivery
+        .delete_integration(&mut conn, world.scope, id, CancelJobs::No, "test")
+        .await
+        .unwrap_err();
     assert_eq!(code(&error), "live-jobs");
-    let error =
-        world.delivery.delete_app(&mut conn, Scope::AllApps, world.app, CancelJobs::No).await.unwrap_err();
+    let error = world
+        .delivery
+        .delete_app(&mut conn, Scope::AllApps, world.app, CancelJobs::No, "test")
+        .await
+        .unwrap_err();
     assert_eq!(code(&error), "live-jobs");
     drop(conn);
     let mut transaction = world.pool.begin().await.unwrap();
-    world.delivery.delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes).await.unwrap();
+    let deletion = world
+        .delivery
+        .delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes, "test")
+        .await
+        .unwrap();
     transaction.commit().await.unwrap();
+    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
     for table in ["jobs", "ready", "job_counts", "job_count_deltas"] {
         let left: i64 =
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select count(*) from headgate.{table}")))
@@ -224,45 +236,68 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     // Changes go on being taken in; the whole app goes with what it has.
     world.set(json!({"a": 2})).await;
     let mut transaction = world.pool.begin().await.unwrap();
-    world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::Yes).await.unwrap();
+    world
+        .delivery
+        .delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::Yes, "test")
+        .await
+        .unwrap();
     transaction.commit().await.unwrap();
     assert!(world.delivery.app(Scope::AllApps, world.app).await.is_err());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn calling_jobs_off_for_a_deletion_holds_up_nobody_else(pool: PgPool) {
+async fn a_deletion_waits_for_no_job_and_keeps_nobody_waiting(pool: PgPool) {
     let world = World::new(pool).await;
     let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
-    // Someone has a job of it in hand, so that calling off waits.
+    // Someone has a job of it in hand.
     let mut busy = world.pool.begin().await.unwrap();
     sqlx::query("select id from headgate.jobs order by id limit 1 for update")
         .execute(&mut *busy)
         .await
         .unwrap();
-    let delivery = world.delivery.clone();
-    let scope = world.scope;
-    let calling_off = tokio::spawn(async move { delivery.call_off_integration(scope, id).await });
-    let waiting = "select exists (select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database())";
-    while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&world.pool).await.unwrap() {
-        assert!(!calling_off.is_finished());
-    }
-    // Meanwhile it is seen to be off, its row is free, and events go on being taken in.
-    let shown = world.delivery.integration(world.scope, id).await.unwrap();
-    assert_eq!(
-        (shown.state, shown.state_reason.as_deref()),
-        (IntegrationState::Disabled, Some("it is being deleted"))
-    );
-    sqlx::query("select id from headgate.integrations where id = $1 for update nowait")
-        .bind(id.0)
-        .execute(&world.pool)
+    let mut transaction = world.pool.begin().await.unwrap();
+    let deletion = world
+        .delivery
+        .delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes, "test")
         .await
         .unwrap();
+    transaction.commit().await.unwrap();
+    let pool = world.pool.clone();
+    let working_off = tokio::spawn(async move { deletions::work_off(&pool, None, deletion).await });
+    let waiting = "select exists (select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database())";
+    while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&world.pool).await.unwrap() {
+        assert!(!working_off.is_finished());
+    }
+    // Meanwhile it is gone for everybody, and events go on being taken in.
+    assert!(world.delivery.integration(world.scope, id).await.is_err());
+    assert_eq!(world.jobs(id).await.len(), 0);
     assert_eq!(world.set(json!({"a": 2})).await.jobs_created, 0);
     busy.rollback().await.unwrap();
-    calling_off.await.unwrap().unwrap();
-    let mut conn = world.pool.acquire().await.unwrap();
-    world.delivery.delete_integration(&mut conn, world.scope, id, CancelJobs::No).await.unwrap();
+    assert!(working_off.await.unwrap().unwrap());
+    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
+    assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
+}
+
+/// The records of an app that is being deleted are nobody's, and no event of it is taken in.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_catalog_of_an_app_that_is_being_deleted_is_not_shown(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.set(json!({"a": 1})).await;
+    let mut transaction = world.pool.begin().await.unwrap();
+    let deleted =
+        world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::No, "test");
+    let deletion = deleted.await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(world.number("select count(*) from headgate.records").await, 1);
+    let page = RecordPageRequest { limit: 50, after: None };
+    let shown = world.delivery.records(Scope::AllApps, &RecordFilter::default(), &page).await.unwrap();
+    assert_eq!(shown.items.len(), 0);
+    assert!(world.delivery.record(Scope::AllApps, world.app, "product", "1").await.is_err());
+    let event = world.event(json!({"attributes": {"a": 2}}));
+    assert!(world.delivery.accept_events(Scope::AllApps, vec![event]).await.is_err());
+    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
+    assert_eq!(world.number("select count(*) from headgate.records").await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

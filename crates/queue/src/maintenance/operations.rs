@@ -1,15 +1,15 @@
-//! Works off bulk actions.
+//! Works off bulk actions, and what deletions of apps and integrations leave behind.
 
 use super::Service;
 use crate::{
     error::QueueError,
-    store::{leader::Term, operations},
+    store::{deletions, leader::Term, operations},
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// One chunk of each running operation in turn, at its chosen rate.
+/// One chunk of each running operation in turn, at its chosen rate, and a portion of each deletion.
 #[derive(Debug)]
 pub struct RunOperations;
 
@@ -20,7 +20,10 @@ impl Service for RunOperations {
     }
 
     fn sign(&self) -> Option<&'static str> {
-        Some("exists (select from headgate.operations where finished_at is null)")
+        Some(
+            "exists (select from headgate.operations where finished_at is null) \
+             or exists (select from headgate.deletions where finished_at is null)",
+        )
     }
 
     /// The grain of a chosen rate.
@@ -36,6 +39,12 @@ impl Service for RunOperations {
         {
             // One that fails must not keep the others waiting.
             match operations::run_chunk(pool, term, waiting.id).await {
+                Ok(more) => is_more |= more,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        for id in deletions::unfinished(pool).await? {
+            match deletions::work_off(pool, Some(term), id).await {
                 Ok(more) => is_more |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }

@@ -32,6 +32,8 @@ pub async fn by_id(pool: &PgPool, scope: Scope, id: Uuid) -> Result<Vec<Found>, 
                 join headgate.integrations i on i.id = r.integration_id where r.id = $1 or r.batch_id = $1
             union all
             select 'operation', o.action, o.id, o.app_id from headgate.operations o where o.id = $1
+            union all
+            select 'operation', 'delete', g.id, null from headgate.deletions g where g.id = $1
             union all select 'worker', w.host, w.id, null from headgate.workers w where w.id = $1
         ) found
         where $2::uuid is null or app_id = $2

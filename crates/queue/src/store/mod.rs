@@ -8,6 +8,7 @@ pub mod breakers;
 pub mod built_in;
 mod count_briefly;
 pub mod dead_letters;
+pub mod deletions;
 pub mod failures;
 pub mod find;
 pub mod jobs;

@@ -74,7 +74,7 @@ fn kind(table: &str) -> KeptKind {
         name if name.starts_with("dead_letter") => KeptKind::DeadLetters,
         "records" | "sent_records" | "unsure_records" => KeptKind::Records,
         "resyncs" | "batches" | "batch_deltas" => KeptKind::Resyncs,
-        "operations" | "operation_jobs" => KeptKind::Operations,
+        "operations" | "operation_jobs" | "deletions" => KeptKind::Operations,
         "audit_log" => KeptKind::AuditLog,
         name if [
             "throughput",

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     dead_letter::{BinPageRequest, BinnedLetter, DeadLetter},
-    id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId, WorkerId},
+    id::{AppId, DeadLetterId, JobId, OperationId, WorkerId},
     page::Page,
 };
 use sqlx::{PgConnection, PgPool, types::Json};
@@ -219,6 +219,9 @@ pub async fn binned(
         from headgate.bin b
         where b.was = 'purged' and ($1::uuid is null or b.app_id = $1)
             and b.binned_at > (select clock_timestamp()) - interval '24 hours'
+            and coalesce(b.integration_id <> all (array(
+                select unnest(g.integration_ids) from headgate.deletions g where g.finished_at is null
+            )), true)
             and ($2::timestamptz is null or (b.binned_at, b.id) < ($2, $3::uuid))
         order by b.binned_at desc, b.id desc
         limit $4
@@ -260,18 +263,4 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<u64, QueueError
     .execute(pool)
     .await?;
     Ok(deleted.rows_affected())
-}
-
-/// What an integration that is deleted leaves here.
-///
-/// # Errors
-/// When the database is away.
-pub async fn delete_of_integration(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-) -> Result<(), QueueError> {
-    sqlx::query!("delete from headgate.bin where integration_id = $1", integration_id as IntegrationId)
-        .execute(connection)
-        .await?;
-    Ok(())
 }

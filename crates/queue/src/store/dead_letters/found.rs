@@ -20,7 +20,7 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
              union all
              select fingerprint, integration_id, dead from headgate.failure_deltas where dead <> 0
          ) k
-         where true",
+         where k.integration_id in (select i.id from headgate.integrations i)",
     );
     for app_id in [scope.app_id(), filter.app_id].into_iter().flatten() {
         sql.push(" and k.integration_id in (select i.id from headgate.integrations i where i.app_id = ");
@@ -43,7 +43,7 @@ pub(super) fn push_counted(sql: &mut QueryBuilder<Postgres>, scope: Scope, filte
         "select j.fingerprint, j.integration_id, count(*) as count from (select j.fingerprint, j.integration_id \
          from headgate.dead_letter_jobs j where true",
     );
-    filter::push_scope(sql, scope);
+    filter::push_scope(sql, scope, Part::Dead);
     filter::push(sql, filter, Part::Dead);
     sql.push(format_args!(
         " order by j.id desc limit {}) j group by j.fingerprint, j.integration_id",

@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub(crate) use bin::{Kept, forget, keep, of_operation, put_back, restore_many};
-pub use bin::{binned, delete_expired as empty_bin, delete_of_integration as empty_bin_of, restore};
+pub use bin::{binned, delete_expired as empty_bin, restore};
 pub use grid::grid;
 pub use read::{get, groups, list};
 pub(crate) use write::purge_many;

@@ -77,7 +77,7 @@ pub async fn list(
 ) -> Result<Page<DeadLetter>, QueueError> {
     check(filter)?;
     let mut query = QueryBuilder::new(SELECT);
-    filter::push_scope(&mut query, scope);
+    filter::push_scope(&mut query, scope, Part::Dead);
     filter::push(&mut query, filter, Part::Dead);
     if let Some(after) = page.after {
         query.push(" and j.id < ").push_bind(after);
@@ -100,9 +100,7 @@ pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
 pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLetter, QueueError> {
     let mut query = QueryBuilder::new(SELECT);
     query.push(" and j.id = ").push_bind(id.0);
-    if let Some(app_id) = scope.app_id() {
-        query.push(" and j.app_id = ").push_bind(app_id.0);
-    }
+    filter::push_scope(&mut query, scope, Part::Dead);
     let row = query.build_query_as::<Row>().fetch_optional(pool).await?;
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
 }
@@ -172,7 +170,7 @@ fn counted_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> 
         "with found as (select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
          min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
     );
-    filter::push_scope(&mut query, scope);
+    filter::push_scope(&mut query, scope, Part::Dead);
     filter::push(&mut query, filter, Part::Dead);
     query.push(
         " group by j.fingerprint, j.integration_id) \

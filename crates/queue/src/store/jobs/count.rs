@@ -72,7 +72,7 @@ fn statement(scope: Scope, filter: &JobFilter, most: i64) -> Option<QueryBuilder
             part.status(),
             part.table()
         ));
-        filter::push_scope(&mut query, scope);
+        filter::push_scope(&mut query, scope, part);
         filter::push(&mut query, filter, part);
         query.push(format_args!(" limit {}) found group by found.status", most + 1));
     }

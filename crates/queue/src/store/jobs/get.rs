@@ -3,7 +3,7 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        filter::Part,
+        filter::{self, Part},
         rows::{JobRow, select},
     },
 };
@@ -56,18 +56,20 @@ pub(crate) async fn find(
     id: JobId,
 ) -> Result<Option<Job>, QueueError> {
     for _ in 0..2 {
-        if let Some(row) = look(connection, id).await? {
-            return Ok(Some(Job::from(row)).filter(|job| scope.contains(job.app_id)));
+        if let Some(row) = look(connection, scope, id).await? {
+            return Ok(Some(Job::from(row)));
         }
     }
     Ok(None)
 }
 
-async fn look(connection: &mut PgConnection, id: JobId) -> Result<Option<JobRow>, QueueError> {
+async fn look(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<JobRow>, QueueError> {
     let mut query = QueryBuilder::new("select * from (");
     for (index, part) in Part::ALL.into_iter().enumerate() {
         query.push(if index == 0 { "(" } else { " union all (" }).push(select(part));
-        query.push(format_args!(" and {} = ", part.job_id())).push_bind(id.0).push(")");
+        query.push(format_args!(" and {} = ", part.job_id())).push_bind(id.0);
+        filter::push_scope(&mut query, scope, part);
+        query.push(")");
     }
     query.push(") found limit 1");
     Ok(query.build_query_as::<JobRow>().fetch_optional(connection).await?)

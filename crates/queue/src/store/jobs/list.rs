@@ -75,7 +75,7 @@ pub(crate) fn statement(
     for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
         query.push(if is_first { "(" } else { " union all (" }).push(select(part));
         is_first = false;
-        filter::push_scope(&mut query, scope);
+        filter::push_scope(&mut query, scope, part);
         filter::push(&mut query, filter, part);
         if let Some(after) = page.after {
             query.push(format_args!(" and {} {beyond} ", part.job_id())).push_bind(after);

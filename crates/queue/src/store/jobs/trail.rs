@@ -153,7 +153,7 @@ fn push_of_records(
 }
 
 fn push_end(sql: &mut QueryBuilder<Postgres>, part: Part, scope: Scope, keys: &TrailKeys, page: PageRequest) {
-    filter::push_scope(sql, scope);
+    filter::push_scope(sql, scope, part);
     if let Some(app_id) = keys.app_id {
         sql.push(" and j.app_id = ").push_bind(app_id);
     }

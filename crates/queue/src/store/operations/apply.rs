@@ -89,9 +89,10 @@ impl Selection {
                 Ok(Tally::of_letters(purged, ids.len()))
             }
             // Refused when they are asked for.
-            (BulkSubject::Jobs, BulkAction::Purge) | (BulkSubject::DeadLetters, BulkAction::Cancel) => {
-                Ok(Tally::default())
-            }
+            (BulkSubject::Jobs, BulkAction::Purge)
+            | (BulkSubject::DeadLetters, BulkAction::Cancel)
+            | (BulkSubject::App | BulkSubject::Integration, _)
+            | (_, BulkAction::Delete) => Ok(Tally::default()),
         }
     }
 

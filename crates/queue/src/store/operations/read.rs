@@ -1,4 +1,4 @@
-//! Bulk actions as people see them.
+//! Bulk actions, and deletions of apps and integrations, as people see them.
 
 use super::{undo::is_undoable, why::Reasons};
 use crate::error::QueueError;
@@ -26,6 +26,7 @@ struct Row {
     action: String,
     filter: Json<JobFilter>,
     named: Option<i64>,
+    deleted_name: Option<String>,
     state: String,
     reason: Option<String>,
     requested_by: String,
@@ -61,8 +62,10 @@ impl TryFrom<Row> for Operation {
             .collect();
         skipped_reasons.sort_by_key(|skipped| std::cmp::Reverse(skipped.count));
         let undo_until = row.finished_at.unwrap_or(row.now) + REMEMBERED;
-        let can_undo =
-            action != BulkAction::Undo && is_undoable(state) && row.changed > 0 && undo_until > row.now;
+        let can_undo = !matches!(action, BulkAction::Undo | BulkAction::Delete)
+            && is_undoable(state)
+            && row.changed > 0
+            && undo_until > row.now;
         let hold = row.hold_until.map_or(0, |until| (until - row.now).num_seconds().max(0));
         let left = (row.matched - row.changed - row.skipped).max(0);
         let is_going_on = matches!(state, OperationState::Held | OperationState::Running);
@@ -72,6 +75,7 @@ impl TryFrom<Row> for Operation {
             action,
             filter: JobFilter { masked_names: None, ..row.filter.0 },
             named: row.named,
+            deleted_name: row.deleted_name,
             state,
             reason: row.reason,
             requested_by: row.requested_by,
@@ -100,7 +104,7 @@ pub(super) fn seconds_for(rows: i64, rate_per_second: Option<i32>) -> i64 {
     (rows + rate - 1) / rate
 }
 
-/// One bulk action.
+/// One operation.
 ///
 /// # Errors
 /// `NotFound` when the scope has none of that id.
@@ -113,7 +117,7 @@ pub async fn get(
     rows.into_iter().next().ok_or(QueueError::NotFound)
 }
 
-/// Bulk actions, newest first.
+/// Operations, newest first. Deletions are told to whoever sees all apps.
 ///
 /// # Errors
 /// When the database cannot be asked.
@@ -132,15 +136,37 @@ async fn rows(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        select o.id as "id: OperationId", o.subject, o.action, o.filter as "filter: Json<JobFilter>",
-            cardinality(o.ids)::bigint as named, o.state, o.reason, o.requested_by, o.matched, o.changed, o.skipped,
-            o.skipped_reasons as "skipped_reasons: Json<Reasons>", o.breakdown as "breakdown: Json<Vec<DryRunPart>>",
-            o.sample as "sample: Json<Vec<JobId>>", o.rate_per_second, o.hold_until, o.created_at, o.started_at, o.finished_at,
-            o.undoes as "undoes: OperationId", u.id as "undone_by?: OperationId", clock_timestamp() as "now!"
-        from headgate.operations o
-        left join headgate.operations u on u.undoes = o.id
-        where ($1::uuid is null or o.app_id = $1) and ($2::uuid is null or o.id = $2) and ($3::uuid is null or o.id < $3)
-        order by o.id desc
+        select id as "id!: OperationId", subject as "subject!", action as "action!", filter as "filter!: Json<JobFilter>", named, deleted_name,
+            state as "state!", reason, requested_by as "requested_by!", matched as "matched!", changed as "changed!", skipped as "skipped!",
+            skipped_reasons as "skipped_reasons!: Json<Reasons>", breakdown as "breakdown!: Json<Vec<DryRunPart>>",
+            sample as "sample!: Json<Vec<JobId>>", rate_per_second, hold_until, created_at as "created_at!", started_at, finished_at,
+            undoes as "undoes: OperationId", undone_by as "undone_by: OperationId", clock_timestamp() as "now!"
+        from (
+            (
+                select o.id, o.subject, o.action, o.filter, cardinality(o.ids)::bigint as named, null::text as deleted_name, o.state, o.reason,
+                    o.requested_by, o.matched, o.changed, o.skipped, o.skipped_reasons, o.breakdown, o.sample, o.rate_per_second,
+                    o.hold_until, o.created_at, o.started_at, o.finished_at, o.undoes, u.id as undone_by
+                from headgate.operations o
+                left join headgate.operations u on u.undoes = o.id
+                where ($1::uuid is null or o.app_id = $1) and ($2::uuid is null or o.id = $2) and ($3::uuid is null or o.id < $3)
+                order by o.id desc
+                limit $4
+            )
+            union all
+            (
+                select id, case when integration_id is null then 'app' else 'integration' end, 'delete',
+                    case when integration_id is null then jsonb_build_object('app_id', app_id)
+                    else jsonb_build_object('integration_id', integration_id) end,
+                    null, name, case when finished_at is null then 'running' else 'done' end, null, requested_by,
+                    case when finished_at is null then greatest(matched, deleted) else deleted end, deleted, 0, '{}', '[]', '[]', null,
+                    null, created_at, created_at, finished_at, null, null
+                from headgate.deletions
+                where $1::uuid is null and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
+                order by id desc
+                limit $4
+            )
+        ) o
+        order by id desc
         limit $4
         "#,
         scope.app_id() as Option<AppId>,

@@ -51,23 +51,23 @@ impl Selection {
                 &[Part::Finished]
             }
             (BulkSubject::Jobs, BulkAction::Requeue, None) => &[Part::Live, Part::Dead],
-            (BulkSubject::Jobs, BulkAction::Cancel | BulkAction::Purge | BulkAction::Undo, None) => {
-                &[Part::Live, Part::Successors]
-            }
+            (BulkSubject::Jobs, _, None) => &[Part::Live, Part::Successors],
+            // Deleted by their own statements.
+            (BulkSubject::App | BulkSubject::Integration, ..) => &[],
         }
     }
 
     /// The id that is listed, kept as the cursor and given to the action.
     fn id_of(&self, part: Part) -> &'static str {
         match self.subject {
-            BulkSubject::Jobs => part.job_id(),
             BulkSubject::DeadLetters => "j.id",
+            BulkSubject::Jobs | BulkSubject::App | BulkSubject::Integration => part.job_id(),
         }
     }
 
     fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
         sql.push(" where true");
-        filter::push_scope(sql, self.scope);
+        filter::push_scope(sql, self.scope, part);
         if let Some(ids) = &self.ids {
             if part == Part::Successors {
                 sql.push(" and j.successor is not null");

@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// Stops one for good, if it has not ended, and begins to take back what it changed; answers the one that is undone. Run it in a transaction.
 ///
 /// # Errors
-/// `WrongOperationState` when it changed nothing, ended more than 24 hours ago, was undone before or is an undo itself; `NotFound`.
+/// `WrongOperationState` when it changed nothing, ended more than 24 hours ago, was undone before, is an undo itself or a deletion; `NotFound`.
 pub async fn undo(
     connection: &mut PgConnection,
     actor: &Actor,
@@ -36,8 +36,7 @@ pub async fn undo(
         scope.app_id() as Option<AppId>,
     )
     .fetch_optional(&mut *connection)
-    .await?
-    .ok_or(QueueError::NotFound)?;
+    .await?;
     let first = read::get(&mut *connection, scope, id).await?;
     let matched = memory::count(connection, id).await?;
     if first.undo_until.is_none() || matched == 0 {

@@ -36,6 +36,10 @@ async fn operations(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, Qu
     let mut transaction = begin(pool, term).await?;
     let deleted = sqlx::query!(
         r#"
+        with deletions as (
+            delete from headgate.deletions
+            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2)
+        )
         delete from headgate.operations
         where id = any (array(
             select id from headgate.operations

@@ -4,6 +4,7 @@ mod answers;
 mod bulk_pace;
 mod bulk_reach;
 mod cancels;
+mod deletions;
 mod expiry;
 mod fold;
 mod history;

@@ -1,16 +1,12 @@
-//! Deleting an integration.
-//!
-//! Jobs on their way are called off in two steps. First, before the transaction that deletes: the integration is switched off, so that
-//! nothing runs or is added, and its jobs are called off portion by portion, each in a transaction of its own, so that a long backlog keeps
-//! nobody waiting. Then, under the lock that deletes: whatever a request that had begun earlier added.
-
-mod call_off;
+//! Deleting an integration: its row goes at once, and with it what could be accepted or sent. Its jobs, dead letters and what was sent there are
+//! worked off afterwards (`queue::store::deletions`), so that however many there are, nobody waits for them.
 
 use model::{
     actor::Scope,
-    id::{AppId, IntegrationId},
+    id::{AppId, IntegrationId, OperationId},
     integration::Integration,
 };
+use queue::store::deletions::{self, NewDeletion};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -18,9 +14,6 @@ use crate::{
     Delivery, DeliveryError,
     store::{self, integrations::Hold, rate_limits},
 };
-
-/// Jobs called off in one statement.
-const CHUNK: i64 = 5_000;
 
 /// What becomes of jobs that are on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +25,8 @@ pub enum CancelJobs {
 }
 
 impl Delivery {
-    /// Deletes an integration with what was sent of the catalog there and its dead letters. Its finished jobs stay until retention takes them.
-    /// To call its jobs off, run [`Self::call_off_integration`] before the transaction.
+    /// Deletes an integration. Its jobs, its dead letters and what was sent of the catalog there are worked off after the commit, as the deletion
+    /// of this id ([`queue::store::deletions`]). Its finished jobs stay until retention takes them.
     ///
     /// # Errors
     /// `live-jobs` when jobs are on their way and are not to be called off; `built-in` for the app's own.
@@ -43,11 +36,21 @@ impl Delivery {
         scope: Scope,
         id: IntegrationId,
         cancel: CancelJobs,
-    ) -> Result<(), DeliveryError> {
+        requested_by: &str,
+    ) -> Result<OperationId, DeliveryError> {
         let integration = store::integrations::hold(conn, scope, id, Hold::ForDeletion).await?;
         refuse_built_in(&integration)?;
-        call_off_jobs(conn, &[id.0], cancel).await?;
-        remove(conn, integration.app_id, id, integration.rate_limit_key.as_deref()).await
+        refuse_live_jobs(conn, &[id.0], cancel).await?;
+        let deletion = NewDeletion {
+            app_id: integration.app_id,
+            integration_id: Some(id),
+            integration_ids: &[id.0],
+            name: &integration.name,
+            requested_by,
+        };
+        let deletion = deletions::begin(conn, &deletion).await?;
+        remove(conn, integration.app_id, id, integration.rate_limit_key.as_deref()).await?;
+        Ok(deletion)
     }
 }
 
@@ -61,8 +64,8 @@ fn refuse_built_in(integration: &Integration) -> Result<(), DeliveryError> {
     Ok(())
 }
 
-/// Calls off what is on its way for integrations that are held for deletion, or refuses.
-pub(crate) async fn call_off_jobs(
+/// Refuses while anything is on its way for integrations that are held for deletion, unless it is to be called off.
+pub(crate) async fn refuse_live_jobs(
     conn: &mut PgConnection,
     integrations: &[Uuid],
     cancel: CancelJobs,
@@ -74,13 +77,10 @@ pub(crate) async fn call_off_jobs(
             detail: format!("{live} jobs are on their way: wait, or ask with cancel_jobs=true"),
         });
     }
-    for id in integrations {
-        while queue::store::jobs::cancel_of_integration(conn, IntegrationId(*id), CHUNK).await? > 0 {}
-    }
     Ok(())
 }
 
-/// Removes the row, and with it the lane, what was sent and the limits that were its own.
+/// Removes the row, and with it the lane and the limits that were its own.
 pub(crate) async fn remove(
     conn: &mut PgConnection,
     app_id: AppId,
