@@ -188,7 +188,7 @@ test("a minute that is not kept, is yet to come, or is none, says so", async ({ 
     expect(await answer.text()).toContain(text);
   }
   const answer = await page.request.get("/?at=yesterday");
-  expect(answer.status()).toBe(400);
+  expect(answer.status()).toBe(422);
   expect(await answer.text()).toContain("is no moment. Write it as");
 });
 

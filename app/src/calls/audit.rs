@@ -1,6 +1,9 @@
 //! The audit log: its lines, and what is done from one.
 
-use super::{error::CallError, json::Json};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{audit::AuditEntry, id::AuditEntryId, page::Page};
@@ -56,7 +59,7 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
 
 /// Takes back what a line did.
 #[server(prefix = "/console", endpoint = "undo-audit-entry", output = Json)]
-pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), CallError> {
+pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -71,7 +74,7 @@ pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), Call
 
 /// Does again what a line did.
 #[server(prefix = "/console", endpoint = "repeat-audit-entry", output = Json)]
-pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), CallError> {
+pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

@@ -1,6 +1,11 @@
 //! Dead letters: the list, the grid, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
 
-use super::{choices::Choices, error::CallError, json::Json, names::Names};
+use super::{
+    choices::Choices,
+    error::{CallError, FormRefused},
+    json::Json,
+    names::Names,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -85,7 +90,7 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
 
 /// Takes a purged dead letter out of the bin.
 #[server(prefix = "/console", endpoint = "restore-dead-letter", output = Json)]
-pub async fn restore_dead_letter(id: DeadLetterId, back: String) -> Result<(), CallError> {
+pub async fn restore_dead_letter(id: DeadLetterId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

@@ -38,8 +38,8 @@ pub enum CallError {
     /// The search took longer than it may.
     #[error("the search takes too long")]
     TooSlow,
-    /// The database does not answer.
-    #[error("the database does not answer")]
+    /// Neither says yes nor no: the server, or the database behind it, is away.
+    #[error("the server or its database does not answer")]
     Unavailable,
     /// Our fault.
     #[error("that failed on our side")]
@@ -47,13 +47,13 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The HTTP status of a page that shows it.
+    /// The HTTP status of a call that is refused so, and of a page that shows it.
     pub const fn status(&self) -> u16 {
         match self {
             Self::SignedOut => 401,
             Self::Forbidden => 403,
             Self::NotFound => 404,
-            Self::Invalid(_) => 400,
+            Self::Invalid(_) => 422,
             Self::Conflict(_) | Self::Raced => 409,
             Self::TooSoon { .. } => 429,
             Self::TooSlow | Self::Unavailable => 503,
@@ -76,6 +76,30 @@ impl FromServerFnError for CallError {
             ServerFnErrorErr::Args(detail) | ServerFnErrorErr::MissingArg(detail) => Self::Invalid(detail),
             _ => Self::Broken,
         }
+    }
+}
+
+/// Why a form was refused, and the page that tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{because}")]
+pub struct FormRefused {
+    /// Why.
+    pub because: CallError,
+    /// The address that shows a notice, and what was typed; empty when nothing of the form could be read.
+    pub page: String,
+}
+
+impl From<CallError> for FormRefused {
+    fn from(because: CallError) -> Self {
+        Self { because, page: String::new() }
+    }
+}
+
+impl FromServerFnError for FormRefused {
+    type Encoder = JsonText;
+
+    fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
+        CallError::from_server_fn_error(error).into()
     }
 }
 

@@ -1,6 +1,10 @@
 //! Failures by cause: the list, one group, and what is said of it. Trying a group again is a bulk action, see [`super::jobs::bulk`].
 
-use super::{choices::Choices, error::CallError, json::Json};
+use super::{
+    choices::Choices,
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -59,7 +63,7 @@ pub async fn mark_failure(
     mark: String,
     #[server(default)] hours: Option<i64>,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -95,7 +99,7 @@ pub async fn tell_failure(
     #[server(default)] app_id: Option<AppId>,
     #[server(default)] integration_id: Option<IntegrationId>,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::{Flash, Outcome},
         server::{actor, context, redirect},

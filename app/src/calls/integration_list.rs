@@ -1,6 +1,9 @@
 //! The list of integrations, and what is done to many of them.
 
-use super::{error::CallError, json::Json};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::AppId, integration_bulk::IntegrationBulkAction, stats::IntegrationGauge};
@@ -118,7 +121,7 @@ pub struct IntegrationBulk {
 
 /// Pauses, resumes or limits them.
 #[server(prefix = "/console", endpoint = "bulk-integrations", output = Json)]
-pub async fn bulk_integrations(bulk: IntegrationBulk, back: String) -> Result<(), CallError> {
+pub async fn bulk_integrations(bulk: IntegrationBulk, back: String) -> Result<(), FormRefused> {
     use crate::server::{actor, context, integration_list, redirect};
     use model::rules::permission::Permission;
     redirect::answer(&back, async {

@@ -1,6 +1,10 @@
 //! Integrations: one of them with what it does now; pause, resume, limits, re-sync.
 
-use super::{error::CallError, json::Json, rate_limits::LimitRow};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+    rate_limits::LimitRow,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -133,7 +137,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
 
 /// Holds its jobs back.
 #[server(prefix = "/console", endpoint = "pause-integration", output = Json)]
-pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
+pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -150,7 +154,7 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Ca
 
 /// Lets its jobs go out again.
 #[server(prefix = "/console", endpoint = "resume-integration", output = Json)]
-pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), CallError> {
+pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -171,7 +175,7 @@ pub async fn steer_breaker(
     action: BreakerAction,
     #[server(default)] until: String,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -182,7 +186,8 @@ pub async fn steer_breaker(
         let until = match until.trim() {
             "" => None,
             text => Some(
-                crate::format::parse_local(text).ok_or_else(|| CallError::Invalid("/until".to_owned()))?,
+                crate::format::parse_local(text)
+                    .ok_or_else(|| CallError::Invalid("/until is no moment".to_owned()))?,
             ),
         };
         let order = BreakerOrder { action, until };
@@ -217,7 +222,7 @@ pub struct LimitsForm {
 
 /// Changes how fast and how hard it is tried.
 #[server(prefix = "/console", endpoint = "edit-limits", output = Json)]
-pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), CallError> {
+pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -229,11 +234,11 @@ pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) ->
     use model::rules::permission::Permission;
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, and what was typed.
-    let draft = changes.is_err().then_some(|url: PageUrl| {
+    let draft = |url: PageUrl| {
         // On the wall of limits the form of one integration opens again.
         let url = if url.path() == "/rate-limits" { url.with("edit", id) } else { url };
         LimitsDraft::on(url, &limits)
-    });
+    };
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
@@ -250,7 +255,7 @@ pub async fn start_resync(
     mode: ResyncMode,
     #[server(default)] record_type: String,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

@@ -1,6 +1,11 @@
 //! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
 
-use super::{choices::Choices, error::CallError, json::Json, names::Names};
+use super::{
+    choices::Choices,
+    error::{CallError, FormRefused},
+    json::Json,
+    names::Names,
+};
 use crate::state::job_columns::{JobColumn, JobColumns};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
@@ -78,7 +83,7 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
 pub async fn choose_columns(
     #[server(default)] columns: Vec<JobColumn>,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         server::{actor, cookies, redirect},
         state::page_url::PageUrl,
@@ -159,7 +164,7 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
 
 /// Shows the reader what is masked of a job, for a while: a line of the audit log.
 #[server(prefix = "/console", endpoint = "reveal-job", output = Json)]
-pub async fn reveal_job(id: JobId, back: String) -> Result<(), CallError> {
+pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -175,7 +180,7 @@ pub async fn reveal_job(id: JobId, back: String) -> Result<(), CallError> {
 
 /// Gives one job all its attempts anew.
 #[server(prefix = "/console", endpoint = "requeue-job", output = Json)]
-pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
+pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -191,14 +196,14 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), CallError> {
 
 /// Gives a failed job another payload and requeues it.
 #[server(prefix = "/console", endpoint = "edit-job", output = Json)]
-pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), CallError> {
+pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
         state::payload_draft,
     };
     use model::rules::permission::Permission;
-    redirect::answer_with(&back, Some(|url| payload_draft::carry(url, &payload)), async {
+    redirect::answer_with(&back, |url| payload_draft::carry(url, &payload), async {
         let actor = actor::allowed(Permission::Configure)?;
         let payload = payload_draft::parse(&payload).map_err(CallError::Invalid)?;
         context::current()?.steering().edit_job(&actor, id, &payload).await?;
@@ -209,7 +214,7 @@ pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), Ca
 
 /// Calls one job off.
 #[server(prefix = "/console", endpoint = "cancel-job", output = Json)]
-pub async fn cancel_job(id: JobId, back: String) -> Result<(), CallError> {
+pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -265,7 +270,7 @@ pub async fn bulk(
     #[server(default)] matched: Option<i64>,
     #[server(default)] how: How,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::server::{actor, bulk, redirect};
     let choice = bulk::Choice { ids, query, matched, how };
     redirect::answer(&back, async {

@@ -1,7 +1,8 @@
 //! Server functions: take actor and input, call one function of the engine, hand its model type to the page.
 //!
-//! Each is a public endpoint and authorises like one. Those that a form calls end in a redirect to the page they
-//! came from with a word about what happened, so that they work without a script.
+//! Each is a public endpoint and authorises like one. Those that a form calls end at the page they came from with a
+//! word about what happened, so that they work without a script; a refused one says why as well
+//! ([`error::FormRefused`]).
 
 pub mod audit;
 pub mod choices;

@@ -1,6 +1,10 @@
 //! Bulk operations: the list, one of them, its steps. They are begun by [`super::jobs::bulk`].
 
-use super::{error::CallError, json::Json, names::Names};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+    names::Names,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -64,7 +68,7 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
 
 /// Pauses, resumes, aborts or takes one back.
 #[server(prefix = "/console", endpoint = "steer-operation", output = Json)]
-pub async fn steer_operation(id: OperationId, step: OperationStep, back: String) -> Result<(), CallError> {
+pub async fn steer_operation(id: OperationId, step: OperationStep, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

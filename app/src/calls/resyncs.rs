@@ -1,6 +1,10 @@
 //! Re-syncs: the list; pause, resume, cancel.
 
-use super::{error::CallError, json::Json, names::Names};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+    names::Names,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -39,7 +43,7 @@ pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
 
 /// Pauses, resumes or cancels one.
 #[server(prefix = "/console", endpoint = "steer-resync", output = Json)]
-pub async fn steer_resync(id: ResyncId, step: ResyncStep, back: String) -> Result<(), CallError> {
+pub async fn steer_resync(id: ResyncId, step: ResyncStep, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

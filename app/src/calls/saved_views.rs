@@ -1,6 +1,9 @@
 //! Saved views of the list of jobs.
 
-use super::{error::CallError, json::Json};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::SavedViewId, saved_view::SavedView};
 use serde::{Deserialize, Serialize};
@@ -36,7 +39,7 @@ pub async fn save_view(
     #[server(default)] view: ViewForm,
     query: String,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::server::saved_views;
     saved_views::save(view, &query, &back).await
 }
@@ -47,21 +50,21 @@ pub async fn change_view(
     id: SavedViewId,
     #[server(default)] view: ViewForm,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::server::saved_views;
     saved_views::change(id, view, &back).await
 }
 
 /// Pins a view, or takes the pin away.
 #[server(prefix = "/console", endpoint = "pin-view", output = Json)]
-pub async fn pin_view(id: SavedViewId, is_pinned: bool, back: String) -> Result<(), CallError> {
+pub async fn pin_view(id: SavedViewId, is_pinned: bool, back: String) -> Result<(), FormRefused> {
     use crate::server::saved_views;
     saved_views::pin(id, is_pinned, &back).await
 }
 
 /// Deletes a view for everybody.
 #[server(prefix = "/console", endpoint = "delete-view", output = Json)]
-pub async fn delete_view(id: SavedViewId, back: String) -> Result<(), CallError> {
+pub async fn delete_view(id: SavedViewId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

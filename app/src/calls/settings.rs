@@ -1,6 +1,9 @@
 //! Settings: people, keys of the API, what is kept.
 
-use super::{error::CallError, json::Json};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
@@ -107,7 +110,7 @@ pub async fn create_user(
     role: Role,
     password: String,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, forms},
@@ -138,7 +141,7 @@ pub async fn update_user(
     role: Role,
     #[server(default)] is_disabled: bool,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, forms},
@@ -165,7 +168,7 @@ pub async fn update_user(
 
 /// Gives a user another password; the user's sessions end.
 #[server(prefix = "/console", endpoint = "set-password", output = Json)]
-pub async fn set_password(id: UserId, password: String, back: String) -> Result<(), CallError> {
+pub async fn set_password(id: UserId, password: String, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, forms},
@@ -184,7 +187,7 @@ pub async fn set_password(id: UserId, password: String, back: String) -> Result<
 
 /// Removes a user; what the person did stays in the audit log.
 #[server(prefix = "/console", endpoint = "delete-user", output = Json)]
-pub async fn delete_user(id: UserId, back: String) -> Result<(), CallError> {
+pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -206,7 +209,7 @@ pub async fn create_api_key(
     #[server(default)] app_id: String,
     #[server(default)] expires_in_days: String,
     back: String,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, cookies, forms},
@@ -236,7 +239,7 @@ pub async fn create_api_key(
 
 /// Revokes a key: it is refused from the next request on.
 #[server(prefix = "/console", endpoint = "revoke-api-key", output = Json)]
-pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), CallError> {
+pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

@@ -1,12 +1,12 @@
 //! The choice of theme: a cookie and nothing else, also before signing in.
 
-use super::{error::CallError, json::Json};
+use super::{error::FormRefused, json::Json};
 use crate::state::theme::Theme;
 use leptos::prelude::*;
 
 /// Remembers the theme for a year.
 #[server(prefix = "/console", endpoint = "theme", output = Json)]
-pub async fn set_theme(theme: Theme, back: String) -> Result<(), CallError> {
+pub async fn set_theme(theme: Theme, back: String) -> Result<(), FormRefused> {
     use crate::server::{cookies, redirect};
     cookies::set_theme(theme)?;
     redirect::to_page(&back);

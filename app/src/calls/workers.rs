@@ -1,6 +1,9 @@
 //! Workers: the processes that claim jobs, and the leader's services.
 
-use super::{error::CallError, json::Json};
+use super::{
+    error::{CallError, FormRefused},
+    json::Json,
+};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::WorkerId, worker::Worker};
@@ -58,7 +61,7 @@ pub async fn load_workers() -> Result<WorkersPage, CallError> {
 
 /// Makes a process claim nothing more until it is restarted.
 #[server(prefix = "/console", endpoint = "drain-worker", output = Json)]
-pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), CallError> {
+pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},

@@ -1,6 +1,9 @@
 //! The question before something that cannot be undone: it names the count, and asks again when that changed.
 
-use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm};
+use crate::{
+    calls::error::FormRefused,
+    ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm},
+};
 use leptos::{
     prelude::*,
     server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq},
@@ -29,11 +32,16 @@ pub fn Confirm<S, O>(
     close: String,
 ) -> impl IntoView
 where
-    S: DeserializeOwned + ServerFn<Protocol = Http<PostUrl, O>> + Clone + Send + Sync + 'static,
-    <<S::Client as Client<S::Error>>::Request as ClientReq<S::Error>>::FormData: From<web_sys::FormData>,
+    S: DeserializeOwned
+        + ServerFn<Protocol = Http<PostUrl, O>, Error = FormRefused>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    <<S::Client as Client<FormRefused>>::Request as ClientReq<FormRefused>>::FormData:
+        From<web_sys::FormData>,
     S::Output: Send + Sync + 'static,
-    S::Error: Send + Sync + 'static,
-    S::Client: Client<S::Error>,
+    S::Client: Client<FormRefused>,
     O: 'static,
 {
     view! {

@@ -1,31 +1,35 @@
 //! Who asks. The program's middleware has turned the cookie into an actor; every server function asks here first.
 
-use super::context;
 use crate::calls::error::CallError;
-use axum::http::request::Parts;
+use axum::http::{Extensions, request::Parts};
 use leptos::prelude::*;
 use model::{
     actor::Actor,
     rules::permission::{Permission, is_allowed},
 };
 
+/// Marks a request with a session that could not be looked up: it is neither signed in nor signed out.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionUnknown;
+
 /// The signed-in actor, if its role allows that.
 ///
 /// # Errors
-/// `SignedOut` without a session, `Unavailable` when it cannot be looked up, `Forbidden` for the wrong role.
+/// As [`of`].
 pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
-    let actor = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Actor>().cloned());
-    let Some(actor) = actor else {
-        let cx = context::current()?;
-        let has_cookie = (cx.session_token)(&context::headers()).is_some();
-        // With a cookie and no database nobody can say whether the session still holds.
-        let is_unknown = has_cookie && cx.live.current().error.is_some();
-        return Err(if is_unknown { CallError::Unavailable } else { CallError::SignedOut });
-    };
-    // A tenant's own actor never opens the operators' pages, whatever its role allows in its app.
-    if is_allowed(actor.role, permission) && actor.app_id.is_none() {
-        Ok(actor)
-    } else {
-        Err(CallError::Forbidden)
+    of(&use_context::<Parts>().ok_or(CallError::Broken)?.extensions, permission)
+}
+
+/// The actor of a request, if its role allows that.
+///
+/// # Errors
+/// `SignedOut` without a session, `Unavailable` when it could not be looked up, `Forbidden` for the wrong role.
+pub fn of(extensions: &Extensions, permission: Permission) -> Result<Actor, CallError> {
+    match extensions.get::<Actor>() {
+        // A tenant's own actor never opens the operators' pages, whatever its role allows in its app.
+        Some(actor) if is_allowed(actor.role, permission) && actor.app_id.is_none() => Ok(actor.clone()),
+        Some(_) => Err(CallError::Forbidden),
+        None if extensions.get::<SessionUnknown>().is_some() => Err(CallError::Unavailable),
+        None => Err(CallError::SignedOut),
     }
 }

@@ -41,8 +41,6 @@ pub struct ConsoleContext {
     pub live: LiveHub,
     /// Seconds by which lists are behind, where it is so much that it is told.
     pub lists_behind: Arc<dyn Fn() -> Option<i64> + Send + Sync>,
-    /// The session's token of a request; the cookie's name depends on the connection, which is the program's business.
-    pub session_token: fn(&HeaderMap) -> Option<String>,
     /// Whether the request came over https.
     pub is_https: fn(&HeaderMap) -> bool,
     /// How long things are kept.

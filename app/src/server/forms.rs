@@ -2,7 +2,7 @@
 
 use super::redirect;
 use crate::{
-    calls::error::CallError,
+    calls::error::{CallError, FormRefused},
     components::Outcome,
     state::{page_url::PageUrl, user_draft::DraftFault},
 };
@@ -31,14 +31,14 @@ impl From<AccessError> for Refusal {
 /// Goes back with what came of it; a refused form's address says what was typed and which fields are wrong.
 ///
 /// # Errors
-/// Only without a session: the page that follows leads to the sign-in.
+/// As [`redirect::answer`].
 pub async fn answer(
     back: &str,
     made: Result<Outcome, Refusal>,
     draft: impl FnOnce(PageUrl, &[DraftFault]) -> PageUrl,
-) -> Result<(), CallError> {
+) -> Result<(), FormRefused> {
     let (faults, made) = judged(made);
-    redirect::answer_with(back, Some(|url| draft(url, &faults)), async { made }).await
+    redirect::answer_with(back, |url| draft(url, &faults), async { made }).await
 }
 
 /// What is wrong with which field, and what the form's answer is then.

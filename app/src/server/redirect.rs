@@ -1,43 +1,49 @@
 //! Every form ends here: back to the page it came from, with a word about what happened.
 //!
-//! With a script the browser's router follows the redirect; without one the browser does.
+//! With a script the browser's router follows; without one the browser does.
 
 use crate::{
-    calls::error::CallError,
+    calls::error::{CallError, FormRefused},
     components::{Flash, Outcome},
     state::{base_path, page_url::PageUrl},
 };
 use std::future::Future;
 
-/// Does it and goes back, whether it went well or not.
+/// Does it and goes back.
 ///
 /// # Errors
-/// Only without a session: the page that follows leads to the sign-in.
+/// Why it was refused, with the page that says so.
 pub async fn answer(
     back: &str,
     work: impl Future<Output = Result<Outcome, CallError>>,
-) -> Result<(), CallError> {
-    answer_with(back, None::<fn(PageUrl) -> PageUrl>, work).await
+) -> Result<(), FormRefused> {
+    answer_with(back, |url| url, work).await
 }
 
-/// As [`answer`]; when the input was refused, the address carries it, so that the page can show what is wrong with it.
+/// As [`answer`]; the address of refused input carries it, so that the page can show what is wrong with it.
 ///
 /// # Errors
-/// Only without a session: the page that follows leads to the sign-in.
+/// As [`answer`].
 pub async fn answer_with(
     back: &str,
-    refused_input: Option<impl FnOnce(PageUrl) -> PageUrl>,
+    carry_input: impl FnOnce(PageUrl) -> PageUrl,
     work: impl Future<Output = Result<Outcome, CallError>>,
-) -> Result<(), CallError> {
-    let outcome = work.await.unwrap_or_else(refusal);
-    let url = outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped);
-    let url = outcome.operation.iter().fold(url, |url, id| url.with("operation", id));
-    let carried = refused_input.filter(|_| outcome.flash == Flash::Invalid);
-    to(&match carried {
-        Some(carry) => carry(url),
-        None => url,
-    });
-    Ok(())
+) -> Result<(), FormRefused> {
+    let page = |outcome: &Outcome| {
+        let url = outcome.flash.on(PageUrl::parse_back(back), outcome.n, outcome.skipped);
+        outcome.operation.iter().fold(url, |url, id| url.with("operation", id))
+    };
+    match work.await {
+        Ok(outcome) => {
+            to(&page(&outcome));
+            Ok(())
+        }
+        Err(because) => {
+            let url = page(&refusal(&because));
+            let url = if matches!(because, CallError::Invalid(_)) { carry_input(url) } else { url };
+            Err(FormRefused { because, page: base_path::current().join(&url.to_string()) })
+        }
+    }
 }
 
 /// Goes to a page of this console; anything else leads to the overview.
@@ -50,9 +56,9 @@ pub fn to(url: &PageUrl) {
     leptos_axum::redirect(&base_path::current().join(&url.to_string()));
 }
 
-fn refusal(error: CallError) -> Outcome {
+fn refusal(error: &CallError) -> Outcome {
     let flash = match error {
-        CallError::TooSoon { seconds } => return Outcome { n: seconds, ..Flash::TooSoon.into() },
+        CallError::TooSoon { seconds } => return Outcome { n: *seconds, ..Flash::TooSoon.into() },
         CallError::SignedOut | CallError::Forbidden => Flash::Forbidden,
         CallError::NotFound => Flash::Gone,
         CallError::Invalid(_) => Flash::Invalid,

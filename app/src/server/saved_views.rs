@@ -2,7 +2,10 @@
 
 use super::{actor, context, redirect};
 use crate::{
-    calls::{error::CallError, saved_views::ViewForm},
+    calls::{
+        error::{CallError, FormRefused},
+        saved_views::ViewForm,
+    },
     components::{Flash, Outcome},
     state::{
         saved_query::SavedQuery,
@@ -57,8 +60,8 @@ impl From<SteeringError> for Refused {
 /// Saves a new one.
 ///
 /// # Errors
-/// Only without a session.
-pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), CallError> {
+/// Why it was refused, with the page that says so.
+pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
         let query = SavedQuery::parse(query, Utc::now())?;
@@ -79,8 +82,8 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), CallErr
 /// Changes all but what it narrows to.
 ///
 /// # Errors
-/// Only without a session.
-pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), CallError> {
+/// Why it was refused, with the page that says so.
+pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
         let changes = SavedViewChanges {
@@ -100,8 +103,8 @@ pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), C
 /// Pins it for the reader, or not.
 ///
 /// # Errors
-/// Only without a session.
-pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), CallError> {
+/// Why it was refused, with the page that says so.
+pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
         let changes = SavedViewChanges { is_pinned: Some(is_pinned), ..SavedViewChanges::default() };
@@ -137,7 +140,7 @@ pub async fn shown(
     Ok(views)
 }
 
-async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), CallError> {
+async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), FormRefused> {
     let (faults, made) = match made {
         Ok(outcome) => (Vec::new(), Ok(outcome)),
         Err(Refused::Call(error)) => (Vec::new(), Err(error)),
@@ -149,7 +152,7 @@ async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), CallErr
         ("pinned", form.pinned.as_str()),
         ("alert_at", form.alert_at.as_str()),
     ];
-    redirect::answer_with(back, Some(|url| Draft::on(url, &typed, &faults)), async { made }).await
+    redirect::answer_with(back, |url| Draft::on(url, &typed, &faults), async { made }).await
 }
 
 fn is_ticked(field: &str) -> bool {

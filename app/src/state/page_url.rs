@@ -26,9 +26,13 @@ impl PageUrl {
     }
 
     /// Reads what a form field says about where to go back to. Only paths of this console pass: an absolute address
-    /// or `//host` would make us a springboard.
+    /// or `//host` would make us a springboard, and browsers read `/<tab>/host` as one.
     pub fn parse_back(url: &str) -> Self {
-        let is_ours = url.starts_with('/') && !url.starts_with("//") && !url.contains(['\\', '\r', '\n']);
+        let path = url.split('?').next().unwrap_or_default();
+        let is_ours = path.starts_with('/')
+            && !path.starts_with("//")
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+            && !url.contains(char::is_control);
         if is_ours { Self::parse(url) } else { Self::parse("/") }
     }
 
@@ -141,9 +145,17 @@ mod tests {
             "javascript:alert(1)",
             "",
             "/a\r\nb",
+            "/\t/evil.example",
+            "/\u{b}/evil.example",
+            "/\0/evil.example",
+            "/jobs?q=1\t",
+            "/jobs\u{85}",
+            "/\u{fc}",
+            "\t//evil.example",
         ] {
             assert_eq!(PageUrl::parse_back(evil).to_string(), "/", "{evil}");
         }
         assert_eq!(PageUrl::parse_back("/jobs?q=1").to_string(), "/jobs?q=1");
+        assert_eq!(PageUrl::parse_back("/jobs?q=ü%09\\").to_string(), "/jobs?q=%C3%BC%09%5C");
     }
 }

@@ -1,7 +1,12 @@
 //! Forms that work before the page is hydrated, and without any script.
 
-use crate::state::{base_path, revision};
-use leptos::server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq};
+use crate::{
+    calls::error::FormRefused,
+    state::{base_path, revision},
+};
+use leptos::server_fn::{
+    Http, ServerFn, client::Client, codec::PostUrl, redirect::call_redirect_hook, request::ClientReq,
+};
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
 use serde::de::DeserializeOwned;
 
@@ -27,18 +32,18 @@ pub fn PostForm<S, O>(
     children: Children,
 ) -> impl IntoView
 where
-    S: DeserializeOwned + ServerFn<Protocol = Http<PostUrl, O>> + Clone + Send + Sync + 'static,
-    <<S::Client as Client<S::Error>>::Request as ClientReq<S::Error>>::FormData: From<web_sys::FormData>,
+    S: DeserializeOwned
+        + ServerFn<Protocol = Http<PostUrl, O>, Error = FormRefused>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    <<S::Client as Client<FormRefused>>::Request as ClientReq<FormRefused>>::FormData:
+        From<web_sys::FormData>,
     S::Output: Send + Sync + 'static,
-    S::Error: Send + Sync + 'static,
-    S::Client: Client<S::Error>,
+    S::Client: Client<FormRefused>,
 {
-    let (version, revision) = (action.version(), revision::current());
-    Effect::new(move |_| {
-        if version.get() > 0 {
-            revision.next();
-        }
-    });
+    follow(action);
     let on_submit = move |event: SubmitEvent| {
         if event.default_prevented() || asks_for_get(&event) {
             return;
@@ -67,18 +72,36 @@ where
             {move || {
                 action
                     .value()
-                    .with(|answer| matches!(answer, Some(Err(_))))
-                    .then(|| {
-                        view! {
-                            <p role="alert" class="type-label text-failed">
-                                "Not done: the server does not answer."
-                            </p>
+                    .with(|answer| match answer {
+                        Some(Err(FormRefused { because, page })) if page.is_empty() => {
+                            let text = format!("Not done: {because}.");
+                            Some(view! { <p role="alert" class="type-label text-failed">{text}</p> })
                         }
+                        _ => None,
                     })
             }}
         </form>
     }
     .into_any()
+}
+
+/// Whenever it has answered: goes where a refusal is told, and asks again for what the page shows.
+pub fn follow<S>(action: ServerAction<S>)
+where
+    S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
+    S::Output: Send + Sync + 'static,
+{
+    let (version, revision) = (action.version(), revision::current());
+    Effect::new(move |_| {
+        if version.get() == 0 {
+            return;
+        }
+        action.value().with_untracked(|answer| match answer {
+            Some(Err(FormRefused { page, .. })) if !page.is_empty() => call_redirect_hook(page),
+            _ => {}
+        });
+        revision.next();
+    });
 }
 
 /// Was the pressed button one with `formmethod="get"`?

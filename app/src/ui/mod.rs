@@ -40,7 +40,7 @@ pub use data_attr::{data_label, data_noscroll};
 pub use dialog::Dialog;
 pub use empty_state::EmptyState;
 pub use field::{CheckField, SelectField, SelectOption, TextField};
-pub use form::{HiddenFields, PostForm};
+pub use form::{HiddenFields, PostForm, follow};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use icon::{Glyph, Icon};
 pub use key_values::{Fact, Facts};

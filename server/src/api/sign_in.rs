@@ -6,6 +6,7 @@
 
 use super::{device, problem::Problem};
 use crate::{
+    console::wants_page,
     middleware::{ClientAddress, sent_little, session},
     state::AppState,
 };
@@ -114,13 +115,6 @@ async fn is_signed_in(state: &AppState, headers: &HeaderMap) -> bool {
         Some(token) => matches!(state.access.actor_of_session(&token).await, Ok(Some(_))),
         None => false,
     }
-}
-
-/// Whether a person looks at the answer.
-fn wants_page(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::ACCEPT)
-        .is_some_and(|accept| String::from_utf8_lossy(accept.as_bytes()).contains("text/html"))
 }
 
 /// Whether a program fetches the link to show what is behind it, or a browser before anyone asked.

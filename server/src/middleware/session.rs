@@ -6,6 +6,7 @@
 use super::security_headers::is_https;
 use crate::api::problem::Problem;
 use access::{Access, SessionToken};
+use app::server::actor::SessionUnknown;
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, header},
@@ -31,7 +32,7 @@ pub(crate) async fn by_session(State(access): State<Access>, mut request: Reques
     let actor = match access.actor_of_session(&token).await {
         Ok(actor) => actor,
         Err(error) if is_api => return Problem::from(error).into_response(),
-        // The console has its own page for a database that is away.
+        // The console has its own page for that.
         Err(error) => {
             tracing::warn!(%error, "a session could not be looked up");
             request.extensions_mut().insert(SessionUnknown);
@@ -50,10 +51,6 @@ pub(crate) async fn by_session(State(access): State<Access>, mut request: Reques
     }
     response
 }
-
-/// Marks a request with a session that could not be looked up because the database is away: it is neither signed in nor signed out.
-#[derive(Clone, Copy, Debug)]
-pub struct SessionUnknown;
 
 /// The session's token, as the cookie of this connection carries it.
 pub fn token_of(headers: &HeaderMap) -> Option<String> {

@@ -9,6 +9,7 @@ mod apps;
 mod audit_log;
 mod bad_input;
 mod breakers;
+mod console_calls;
 mod dead_letters;
 mod deletions;
 mod events;

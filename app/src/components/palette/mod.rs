@@ -9,8 +9,8 @@ use crate::{
         integrations::{PauseIntegration, ResumeIntegration},
         session::Session,
     },
-    state::{base_path, keys, page_url, revision},
-    ui::{Glyph, Icon},
+    state::{base_path, keys, page_url},
+    ui::{Glyph, Icon, follow},
 };
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
@@ -34,12 +34,8 @@ pub fn Palette(
     let url = page_url::current();
     let base = StoredValue::new(base_path::current());
     let navigate = StoredValue::new(use_navigate());
-    let revision = revision::current();
-    Effect::new(move |_| {
-        if pause.version().get() + resume.version().get() > 0 {
-            revision.next();
-        }
-    });
+    follow(pause);
+    follow(resume);
 
     let items = Memo::new(move |_| {
         if !is_open.get() {

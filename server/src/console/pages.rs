@@ -1,37 +1,30 @@
-//! Mounting the console: its pages, its server functions, and who may open which page.
+//! The console's pages, and who may open which.
 //!
-//! The pages authorise themselves again; what is here answers before anything is rendered: no session leads to the sign-in, the wrong
+//! They authorise themselves again; what is here answers before anything is rendered: no session leads to the sign-in, the wrong
 //! role gets a 403.
 
 use crate::{
     console_files,
-    middleware::{
-        is_https,
-        session::{self, SessionUnknown},
-    },
+    middleware::is_https,
     state::{AppState, leptos_options},
 };
 use app::{
+    calls::error::CallError,
     pages::forbidden_document,
-    server::context::ConsoleContext,
+    server::{actor, context::ConsoleContext},
     shell::shell,
     state::{base_path::BasePath, theme::Theme},
 };
 use axum::{
     Router,
-    body::Body,
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::{MethodFilter, on},
 };
 use leptos::{prelude::provide_context, server_fn};
 use leptos_axum::{LeptosRoutes as _, generate_route_list_with_exclusions_and_ssg_and_context};
-use model::{
-    actor::Actor,
-    rules::permission::{Permission, is_allowed},
-};
+use model::{actor::Actor, rules::permission::Permission};
 use std::sync::Arc;
 
 /// Answered by the API without a script: the console's own route of that path is for the browser's router alone.
@@ -56,21 +49,6 @@ pub fn pages(state: &AppState) -> Router {
         .with_state(state.clone())
 }
 
-/// The console's server functions, each at its own path below `/console`.
-pub fn calls(state: &AppState) -> Router {
-    let mut router = Router::new();
-    for (path, method) in server_fn::axum::server_fn_paths() {
-        let context = context(state);
-        let handle = async move |request: Request<Body>| {
-            let context = context.clone();
-            leptos_axum::handle_server_fns_with_context(move || context.provide(), request).await
-        };
-        let Ok(method) = MethodFilter::try_from(method) else { continue };
-        router = router.route(path, on(method, handle));
-    }
-    router
-}
-
 /// What no route answers: the console's own page for that, or a problem document for programs.
 pub fn not_found(state: &AppState) -> Router {
     let context = context(state);
@@ -80,7 +58,7 @@ pub fn not_found(state: &AppState) -> Router {
         leptos_axum::render_app_async_with_context(move || context.provide(), move || shell(options.clone()));
     Router::new().fallback(async move |request: Request| {
         let is_page = request.method() == Method::GET
-            && accepts_html(&request)
+            && wants_page(request.headers())
             && !request.uri().path().contains("/api/");
         if !is_page {
             return crate::api::problem::Problem::not_found().into_response();
@@ -96,7 +74,8 @@ pub fn not_found(state: &AppState) -> Router {
     })
 }
 
-fn context(state: &AppState) -> ConsoleContext {
+/// What a render and a server function can reach.
+pub(super) fn context(state: &AppState) -> ConsoleContext {
     ConsoleContext {
         delivery: state.delivery.clone(),
         access: state.access.clone(),
@@ -106,7 +85,6 @@ fn context(state: &AppState) -> ConsoleContext {
             let state = state.clone();
             Arc::new(move || state.lists_behind())
         },
-        session_token: session::token_of,
         is_https,
         retentions: state.settings.retentions,
         base_path: BasePath::new(&state.settings.base_path),
@@ -126,13 +104,13 @@ async fn guard(State(state): State<AppState>, request: Request, next: Next) -> R
 fn refusal(base: &str, request: &Request) -> Option<Response> {
     let path = request.uri().path();
     let page = path.strip_prefix(base).unwrap_or(path);
-    let needed = needed_for(page)?;
-    match request.extensions().get::<Actor>() {
-        Some(actor) if actor.app_id.is_none() && is_allowed(actor.role, needed) => None,
-        Some(actor) => Some(forbidden(base, actor, request.headers())),
-        // The database is away: the page says so and recovers by itself.
-        None if request.extensions().get::<SessionUnknown>().is_some() => None,
-        None => Some(to_sign_in(base, page, request.uri().query())),
+    match actor::of(request.extensions(), needed_for(page)?) {
+        // Nobody can say who asks: the page says so and recovers by itself.
+        Ok(_) | Err(CallError::Unavailable) => None,
+        Err(CallError::Forbidden) => {
+            request.extensions().get::<Actor>().map(|actor| forbidden(base, actor, request.headers()))
+        }
+        Err(_) => Some(to_sign_in(base, page, request.uri().query())),
     }
 }
 
@@ -146,7 +124,8 @@ fn needed_for(page: &str) -> Option<Permission> {
     }
 }
 
-fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
+/// To the sign-in, and back to the page from there.
+pub(super) fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
     let wanted = query.map_or_else(|| page.to_owned(), |query| format!("{page}?{query}"));
     let next = if wanted == "/" || wanted.is_empty() {
         String::new()
@@ -177,9 +156,11 @@ fn forbidden(base: &str, actor: &Actor, headers: &HeaderMap) -> Response {
     (StatusCode::FORBIDDEN, headers, page).into_response()
 }
 
-fn accepts_html(request: &Request) -> bool {
-    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
+/// Whether a person looks at the answer.
+pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::ACCEPT)
+        .is_some_and(|accept| String::from_utf8_lossy(accept.as_bytes()).contains("text/html"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,137 @@
+//! The console's server functions: public endpoints, each at its own path below `/console`.
+//!
+//! The framework answers every refusal with 500, and sends whoever accepts HTML to the `Referer` of the request, which may be another
+//! site. What is here holds for all of them: who asks is known before the arguments are read, a refusal has its own status and a line
+//! of the log, and only forms lead somewhere, to a page of ours.
+
+use super::pages::{context, to_sign_in, wants_page};
+use crate::state::AppState;
+use app::{
+    calls::{
+        error::{CallError, FormRefused},
+        theme::SetTheme,
+    },
+    server::actor,
+};
+use axum::{
+    Json, Router,
+    body::{Body, to_bytes},
+    extract::{FromRequest as _, Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, on},
+};
+use leptos::server_fn::{self, ServerFn as _, error::SERVER_FN_ERROR_HEADER, redirect::REDIRECT_HEADER};
+use model::{actor::Actor, rules::permission::Permission};
+use serde::Deserialize;
+
+/// The longest refusal that is read; they are a few words.
+const MAX_REFUSAL_BYTES: usize = 1 << 20;
+
+/// Every server function. To be wrapped by [`crate::middleware::around`].
+pub fn calls(state: &AppState) -> Router {
+    let mut router = Router::new();
+    for (path, method) in server_fn::axum::server_fn_paths() {
+        let context = context(state);
+        let handle = async move |request: Request<Body>| {
+            let context = context.clone();
+            leptos_axum::handle_server_fns_with_context(move || context.provide(), request).await
+        };
+        let Ok(method) = MethodFilter::try_from(method) else { continue };
+        router = router.route(path, on(method, handle));
+    }
+    router.layer(from_fn_with_state(state.clone(), answer))
+}
+
+async fn answer(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let who = request.extensions().get::<Actor>().map(Actor::owner);
+    let is_form = request.method() == Method::POST;
+    let is_plain_form = is_form && wants_page(request.headers());
+    let FormRefused { because, page } = match run(request, next).await {
+        Ok(response) if is_plain_form => return gone_on(response),
+        Ok(response) => return response,
+        Err(refused) => refused,
+    };
+    let status = StatusCode::from_u16(because.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    tracing::info!(call = path, who, status = status.as_u16(), reason = %because, "a call of the console was refused");
+    if is_plain_form && !page.is_empty() {
+        return see_other(&page);
+    }
+    if is_plain_form && because == CallError::SignedOut {
+        return to_sign_in(&state.settings.base_path, "/", None);
+    }
+    let wait = match &because {
+        CallError::TooSoon { seconds } => Some(*seconds),
+        CallError::TooSlow | CallError::Unavailable => Some(5),
+        _ => None,
+    };
+    let body = if is_form {
+        Json(FormRefused { because, page }).into_response()
+    } else {
+        Json(because).into_response()
+    };
+    let mut response = (status, [(header::CACHE_CONTROL, "no-store")], body).into_response();
+    if let Some(seconds) = wait {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// What the function answers, or why nobody gets that.
+async fn run(mut request: Request, next: Next) -> Result<Response, FormRefused> {
+    // Whoever signs in chooses a theme before.
+    if request.uri().path() != SetTheme::PATH {
+        actor::of(request.extensions(), Permission::OpenConsole)?;
+    }
+    request.headers_mut().remove(header::REFERER);
+    request.headers_mut().remove(header::ACCEPT);
+    let response = next.run(readable(request).await?).await;
+    if !response.headers().contains_key(SERVER_FN_ERROR_HEADER) {
+        return Ok(response);
+    }
+    let refusal = to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    Err(serde_json::from_slice(&refusal).map_or_else(|_| CallError::Broken.into(), Refusal::into))
+}
+
+/// A form that is no text is the fault of its sender; the framework does not tell that from one of ours.
+async fn readable(request: Request) -> Result<Request, CallError> {
+    let (parts, body) = request.into_parts();
+    let text = String::from_request(Request::from_parts(parts.clone(), body), &()).await;
+    let text = text.map_err(|error| CallError::Invalid(error.body_text()))?;
+    Ok(Request::from_parts(parts, Body::from(text)))
+}
+
+/// As server functions write it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Refusal {
+    Form(FormRefused),
+    Call(CallError),
+}
+
+impl From<Refusal> for FormRefused {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Form(refused) => refused,
+            Refusal::Call(because) => because.into(),
+        }
+    }
+}
+
+/// Without a script it is the browser that follows, and not the console's router.
+fn gone_on(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if parts.headers.remove(REDIRECT_HEADER).is_some() {
+        parts.status = StatusCode::SEE_OTHER;
+    }
+    Response::from_parts(parts, body)
+}
+
+fn see_other(page: &str) -> Response {
+    let location = HeaderValue::try_from(page).unwrap_or(HeaderValue::from_static("/"));
+    let headers =
+        [(header::LOCATION, location), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
