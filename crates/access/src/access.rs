@@ -1,22 +1,23 @@
 //! The handle of this crate.
 
-use crate::{api_keys, error::AccessError, passwords::Hasher, token::AdminKey, users};
+use crate::{api_keys, error::AccessError, passwords::Hasher, stays::Stays, token::AdminKey, users};
 use model::actor::{Actor, ActorKind, Role};
 use sqlx::PgPool;
 
-/// Turns credentials into actors. Cheap to clone; clones share the limit on hashing.
+/// Turns credentials into actors. Cheap to clone; clones share the limit on hashing, and who stays.
 #[derive(Clone)]
 pub struct Access {
     pool: PgPool,
     admin_key: Option<AdminKey>,
     hasher: Hasher,
+    stays: Stays,
 }
 
 impl Access {
     /// With the key of `HEADGATE_ADMIN_API_KEY`, if there is one.
     #[must_use]
     pub fn new(pool: PgPool, admin_key: Option<AdminKey>) -> Self {
-        Self { pool, admin_key, hasher: Hasher::start() }
+        Self { pool, admin_key, hasher: Hasher::start(), stays: Stays::default() }
     }
 
     /// The same with another way to the database.
@@ -63,5 +64,9 @@ impl Access {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.hasher
+    }
+
+    pub(crate) fn stays(&self) -> &Stays {
+        &self.stays
     }
 }

@@ -1,17 +1,17 @@
 //! `/live`: server-sent events, one `snapshot` a second at most.
 //!
-//! All viewers share what the hub read. A stream ends at shutdown (a server waits for open ones for ever), and soon after its key or
-//! session does.
+//! All viewers share what the hub read. A stream ends at shutdown (a server waits for open ones for ever), and within a second of its key
+//! or session.
 
 use super::{
     extract::{Can, Query, Read},
     problem::Problem,
 };
 use crate::{middleware::session, state::AppState};
-use access::Access;
+use access::Stay;
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
@@ -19,24 +19,17 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use futures::{Stream, stream};
-use model::{
-    actor::{Actor, Scope},
-    id::IntegrationId,
-    stats::Snapshot,
-};
+use model::{actor::Scope, id::IntegrationId, stats::Snapshot};
 use queue::live::LiveState;
 use serde::Deserialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
-};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// How often a stream's credential is looked at again, and how often an idle stream says that it lives.
-const EVERY: Duration = Duration::from_secs(15);
+/// How often an idle stream says that it lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(live))
@@ -67,8 +60,6 @@ async fn live(
     if let Some(id) = params.integration_id {
         state.delivery.integration(actor.scope(), id).await?;
     }
-    let mut checks = interval_at(Instant::now() + EVERY, EVERY);
-    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let viewer = Viewer {
         snapshots: state.live.subscribe(),
         is_first: true,
@@ -77,44 +68,14 @@ async fn live(
         wants_changes: params.changes,
         sent_at: None,
         shutdown: state.stop.clone(),
-        checks,
-        credential: Credential::of(&headers),
-        access: state.access.clone(),
+        stay: state.access.stay(&actor, session::token_of(&headers).as_deref()),
     };
-    let sse = Sse::new(events(viewer)).keep_alive(KeepAlive::new().interval(EVERY));
+    let sse = Sse::new(events(viewer)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     let mut response = sse.into_response();
     // A proxy that gathers the answer before it passes it on would show nothing.
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)
-}
-
-/// What the stream was opened with.
-enum Credential {
-    Key(String),
-    Session(String),
-    None,
-}
-
-impl Credential {
-    fn of(headers: &HeaderMap) -> Self {
-        let key = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
-        match (key, session::token_of(headers)) {
-            (Some((_, key)), _) => Self::Key(key.trim().to_owned()),
-            (None, Some(token)) => Self::Session(token),
-            (None, None) => Self::None,
-        }
-    }
-
-    /// A database that is away ends no stream: it shows that, and nothing new.
-    async fn is_still_good(&self, access: &Access) -> bool {
-        let actor: Result<Option<Actor>, _> = match self {
-            Self::Key(key) => access.actor_of_key(key).await,
-            Self::Session(token) => access.actor_of_session(token).await,
-            Self::None => return false,
-        };
-        !matches!(actor, Ok(None))
-    }
 }
 
 struct Viewer {
@@ -126,9 +87,7 @@ struct Viewer {
     /// `at` of what was sent last.
     sent_at: Option<DateTime<Utc>>,
     shutdown: CancellationToken,
-    checks: Interval,
-    credential: Credential,
-    access: Access,
+    stay: Stay,
 }
 
 fn events(viewer: Viewer) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -144,13 +103,8 @@ impl Viewer {
             if !std::mem::take(&mut self.is_first) {
                 tokio::select! {
                     () = self.shutdown.cancelled() => return None,
+                    () = self.stay.ended() => return None,
                     changed = self.snapshots.changed() => changed.ok()?,
-                    _ = self.checks.tick() => {
-                        if !self.credential.is_still_good(&self.access).await {
-                            return None;
-                        }
-                        continue;
-                    }
                 }
             }
             let state = Arc::clone(&self.snapshots.borrow_and_update());

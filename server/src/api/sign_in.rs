@@ -10,7 +10,7 @@ use crate::{
     middleware::{ClientAddress, sent_little, session},
     state::AppState,
 };
-use access::{AccessError, Client};
+use access::{AccessError, Client, SessionToken};
 use axum::{
     Extension, Form, Router,
     extract::{Path, State},
@@ -53,10 +53,8 @@ async fn sign_in(
     let known = device::known(&headers, email, key);
     match state.access.sign_in(email, &form.password, Client { address, device: known }).await {
         Ok(token) => {
-            let device = known.unwrap_or_else(Uuid::now_v7);
-            let cookies =
-                [Some(session::cookie(&headers, &token)), device::cookie(&headers, email, device, key)];
-            see_other(&format!(".{}", local(&form.next)), cookies.into_iter().flatten())
+            let device = device::cookie(&headers, email, known.unwrap_or_else(Uuid::now_v7), key);
+            signed_in(&state, &headers, &token, &format!(".{}", local(&form.next)), device).await
         }
         Err(error) => {
             let (why, wait) = match &error {
@@ -73,6 +71,22 @@ async fn sign_in(
             see_other(&format!("sign-in?{query}"), None)
         }
     }
+}
+
+/// The session that came along ends: its cookie is replaced, and whoever else holds it is out.
+async fn signed_in(
+    state: &AppState,
+    headers: &HeaderMap,
+    token: &SessionToken,
+    location: &str,
+    device: Option<Cookie<'static>>,
+) -> Response {
+    if let Some(before) = session::token_of(headers)
+        && let Err(error) = state.access.sign_out(&before).await
+    {
+        return Problem::from(error).into_response();
+    }
+    see_other(location, [Some(session::cookie(headers, token)), device].into_iter().flatten())
 }
 
 async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response {
@@ -102,7 +116,7 @@ async fn redeem_link(
     headers: HeaderMap,
 ) -> Response {
     match state.access.redeem_link(&token).await {
-        Ok(session) => see_other("../..", Some(session::cookie(&headers, &session))),
+        Ok(token) => signed_in(&state, &headers, &token, "../..", None).await,
         // Somebody who is in already and opens the link again belongs on the first page.
         Err(AccessError::BadCredentials) if is_signed_in(&state, &headers).await => see_other("../..", None),
         Err(AccessError::BadCredentials) => see_other("../../sign-in?error=link", None),

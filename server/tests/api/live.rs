@@ -1,8 +1,8 @@
-use crate::support::{Client, Server, a_webhook, an_app};
+use crate::support::{Answer, Client, Server, a_webhook, an_app};
 use futures::{Stream, StreamExt};
 use model::actor::Role;
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -88,6 +88,42 @@ async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that
             break;
         }
     }
+}
+
+/// A stream of a client, past its first snapshot.
+async fn opened(client: Client) -> impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin {
+    let response = client.request(Method::GET, "/api/v1/live").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let mut stream = Box::pin(response.bytes_stream());
+    next(&mut stream, &mut String::new()).await;
+    stream
+}
+
+/// Whether it ends soon: long before the next sign of life of a stream that stays.
+async fn ends<B>(stream: impl Stream<Item = reqwest::Result<B>>) -> bool {
+    tokio::time::timeout(Duration::from_secs(10), stream.for_each(async |_| {})).await.is_ok()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_stream_ends_with_what_it_was_opened_by(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let key = client.post("/api-keys", json!({"name": "Wall", "role": "auditor"})).await.ok(201);
+    let by_key = opened(server.anonymous().with_key(key["key"].as_str().unwrap())).await;
+    let (ada, eve) = (server.person("ada", Role::Support).await, server.person("eve", Role::Support).await);
+    let (of_ada, of_eve) = (opened(ada.clone()).await, opened(eve).await);
+    let mut stays = opened(server.person("ida", Role::Auditor).await).await;
+
+    client.delete(&format!("/api-keys/{}", key["id"].as_str().unwrap())).await.ok(204);
+    assert!(ends(by_key).await, "a revoked key");
+    Answer::of(ada.request(Method::POST, "/sign-out")).await;
+    assert!(ends(of_ada).await, "signed out");
+    let users = client.get("/users").await.ok(200);
+    let is_eve = |user: &&Value| user["email"] == "eve@example.test";
+    let id = users["items"].as_array().unwrap().iter().find(is_eve).unwrap()["id"].as_str().unwrap();
+    client.patch(&format!("/users/{id}"), json!({"role": "auditor"})).await.ok(200);
+    assert!(ends(of_eve).await, "another role");
+    next(&mut stays, &mut String::new()).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -47,6 +47,20 @@ async fn a_form_opens_a_session_and_another_ends_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn signing_in_ends_the_session_that_came_along(pool: PgPool) {
+    let server = Server::start(pool).await;
+    an_operator(&server).await;
+    let own = format!("http://{}", server.address);
+    let by = |answer: &Answer| server.anonymous().with("cookie", &cookie(answer)).with("origin", &own);
+    let first = by(&form(&server.anonymous(), "/sign-in", CREDENTIALS).await);
+    form(&first, "/sign-in", "email=ada%40example.test&password=wrong").await;
+    first.get("/users").await.ok(200);
+    let second = by(&form(&first, "/sign-in", CREDENTIALS).await);
+    first.get("/users").await.problem(401);
+    second.get("/users").await.ok(200);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn over_https_the_cookie_is_bound_to_the_host(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;

@@ -10,6 +10,7 @@ use model::{
     problem::Faults,
 };
 use sqlx::{PgConnection, PgPool};
+use uuid::Uuid;
 
 /// What a look-up by prefix finds: a key that is neither revoked nor expired.
 pub(crate) struct Found {
@@ -73,6 +74,28 @@ pub(crate) async fn touch(pool: &PgPool, id: ApiKeyId) -> Result<(), sqlx::Error
     .execute(pool)
     .await?;
     Ok(())
+}
+
+/// Those of them that were revoked or have expired. The others were used just now.
+pub(crate) async fn stay(pool: &PgPool, ids: &[Uuid]) -> Result<Vec<ApiKeyId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        with used as (
+            update headgate.api_keys set last_used_at = clock_timestamp()
+            where id = any ($1::uuid[]) and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')
+              and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+        )
+        select asked.id as "id!: ApiKeyId"
+        from unnest($1::uuid[]) as asked (id)
+        where not exists (
+            select from headgate.api_keys k
+            where k.id = asked.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
+        )
+        "#,
+        ids
+    )
+    .fetch_all(pool)
+    .await
 }
 
 pub(crate) async fn insert(

@@ -72,6 +72,31 @@ pub(crate) async fn touch(pool: &PgPool, token_hash: &[u8]) -> Result<(), sqlx::
     Ok(())
 }
 
+/// Those of them that are over. The others were seen just now.
+pub(crate) async fn stay(pool: &PgPool, token_hashes: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        with seen as (
+            update headgate.sessions set last_seen_at = clock_timestamp()
+            where token_hash = any ($1::bytea[]) and last_seen_at < clock_timestamp() - interval '1 minute'
+              and last_seen_at > clock_timestamp() - interval '12 hours'
+        )
+        select asked.token_hash as "token_hash!"
+        from unnest($1::bytea[]) as asked (token_hash)
+        where not exists (
+            select from headgate.sessions s
+            join headgate.users u on u.id = s.user_id
+            where s.token_hash = asked.token_hash and not u.is_disabled
+              and s.expires_at > clock_timestamp()
+              and s.last_seen_at > clock_timestamp() - interval '12 hours'
+        )
+        "#,
+        token_hashes
+    )
+    .fetch_all(pool)
+    .await
+}
+
 pub(crate) async fn delete(
     conn: &mut PgConnection,
     token_hash: &[u8],

@@ -167,7 +167,8 @@ impl DeliveryHandler {
         (preparing, limited): (Duration, Duration),
     ) -> Result<Judged, Stop> {
         let (key, settings) = (&self.delivery.key, &material.settings);
-        let secrets = open_signing_secrets(key, job.integration_id, &settings.secrets).map_err(unusable)?;
+        let secrets = open_signing_secrets(key, job.integration_id, &settings.secrets, material.time.now())
+            .map_err(unusable)?;
         let credentials = open_credentials(key, job.integration_id, &settings.secrets).map_err(unusable)?;
         let request = Seal {
             webhook_id: &job.id.to_string(),

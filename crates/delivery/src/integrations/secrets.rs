@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use model::{actor::Scope, id::IntegrationId, integration::IntegrationWithSecret};
 use sqlx::PgConnection;
 
@@ -26,6 +27,9 @@ const SIGNING_SECRET: &str = "signing_secret_sealed";
 const PREVIOUS_SECRET: &str = "previous_secret_sealed";
 const CREDENTIALS: &str = "credentials_sealed";
 
+/// Each adds its signature to every request, and many servers take 8 kB of headers.
+const MAX_PREVIOUS_SECRETS: usize = 8;
+
 pub(super) fn seal_signing_secret(
     key: &MasterKey,
     id: IntegrationId,
@@ -48,14 +52,11 @@ pub(crate) fn open_signing_secrets(
     key: &MasterKey,
     id: IntegrationId,
     sealed: &SealedSecrets,
+    now: DateTime<Utc>,
 ) -> Result<Vec<SigningSecret>, SealError> {
-    let current = key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;
-    let previous = sealed
-        .previous_secret
-        .as_ref()
-        .map(|sealed| key.open(place(id, PREVIOUS_SECRET), sealed))
-        .transpose()?;
-    Ok(std::iter::once(current).chain(previous).map(SigningSecret::from_bytes).collect())
+    let current = key.open(place(id, SIGNING_SECRET), &sealed.signing_secret);
+    let previous = sealed.still_signing(now).map(|sealed| key.open(place(id, PREVIOUS_SECRET), sealed));
+    std::iter::once(current).chain(previous).map(|opened| opened.map(SigningSecret::from_bytes)).collect()
 }
 
 pub(crate) fn open_credentials(
@@ -81,11 +82,11 @@ impl Delivery {
         Ok(())
     }
 
-    /// A new signing secret, shown this once. The one before signs beside it for 24 hours, so that receivers can change over; a second
-    /// rotation within that time drops the oldest.
+    /// A new signing secret, shown this once. The one before signs beside it for 24 hours, so that receivers can change over, however
+    /// often it is rotated meanwhile.
     ///
     /// # Errors
-    /// When there is no such integration in the scope, or the stored secret does not open.
+    /// When there is no such integration in the scope, as many secrets sign as a request has room for, or the stored secret does not open.
     pub async fn rotate_secret(
         &self,
         conn: &mut PgConnection,
@@ -94,6 +95,14 @@ impl Delivery {
     ) -> Result<IntegrationWithSecret, DeliveryError> {
         store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
         let sealed = store::integrations::secrets(&mut *conn, id).await?;
+        if sealed.still_signing(Utc::now()).count() >= MAX_PREVIOUS_SECRETS {
+            return Err(DeliveryError::Conflict {
+                code: "too-many-secrets",
+                detail: format!(
+                    "{MAX_PREVIOUS_SECRETS} secrets of the last 24 hours still sign beside the newest: wait until one of them ends."
+                ),
+            });
+        }
         // Sealed anew: a value opens in its own column alone.
         let previous = if sealed.signing_secret.is_empty() {
             // Made by a program that has no key: there is none to sign beside it.

@@ -91,7 +91,7 @@ impl Delivery {
             correlation_id: &correlation_id,
             headers: &integration.headers,
             credentials: &credentials,
-            secrets: &open_signing_secrets(&self.key, id, &sealed)?,
+            secrets: &open_signing_secrets(&self.key, id, &sealed, now)?,
             timestamp: now.timestamp(),
         };
         let request = seal.apply(draft);

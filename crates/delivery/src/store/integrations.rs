@@ -304,7 +304,8 @@ pub(crate) async fn set_state(
     Ok(())
 }
 
-/// The secret signs from now on; the one before goes on signing beside it for a day. What `previous` holds was sealed for its column.
+/// The secret signs from now on; the one before goes on signing beside it for a day, and those before that for the rest of theirs. What
+/// `previous` holds was sealed for its column.
 pub(crate) async fn rotate_secret(
     conn: &mut PgConnection,
     id: IntegrationId,
@@ -313,10 +314,24 @@ pub(crate) async fn rotate_secret(
 ) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"
-        update headgate.integrations
-        set signing_secret_sealed = $2, previous_secret_sealed = $3, previous_secret_until = case when $3::bytea is null then null else clock_timestamp() + interval '24 hours' end,
+        update headgate.integrations i
+        set signing_secret_sealed = $2,
+            previous_secret_sealed = $3,
+            previous_secret_until = case when $3::bytea is null then null else clock_timestamp() + interval '24 hours' end,
+            older_secrets_sealed = older.sealed,
+            older_secrets_until = older.until,
             updated_at = clock_timestamp()
-        where id = $1
+        from (
+            select coalesce(array_agg(p.sealed order by p.until), '{}') as sealed,
+                coalesce(array_agg(p.until order by p.until), '{}') as until
+            from headgate.integrations b
+            cross join lateral unnest(
+                array_append(b.older_secrets_sealed, b.previous_secret_sealed),
+                array_append(b.older_secrets_until, b.previous_secret_until)
+            ) as p (sealed, until)
+            where b.id = $1 and p.until > clock_timestamp()
+        ) older
+        where i.id = $1
         "#,
         id as IntegrationId,
         new,
@@ -344,12 +359,24 @@ pub(crate) async fn oldest_signing_secret(
     Ok(row.map(|row| (row.id, row.signing_secret_sealed)))
 }
 
-/// What signs and authenticates an integration's requests, sealed; the previous secret only while it still signs.
+/// What signs and authenticates an integration's requests, sealed.
 #[derive(Clone)]
 pub(crate) struct SealedSecrets {
     pub(crate) signing_secret: Vec<u8>,
-    pub(crate) previous_secret: Option<Vec<u8>>,
+    /// Those of rotations before, the oldest first.
+    pub(crate) previous_secrets: Vec<Option<Vec<u8>>>,
+    /// Until when each of them signs.
+    pub(crate) previous_until: Vec<Option<DateTime<Utc>>>,
     pub(crate) credentials: Option<Vec<u8>>,
+}
+
+impl SealedSecrets {
+    /// The secrets of rotations before that still sign, newest first.
+    pub(crate) fn still_signing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &[u8]> {
+        let each = self.previous_secrets.iter().zip(&self.previous_until).rev();
+        each.filter(move |(_, until)| until.is_some_and(|until| until > now))
+            .filter_map(|(sealed, _)| sealed.as_deref())
+    }
 }
 
 pub(crate) async fn secrets(
@@ -360,7 +387,8 @@ pub(crate) async fn secrets(
         SealedSecrets,
         r#"
         select signing_secret_sealed as signing_secret,
-            case when previous_secret_until > clock_timestamp() then previous_secret_sealed end as previous_secret,
+            array_append(older_secrets_sealed, previous_secret_sealed) as "previous_secrets!: Vec<Option<Vec<u8>>>",
+            array_append(older_secrets_until, previous_secret_until) as "previous_until!: Vec<Option<DateTime<Utc>>>",
             credentials_sealed as credentials
         from headgate.integrations where id = $1
         "#,

@@ -32,7 +32,7 @@ pub(crate) struct Material {
 
 /// What of an integration decides its requests.
 pub(crate) struct Settings {
-    /// Another one after each change of the row, and once the secret before signs no more.
+    /// Another one after each change of the row.
     version: i64,
     pub(crate) integration_type: IntegrationType,
     pub(crate) endpoint_url: Option<String>,
@@ -121,7 +121,8 @@ pub(crate) async fn read(
             case when i.is_new then i.endpoint_url end as endpoint_url,
             case when i.is_new then i.headers end as "headers: Json<BTreeMap<String, String>>",
             case when i.is_new then i.signing_secret_sealed end as signing_secret,
-            case when i.is_new and i.does_previous_sign then i.previous_secret_sealed end as previous_secret,
+            case when i.is_new then i.previous_secrets end as "previous_secrets: Vec<Option<Vec<u8>>>",
+            case when i.is_new then i.previous_until end as "previous_until: Vec<Option<DateTime<Utc>>>",
             case when i.is_new then i.credentials_sealed end as credentials,
             r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
             s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
@@ -132,14 +133,13 @@ pub(crate) async fn read(
                 unnest($3::text[]) as record_type, unnest($4::text[]) as record_id, unnest($5::bigint[]) as known_version
         ) g
         cross join lateral (
-            select v.version is distinct from g.known_version as is_new, i.id, i.app_id, v.version, v.does_previous_sign, i.state,
-                i.integration_type, i.endpoint_url, i.headers, i.signing_secret_sealed, i.previous_secret_sealed, i.credentials_sealed
+            select v.version is distinct from g.known_version as is_new, i.id, i.app_id, v.version, i.state,
+                i.integration_type, i.endpoint_url, i.headers, i.signing_secret_sealed, i.credentials_sealed,
+                array_append(i.older_secrets_sealed, i.previous_secret_sealed) as previous_secrets,
+                array_append(i.older_secrets_until, i.previous_secret_until) as previous_until
             from headgate.integrations i
-            cross join lateral (
-                -- Who wrote the row last: changes with each change of it.
-                select p.signs as does_previous_sign, i.xmin::text::bigint * 2 + p.signs::int as version
-                from (select coalesce(i.previous_secret_until > clock_timestamp(), false) as signs) p
-            ) v
+            -- Who wrote the row last: changes with each change of it.
+            cross join lateral (select i.xmin::text::bigint as version) v
             where i.id = g.integration_id
             offset 0
         ) i
@@ -191,7 +191,8 @@ pub(crate) async fn read(
                     headers: row.headers.map(|headers| headers.0).unwrap_or_default(),
                     secrets: SealedSecrets {
                         signing_secret: row.signing_secret.unwrap_or_default(),
-                        previous_secret: row.previous_secret,
+                        previous_secrets: row.previous_secrets.unwrap_or_default(),
+                        previous_until: row.previous_until.unwrap_or_default(),
                         credentials: row.credentials,
                     },
                 });
@@ -244,7 +245,8 @@ pub(crate) async fn read_current(
         r#"
         select clock_timestamp() as "now!", i.state, i.endpoint_url, i.headers as "headers!: Json<BTreeMap<String, String>>",
             i.signing_secret_sealed, i.credentials_sealed,
-            case when i.previous_secret_until > clock_timestamp() then i.previous_secret_sealed end as previous_secret,
+            array_append(i.older_secrets_sealed, i.previous_secret_sealed) as "previous_secrets!: Vec<Option<Vec<u8>>>",
+            array_append(i.older_secrets_until, i.previous_secret_until) as "previous_until!: Vec<Option<DateTime<Utc>>>",
             case when l.held_until > clock_timestamp() then l.held_until end as held_until
         from headgate.integrations i
         join headgate.lanes l on l.integration_id = i.id
@@ -263,7 +265,8 @@ pub(crate) async fn read_current(
         headers: row.headers.0,
         secrets: SealedSecrets {
             signing_secret: row.signing_secret_sealed,
-            previous_secret: row.previous_secret,
+            previous_secrets: row.previous_secrets,
+            previous_until: row.previous_until,
             credentials: row.credentials_sealed,
         },
     }))

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use delivery::DeliveryError;
 use hmac::{Hmac, Mac};
 use model::id::IntegrationId;
 use serde_json::{Value, json};
@@ -186,7 +187,7 @@ async fn a_job_that_is_about_no_record_carries_its_payload(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn both_secrets_sign_for_a_day_after_a_rotation(pool: PgPool) {
+async fn every_secret_signs_for_a_day_after_it_was_rotated(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = world.try_integration(json!({"endpoint_url": receiver.url})).await.unwrap();
     let (old, id) = (made.signing_secret, made.integration.id);
@@ -198,6 +199,24 @@ async fn both_secrets_sign_for_a_day_after_a_rotation(pool: PgPool) {
     let both = format!("{} {}", signature(&new, &request), signature(&old, &request));
     assert_eq!(request.header("webhook-signature"), both);
 
+    // Rotated again within the day, the customer's is among them still.
+    let newest = rotate(&world, id).await;
+    world.set(json!({"a": 3})).await;
+    world.run_until(1).await;
+    let request = receiver.next().await;
+    let all = [&newest, &new, &old].map(|secret| signature(secret, &request)).join(" ");
+    assert_eq!(request.header("webhook-signature"), all);
+
+    sqlx::query("update headgate.integrations set older_secrets_until = array[clock_timestamp()]")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    world.set(json!({"a": 4})).await;
+    world.run_until(1).await;
+    let request = receiver.next().await;
+    let both = [&newest, &new].map(|secret| signature(secret, &request)).join(" ");
+    assert_eq!(request.header("webhook-signature"), both);
+
     sqlx::query("update headgate.integrations set previous_secret_until = clock_timestamp()")
         .execute(&world.pool)
         .await
@@ -205,7 +224,15 @@ async fn both_secrets_sign_for_a_day_after_a_rotation(pool: PgPool) {
     world.set(json!({"a": 2})).await;
     world.run_until(1).await;
     let request = receiver.next().await;
-    assert_eq!(request.header("webhook-signature"), signature(&new, &request));
+    assert_eq!(request.header("webhook-signature"), signature(&newest, &request));
+
+    // What ended leaves room; what signs is not dropped for it.
+    for _ in 0..8 {
+        rotate(&world, id).await;
+    }
+    let mut transaction = world.pool.begin().await.unwrap();
+    let refused = world.delivery.rotate_secret(&mut transaction, world.scope, id).await;
+    assert!(matches!(refused, Err(DeliveryError::Conflict { code: "too-many-secrets", .. })));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -164,7 +164,8 @@ type Opened = (Vec<SigningSecret>, Secret<Credentials>);
 
 fn open(delivery: &Delivery, address: &Address) -> Result<Opened, Stop> {
     let id = address.integration_id;
-    let secrets = open_signing_secrets(&delivery.key, id, &address.secrets).map_err(unusable)?;
+    let secrets =
+        open_signing_secrets(&delivery.key, id, &address.secrets, address.time.now()).map_err(unusable)?;
     let credentials = open_credentials(&delivery.key, id, &address.secrets).map_err(unusable)?;
     Ok((secrets, credentials))
 }

@@ -183,7 +183,12 @@ mod tests {
     }
 
     fn item(job: &HeldJob) -> Item {
-        let secrets = SealedSecrets { signing_secret: vec![], previous_secret: None, credentials: None };
+        let secrets = SealedSecrets {
+            signing_secret: vec![],
+            previous_secrets: vec![],
+            previous_until: vec![],
+            credentials: None,
+        };
         let address = Address {
             integration_id: job.integration_id,
             time: DatabaseTime::told(job.created_at),
