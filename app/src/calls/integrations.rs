@@ -116,7 +116,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     let (mut failures, _) = cx.delivery.masked(failures).await?;
     failures.retain(|group| group.jobs() > 0);
     Ok(IntegrationPage {
-        integration: cx.delivery.integration(scope, id).await?,
+        integration: cx.delivery.shown_to(&actor, cx.delivery.integration(scope, id).await?).await?,
         status: cx.delivery.status(scope, id).await?,
         gauge: queue::store::stats::gauge(&cx.pool, scope, id).await?,
         charts: load_integration_charts(id, window).await?,
@@ -142,11 +142,10 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Fo
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use model::{integration::PAUSED_BY_HAND, rules::permission::Permission};
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::Configure)?;
-        let reason = format!("paused by {}", actor.name);
-        context::current()?.steering().pause_integration(&actor, id, Some(&reason)).await?;
+        context::current()?.steering().pause_integration(&actor, id, Some(PAUSED_BY_HAND)).await?;
         Ok(Flash::Paused.into())
     })
     .await

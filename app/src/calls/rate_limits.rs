@@ -110,7 +110,7 @@ pub async fn load_rate_limits(query: String) -> Result<LimitWall, CallError> {
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::ReadDeployment)?;
     let cx = context::current()?;
-    limit_wall::load(&cx, actor.scope(), &PageUrl::parse(&format!("/?{query}"))).await
+    limit_wall::load(&cx, &actor, &PageUrl::parse(&format!("/?{query}"))).await
 }
 
 /// The limits of one integration over time, one after the other.

@@ -10,7 +10,7 @@ use crate::{
 };
 use chrono::Utc;
 use model::{
-    actor::Scope,
+    actor::{Actor, Scope},
     id::IntegrationId,
     limit_use::LimitWindow,
     rate_limit::RateLimit,
@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, HashMap};
 ///
 /// # Errors
 /// An address that cannot be read, and the database's.
-pub async fn load(cx: &ConsoleContext, scope: Scope, url: &PageUrl) -> Result<LimitWall, CallError> {
+pub async fn load(cx: &ConsoleContext, actor: &Actor, url: &PageUrl) -> Result<LimitWall, CallError> {
+    let scope = actor.scope();
     let window = url.get("window").map_or(Ok(LimitWindow::default()), str::parse);
     let window = window.map_err(|_| CallError::Invalid("window is 1h or 24h".to_owned()))?;
     let page = url.get("page").map_or(Ok(1), str::parse::<usize>);
@@ -42,7 +43,7 @@ pub async fn load(cx: &ConsoleContext, scope: Scope, url: &PageUrl) -> Result<Li
     let matched = i64::try_from(fitting.len()).unwrap_or(i64::MAX);
     let rows = fitting.into_iter().skip((page - 1) * ROWS).take(ROWS).collect();
     let edited = match url.get("edit").and_then(|id| id.parse::<IntegrationId>().ok()) {
-        Some(id) => Some(cx.delivery.integration(scope, id).await?),
+        Some(id) => Some(cx.delivery.shown_to(actor, cx.delivery.integration(scope, id).await?).await?),
         None => None,
     };
     let rows = with_history(cx, rows, window).await?;

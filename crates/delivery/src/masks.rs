@@ -33,6 +33,18 @@ impl Delivery {
         Ok(masks)
     }
 
+    /// As this actor may see it.
+    ///
+    /// # Errors
+    /// As with [`Self::masks`].
+    pub async fn shown_to<T: Sensitive>(&self, actor: &Actor, mut what: T) -> Result<T, DeliveryError> {
+        what.keep_inside_from(actor.role);
+        if is_allowed(actor.role, Permission::ReadUnmasked) {
+            return Ok(what);
+        }
+        Ok(self.masked(what).await?.0)
+    }
+
     /// The same without what is secret in it, and how many values that were.
     ///
     /// # Errors

@@ -8,7 +8,10 @@ use crate::{
     patch::{Change, not_null},
     problem::Faults,
     rate_limit::RateLimits,
-    rules::{backoff::RetrySchedule, masking},
+    rules::{
+        backoff::RetrySchedule,
+        masking::{self, is_secret_name},
+    },
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -144,7 +147,8 @@ pub struct Integration {
     pub retry_schedule: Option<String>,
     /// The record types it is interested in; null: all.
     pub record_types: Option<Vec<String>>,
-    /// Sent with every request. Values of secret headers belong into `credentials`.
+    /// Sent with every request; those that authenticate are `credentials`. Values read `[masked]` for whoever may not configure, and a portal
+    /// key is told none.
     pub headers: BTreeMap<String, String>,
     /// Of a bundle: seconds over which changes are gathered. A window ends at each multiple of it (UTC, the database's clock); what changed
     /// in it goes out then, a record once, in as few requests as take it (100 items and 1 MB each). Other types: null.
@@ -160,6 +164,8 @@ pub struct Integration {
     pub updated_at: DateTime<Utc>,
 }
 
+/// Why an integration is paused when an operator does not say. Customers read it: who that was stands in the audit log.
+pub const PAUSED_BY_HAND: &str = "paused by an operator";
 /// Jobs processed at once when an integration does not say.
 pub const DEFAULT_MAX_CONCURRENCY: i32 = 50;
 /// The window of a bundle that names none: seconds.
@@ -428,6 +434,11 @@ impl Fields<'_> {
                     faults.add(at, "is no header name (RFC 9110 token, up to 100 characters)");
                 } else if is_reserved_header(name) {
                     faults.add(at, "is set by Headgate itself");
+                } else if place == "/headers" && is_secret_name(name) {
+                    faults.add(
+                        at,
+                        "authenticates: give it in /credentials, where it is encrypted and never shown",
+                    );
                 } else if !is_header_value(value) {
                     faults.add(at, "must be up to 4,000 visible ASCII characters, blanks and tabs");
                 }

@@ -6,7 +6,7 @@ use delivery::{DeliveryError, IntegrationFilter};
 use model::{
     actor::Actor,
     id::IntegrationId,
-    integration::{IntegrationChanges, IntegrationState},
+    integration::{IntegrationChanges, IntegrationState, PAUSED_BY_HAND},
     integration_bulk::{
         IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MOST, NewIntegrationBulk,
         SkippedIntegration,
@@ -74,8 +74,8 @@ impl Steering {
         }
         match bulk.action {
             IntegrationBulkAction::Pause => {
-                let reason = bulk.reason.clone().unwrap_or_else(|| format!("paused by {}", actor.name));
-                self.pause_integration(actor, id, Some(&reason)).await?
+                let reason = bulk.reason.as_deref().unwrap_or(PAUSED_BY_HAND);
+                self.pause_integration(actor, id, Some(reason)).await?
             }
             IntegrationBulkAction::Resume => self.resume_integration(actor, id).await?,
             IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => {

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -134,7 +135,8 @@ async fn list_breaker_flips(
     Id(id): Id<IntegrationId>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<BreakerFlip>>, Problem> {
-    Ok(Answer(state.delivery.breaker_flips(actor.scope(), id, query.page).await?))
+    let page = state.delivery.breaker_flips(actor.scope(), id, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Makes a new signing secret, shown this once. For 24 hours requests carry both signatures.

@@ -60,7 +60,8 @@ async fn list_integrations(
     query: ListQuery<IntegrationParams>,
 ) -> Result<Answer<Page<Integration>>, Problem> {
     let filter = IntegrationFilter { app_id: query.filter.app_id, state: query.filter.state };
-    Ok(Answer(state.lists().integrations(actor.scope(), filter, query.page).await?))
+    let page = state.lists().integrations(actor.scope(), filter, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// Makes an integration. The answer shows its signing secret this once. It starts empty until records change or a re-sync is asked for.
@@ -85,7 +86,7 @@ async fn get_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.delivery.integration(actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, state.delivery.integration(actor.scope(), id).await?).await?))
 }
 
 /// Changes an integration: what is absent stays; what is null becomes what it is when a new integration leaves it out (`max_concurrency` 50,

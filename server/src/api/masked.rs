@@ -1,23 +1,12 @@
-//! What the one who asks may see of payloads and answers.
+//! What the one who asks may see.
 
 use super::problem::Problem;
 use crate::state::AppState;
-use model::{
-    actor::Actor,
-    filter::JobFilter,
-    rules::{
-        masking::Sensitive,
-        permission::{Permission, is_allowed},
-    },
-};
+use model::{actor::Actor, filter::JobFilter, rules::masking::Sensitive};
 
-/// The same, without what is secret in it for those who may not see that.
+/// The same, without what is not for the one who asks.
 pub(super) async fn shown<T: Sensitive>(state: &AppState, actor: &Actor, what: T) -> Result<T, Problem> {
-    if is_allowed(actor.role, Permission::ReadUnmasked) {
-        return Ok(what);
-    }
-    let (what, _) = state.delivery.masked(what).await?;
-    Ok(what)
+    Ok(state.delivery.shown_to(actor, what).await?)
 }
 
 /// What a list is narrowed to, as the one who asks may ask it.

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -32,7 +33,8 @@ async fn list_operations(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<Operation>>, Problem> {
-    Ok(Answer(operations::list(&state.console_pool, actor.scope(), query.page).await?))
+    let page = operations::list(&state.console_pool, actor.scope(), query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// One of them and how far it is. Nothing stops or takes back a deletion: its steps answer 409.
@@ -42,7 +44,7 @@ async fn get_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(operations::get(&state.pool, actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, operations::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
 /// Stops it until it is resumed.

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -41,7 +42,8 @@ async fn list_resyncs(
     State(state): State<AppState>,
     query: ListQuery<ResyncParams>,
 ) -> Result<Answer<Page<Resync>>, Problem> {
-    Ok(Answer(state.lists().resyncs(actor.scope(), query.filter.integration_id, query.page).await?))
+    let page = state.lists().resyncs(actor.scope(), query.filter.integration_id, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 /// One re-sync and how far it is.
@@ -51,7 +53,7 @@ async fn get_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(state.delivery.resync(actor.scope(), id).await?))
+    Ok(Answer(shown(&state, &actor, state.delivery.resync(actor.scope(), id).await?).await?))
 }
 
 /// Makes no further jobs until resumed, and holds those that wait: nothing of it begins once this has answered. Requests that are on their
@@ -63,7 +65,9 @@ async fn pause_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Pause).await?))
+    Ok(Answer(
+        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Pause).await?).await?,
+    ))
 }
 
 /// Lets it go on where it stopped; jobs that were held stand in line again, in their order.
@@ -73,7 +77,9 @@ async fn resume_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Resume).await?))
+    Ok(Answer(
+        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Resume).await?).await?,
+    ))
 }
 
 /// Calls it off, its waiting jobs too: none of them begins once this has answered, and a request that is on its way and fails is not repeated.
@@ -83,5 +89,7 @@ async fn cancel_resync(
     State(state): State<AppState>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(state.steering().steer_resync(&actor, id, ResyncStep::Cancel).await?))
+    Ok(Answer(
+        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Cancel).await?).await?,
+    ))
 }

@@ -2,6 +2,7 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
+    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -159,7 +160,8 @@ async fn list_activity(
     query: ListQuery<ActivityParams>,
 ) -> Result<Answer<Page<Activity>>, Problem> {
     let span = Span { from: query.filter.from, until: query.filter.until };
-    Ok(Answer(activity::list(&state.console_pool, actor.scope(), span, query.page).await?))
+    let page = activity::list(&state.console_pool, actor.scope(), span, query.page).await?;
+    Ok(Answer(shown(&state, &actor, page).await?))
 }
 
 fn not_recorded(nearest: Option<DateTime<Utc>>) -> Problem {

@@ -1,6 +1,6 @@
 //! Every route × every role × own, foreign and unknown things; the routes come from the OpenAPI document, so that none is left out.
 
-use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
+use crate::support::{Answer, Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
 use model::actor::Role::{self, Auditor, Operator, Portal, Producer, Support, Worker};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -198,6 +198,52 @@ async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: 
         portal.act(&format!("/resyncs/{}/{step}", foreign.resync)).await.problem(404);
     }
     portal.act(&format!("/resyncs/{}/pause", own.resync)).await.ok(200);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let own = things(&server, "Own", 0).await;
+    let (client, eve) = (server.operator(), server.person("eve", Operator).await);
+    let integration = format!("/integrations/{}", own.integration);
+    eve.patch(&integration, json!({"headers": {"x-tenant": "of-the-platform"}})).await.ok(200);
+    let hold = json!({"action": "hold", "until": chrono::Utc::now() + chrono::TimeDelta::hours(1)});
+    eve.post(&format!("{integration}/breaker"), hold).await.ok(200);
+    let letter = client.get(&format!("/dead-letters/{}", own.dead_letter)).await.ok(200);
+    let worker = letter["attempts"][0]["worker_id"].as_str().unwrap();
+
+    let inside = ["eve@example.test", "HEADGATE_ADMIN_API_KEY", "of-the-platform", worker];
+    let mut told = Vec::new();
+    let portal = server.key(Portal, Some(&own.app)).await;
+    for (method, path) in operations() {
+        if method != "get" || path == "/live" || !allowed(&method, &path).contains(&Portal) {
+            continue;
+        }
+        let path = match path.as_str() {
+            "/records/trail" => "/records/trail?q=Own".to_owned(),
+            _ if path.contains('{') => own.path(&path).unwrap_or(path),
+            _ => path,
+        };
+        let (to_operators, to_customers) = (client.get(&path).await, portal.get(&path).await);
+        assert_eq!(to_operators.status, to_customers.status, "{path}");
+        for word in inside {
+            assert!(!to_customers.text.contains(word), "{path} tells {word}: {}", to_customers.text);
+            if to_operators.text.contains(word) {
+                told.push(word);
+            }
+        }
+    }
+    for word in inside {
+        assert!(told.contains(&word), "{word} is told to nobody");
+    }
+    for role in [Support, Auditor] {
+        let shown = server.key(role, None).await.get(&integration).await.ok(200);
+        assert_eq!(shown["headers"], json!({"x-tenant": "[masked]"}), "{role}");
+        let person = server.person(role.as_str(), role).await;
+        let call = format!("/console/integration?id={}&window=24h", own.integration);
+        let shown = Answer::of(person.request(Method::GET, &call)).await.ok(200);
+        assert_eq!(shown["integration"]["headers"], json!({"x-tenant": "[masked]"}), "{role}");
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -39,6 +39,12 @@ fn every_impossible_field_is_named() {
         (json!({"headers": {"a b": "x"}}), "/headers/a b"),
         (json!({"headers": {"Webhook-Id": "x"}}), "/headers/Webhook-Id"),
         (json!({"credentials": {"authorization": "a\nb"}}), "/credentials/authorization"),
+        (json!({"headers": {"Authorization": "Bearer x"}}), "/headers/Authorization"),
+        (json!({"headers": {"proxy-authorization": "x"}}), "/headers/proxy-authorization"),
+        (json!({"headers": {"cookie": "x"}}), "/headers/cookie"),
+        (json!({"headers": {"X-API-Key": "x"}}), "/headers/X-API-Key"),
+        (json!({"headers": {"x-shop-access-token": "x"}}), "/headers/x-shop-access-token"),
+        (json!({"headers": {"X-Tenant": "ok", "accept-language": "en"}, "name": ""}), "/name"),
         (json!({"bundle_window_seconds": 5}), "/bundle_window_seconds"),
     ] {
         assert_eq!(with(fields.clone()), [pointer], "{fields}");

@@ -6,11 +6,13 @@
 
 mod guess;
 mod in_errors;
+mod inside;
 mod name;
 mod text;
 mod whole;
 
 pub use in_errors::AsShown;
+pub use name::is_secret as is_secret_name;
 pub use whole::{Masks, Sensitive};
 
 use crate::{json, record::Attributes};

@@ -62,7 +62,8 @@ const HARMLESS: [&str; 10] =
     ["type", "kind", "status", "count", "length", "version", "algorithm", "brand", "policy", "at"];
 
 /// Whether a value of this name is a secret.
-pub(super) fn is_secret(name: &str) -> bool {
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
     let words = words(name);
     let Some(last) = words.last() else { return false };
     if words.len() > 1 && HARMLESS.contains(&last.as_str()) {

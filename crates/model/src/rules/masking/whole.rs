@@ -1,7 +1,8 @@
 //! What holds payloads: jobs, dead letters, records, and pages of them. Each is masked as its app says.
 
-use super::Masking;
+use super::{Masking, inside::keep_attempts_inside};
 use crate::{
+    actor::Role,
     attempt::Attempt,
     dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
     dead_letter_grid::DeadLetterGrid,
@@ -42,6 +43,9 @@ pub trait Sensitive {
 
     /// Masks it; how many values that were.
     fn mask(&mut self, masks: &Masks) -> usize;
+
+    /// Leaves out what is inside of the deployment, and not for this role: people, processes, headers.
+    fn keep_inside_from(&mut self, _role: Role) {}
 }
 
 impl Sensitive for Job {
@@ -66,6 +70,10 @@ impl Sensitive for JobDetail {
         let result = optional(masking, &mut self.result);
         self.job.mask(masks) + attempts(masking, &mut self.attempts) + result + note
     }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        keep_attempts_inside(&mut self.attempts, role);
+    }
 }
 
 impl Sensitive for DeadLetter {
@@ -79,6 +87,10 @@ impl Sensitive for DeadLetter {
             + attempts(masking, &mut self.attempts)
             + words(masking, &mut self.error_message)
     }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        keep_attempts_inside(&mut self.attempts, role);
+    }
 }
 
 impl Sensitive for BinnedLetter {
@@ -88,6 +100,10 @@ impl Sensitive for BinnedLetter {
 
     fn mask(&mut self, masks: &Masks) -> usize {
         self.letter.mask(masks)
+    }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        self.letter.keep_inside_from(role);
     }
 }
 
@@ -197,6 +213,10 @@ impl<T: Sensitive> Sensitive for Vec<T> {
     fn mask(&mut self, masks: &Masks) -> usize {
         self.iter_mut().map(|item| item.mask(masks)).sum()
     }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        self.iter_mut().for_each(|one| one.keep_inside_from(role));
+    }
 }
 
 impl<T: Sensitive> Sensitive for Page<T> {
@@ -206,6 +226,10 @@ impl<T: Sensitive> Sensitive for Page<T> {
 
     fn mask(&mut self, masks: &Masks) -> usize {
         self.items.mask(masks)
+    }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        self.items.keep_inside_from(role);
     }
 }
 
@@ -225,6 +249,10 @@ impl Sensitive for Trail {
             .iter_mut()
             .map(|TrailJob { job, last_error, .. }| job.mask(masks) + text(masks.of(job.app_id), last_error));
         records + failures + jobs.sum::<usize>()
+    }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        self.apps.iter_mut().for_each(|app| app.failures.keep_inside_from(role));
     }
 }
 
