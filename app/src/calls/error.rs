@@ -32,6 +32,9 @@ pub enum CallError {
         /// Until then.
         seconds: i64,
     },
+    /// Somebody else changed it after it was shown.
+    #[error("somebody else changed it meanwhile")]
+    Changed,
     /// Others changed the same at the same moment, several times in a row.
     #[error("others are changing the same right now: try again")]
     Raced,
@@ -55,6 +58,7 @@ impl CallError {
             Self::NotFound => 404,
             Self::Invalid(_) => 422,
             Self::Conflict(_) | Self::Raced => 409,
+            Self::Changed => 412,
             Self::TooSoon { .. } => 429,
             Self::TooSlow | Self::Unavailable => 503,
             Self::Broken => 500,

@@ -221,7 +221,12 @@ pub struct LimitsForm {
 
 /// Changes how fast and how hard it is tried.
 #[server(prefix = "/console", endpoint = "edit-limits", output = Json)]
-pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) -> Result<(), FormRefused> {
+pub async fn edit_limits(
+    id: IntegrationId,
+    limits: LimitsForm,
+    #[server(default)] etag: String,
+    back: String,
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, redirect},
@@ -230,7 +235,7 @@ pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) ->
             page_url::PageUrl,
         },
     };
-    use model::rules::permission::Permission;
+    use model::{etag::IfMatch, integration::IntegrationChanges, rules::permission::Permission};
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, and what was typed.
     let draft = |url: PageUrl| {
@@ -241,6 +246,7 @@ pub async fn edit_limits(id: IntegrationId, limits: LimitsForm, back: String) ->
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
+        let changes = IntegrationChanges { if_match: IfMatch::parse(&etag), ..changes };
         context::current()?.steering().update_integration(&actor, id, &changes).await?;
         Ok(Flash::LimitsSaved.into())
     })

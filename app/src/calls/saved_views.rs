@@ -49,10 +49,11 @@ pub async fn save_view(
 pub async fn change_view(
     id: SavedViewId,
     #[server(default)] view: ViewForm,
+    #[server(default)] etag: String,
     back: String,
 ) -> Result<(), FormRefused> {
     use crate::server::saved_views;
-    saved_views::change(id, view, &back).await
+    saved_views::change(id, view, &etag, &back).await
 }
 
 /// Pins a view, or takes the pin away.

@@ -140,6 +140,7 @@ pub async fn update_user(
     name: String,
     role: Role,
     #[server(default)] is_disabled: bool,
+    #[server(default)] etag: String,
     back: String,
 ) -> Result<(), FormRefused> {
     use crate::{
@@ -147,7 +148,7 @@ pub async fn update_user(
         server::{actor, context, forms},
         state::user_draft::Draft,
     };
-    use model::{rules::permission::Permission, user::UserChanges};
+    use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
         let actor = actor::allowed(Permission::ManageAccess)?;
         let changes = UserChanges {
@@ -155,6 +156,7 @@ pub async fn update_user(
             role: Some(role),
             is_disabled: Some(is_disabled),
             password: None,
+            if_match: IfMatch::parse(&etag),
         };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
@@ -168,16 +170,22 @@ pub async fn update_user(
 
 /// Gives a user another password; the user's sessions end.
 #[server(prefix = "/console", endpoint = "set-password", output = Json)]
-pub async fn set_password(id: UserId, password: String, back: String) -> Result<(), FormRefused> {
+pub async fn set_password(
+    id: UserId,
+    password: String,
+    #[server(default)] etag: String,
+    back: String,
+) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, forms},
         state::user_draft::Draft,
     };
-    use model::{rules::permission::Permission, user::UserChanges};
+    use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
         let actor = actor::allowed(Permission::ManageAccess)?;
-        let changes = UserChanges { password: Some(password), ..UserChanges::default() };
+        let if_match = IfMatch::parse(&etag);
+        let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
     }

@@ -63,7 +63,7 @@ pub fn Failure(
             "Nothing is lost: jobs wait and workers resume by themselves. This page tries again every few seconds.".to_owned(),
         ),
         CallError::Conflict(detail) => (Glyph::Alert, Tone::Retrying, "Its state does not allow that".to_owned(), detail.clone()),
-        CallError::Raced => (
+        CallError::Raced | CallError::Changed => (
             Glyph::Alert,
             Tone::Retrying,
             "Others are changing the same".to_owned(),

@@ -43,6 +43,7 @@ pub enum Flash {
     Gone,
     Forbidden,
     Conflict,
+    OthersChanged,
     TooSoon,
     Invalid,
     Unavailable,
@@ -105,6 +106,7 @@ impl Flash {
         Self::Gone,
         Self::Forbidden,
         Self::Conflict,
+        Self::OthersChanged,
         Self::TooSoon,
         Self::Invalid,
         Self::Unavailable,
@@ -168,6 +170,7 @@ impl Flash {
             Self::Gone => "gone",
             Self::Forbidden => "forbidden",
             Self::Conflict => "conflict",
+            Self::OthersChanged => "others-changed",
             Self::TooSoon => "too-soon",
             Self::Invalid => "invalid",
             Self::Unavailable => "unavailable",
@@ -219,6 +222,7 @@ impl Flash {
                 | Self::Gone
                 | Self::Forbidden
                 | Self::Conflict
+                | Self::OthersChanged
                 | Self::TooSoon
                 | Self::Invalid
                 | Self::Unavailable
@@ -282,6 +286,9 @@ impl Flash {
             Self::Gone => "That is not there any more.".to_owned(),
             Self::Forbidden => "Your role does not allow that.".to_owned(),
             Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
+            Self::OthersChanged => {
+                "Somebody else changed it meanwhile. Nothing was saved: look at what it is now, then save again.".to_owned()
+            }
             Self::TooSoon => format!("Too soon after the last one: try again in {}.", format::age_seconds(n)),
             Self::Invalid => "Nothing was changed: a value is not accepted.".to_owned(),
             Self::Unavailable => {

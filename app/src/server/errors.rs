@@ -15,6 +15,7 @@ impl From<QueueError> for CallError {
             | QueueError::WrongOperationState { .. }
             | QueueError::LeaseLost => Self::Conflict(error.to_string()),
             QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
+            QueueError::Changed(_) => Self::Changed,
             QueueError::Timeout => Self::TooSlow,
             error if error.lost_a_race() => Self::Raced,
             QueueError::Unavailable(cause) => {

@@ -20,7 +20,7 @@ pub async fn answer(
     answer_with(back, |url| url, work).await
 }
 
-/// As [`answer`]; the address of refused input carries it, so that the page can show what is wrong with it.
+/// As [`answer`]; the address of refused input carries it, so that the page can show what is wrong with it, and it is not typed again.
 ///
 /// # Errors
 /// As [`answer`].
@@ -40,7 +40,8 @@ pub async fn answer_with(
         }
         Err(because) => {
             let url = page(&refusal(&because));
-            let url = if matches!(because, CallError::Invalid(_)) { carry_input(url) } else { url };
+            let is_kept = matches!(because, CallError::Invalid(_) | CallError::Changed);
+            let url = if is_kept { carry_input(url) } else { url };
             Err(FormRefused { because, page: base_path::current().join(&url.to_string()) })
         }
     }
@@ -63,6 +64,7 @@ fn refusal(error: &CallError) -> Outcome {
         CallError::NotFound => Flash::Gone,
         CallError::Invalid(_) => Flash::Invalid,
         CallError::Conflict(_) => Flash::Conflict,
+        CallError::Changed => Flash::OthersChanged,
         CallError::TooSlow | CallError::Unavailable => Flash::Unavailable,
         CallError::Raced => Flash::Raced,
         CallError::Broken => Flash::Broken,

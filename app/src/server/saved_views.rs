@@ -17,6 +17,7 @@ use chrono::Utc;
 use delivery::{Delivery, DeliveryError};
 use model::{
     actor::{Actor, Scope},
+    etag::IfMatch,
     id::SavedViewId,
     patch::Change,
     problem::Faults,
@@ -83,7 +84,7 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRef
 ///
 /// # Errors
 /// Why it was refused, with the page that says so.
-pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), FormRefused> {
+pub async fn change(id: SavedViewId, form: ViewForm, etag: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
         let changes = SavedViewChanges {
@@ -92,6 +93,7 @@ pub async fn change(id: SavedViewId, form: ViewForm, back: &str) -> Result<(), F
             is_shared: Some(is_ticked(&form.shared)),
             is_pinned: Some(is_ticked(&form.pinned)),
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
+            if_match: IfMatch::parse(etag),
         };
         context::current()?.steering().change_view(&actor, id, &changes, None).await?;
         Ok(Flash::ViewChanged.into())

@@ -17,6 +17,7 @@ use model::{
     problem::Faults,
     user::{NewUser, User, UserChanges},
 };
+use queue::QueueError;
 use sqlx::PgConnection;
 
 /// # Errors
@@ -79,6 +80,8 @@ pub async fn update(
     if loses_power {
         refuse_last_operator(&mut tx, id).await?;
     }
+    let updated_at = store::hold(&mut tx, id).await?;
+    to.if_match.check(updated_at).map_err(QueueError::from)?;
     let before = store::get(&mut tx, id).await?;
     let changes = Changes {
         name: to.name.as_deref(),

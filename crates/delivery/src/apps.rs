@@ -6,7 +6,10 @@ use model::{
     id::{AppId, OperationId},
     page::{Page, PageRequest},
 };
-use queue::store::deletions::{self, NewDeletion};
+use queue::{
+    QueueError,
+    store::deletions::{self, NewDeletion},
+};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -56,6 +59,8 @@ impl Delivery {
         changes: AppChanges,
     ) -> Result<App, DeliveryError> {
         changes.check()?;
+        let updated_at = store::apps::hold(conn, scope, id).await?;
+        changes.if_match.check(updated_at).map_err(QueueError::from)?;
         store::apps::update(conn, scope, id, changes.name.as_deref(), changes.slug.as_deref()).await
     }
 

@@ -1,6 +1,12 @@
 //! Apps: the tenants.
 
-use crate::{id::AppId, limits::NAME_CHARS, patch::not_null, problem::Faults};
+use crate::{
+    etag::{IfMatch, Revised},
+    id::AppId,
+    limits::NAME_CHARS,
+    patch::not_null,
+    problem::Faults,
+};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +51,15 @@ pub struct AppChanges {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub slug: Option<String>,
+    /// Which version it is made of; no part of the body.
+    #[serde(skip)]
+    pub if_match: IfMatch,
+}
+
+impl Revised for App {
+    fn updated_at(&self) -> DateTime<Utc> {
+        self.updated_at
+    }
 }
 
 impl NewApp {

@@ -3,6 +3,7 @@
 use crate::{
     app::is_name,
     breaker::Breaker,
+    etag::{IfMatch, Revised},
     id::{AppId, IntegrationId},
     limits,
     patch::{Change, not_null},
@@ -33,6 +34,12 @@ pub enum IntegrationType {
     Bundle,
     /// Nothing is sent: workers take the jobs through `/assignments`.
     External,
+}
+
+impl Revised for Integration {
+    fn updated_at(&self) -> DateTime<Utc> {
+        self.updated_at
+    }
 }
 
 impl IntegrationType {
@@ -182,6 +189,12 @@ pub struct IntegrationWithSecret {
     pub signing_secret: String,
 }
 
+impl Revised for IntegrationWithSecret {
+    fn updated_at(&self) -> DateTime<Utc> {
+        self.integration.updated_at
+    }
+}
+
 /// `POST /integrations`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -301,6 +314,9 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Change<serde_json::Map<String, serde_json::Value>>,
+    /// Which version it is made of; no part of the body.
+    #[serde(skip)]
+    pub if_match: IfMatch,
 }
 
 /// The fields new and changed integrations share, for one check of both.

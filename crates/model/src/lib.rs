@@ -14,6 +14,7 @@ pub mod breaker;
 pub mod dead_letter;
 pub mod dead_letter_grid;
 pub mod duration;
+pub mod etag;
 pub mod exchange;
 pub mod failure;
 pub mod filter;

@@ -3,6 +3,7 @@
 use crate::{
     actor::{Actor, Role},
     app::is_name,
+    etag::{IfMatch, Revised},
     id::SavedViewId,
     limits,
     matched::AtLeast,
@@ -67,6 +68,12 @@ pub struct ViewCount {
     pub at: DateTime<Utc>,
 }
 
+impl Revised for SavedView {
+    fn updated_at(&self) -> DateTime<Utc> {
+        self.updated_at
+    }
+}
+
 impl ViewCount {
     /// For people: `1,204`, `10,000+`.
     #[must_use]
@@ -128,6 +135,9 @@ pub struct SavedViewChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>, required = false))]
     pub alert_at: Change<i32>,
+    /// Which version it is made of; no part of the body.
+    #[serde(skip)]
+    pub if_match: IfMatch,
 }
 
 impl NewSavedView {
@@ -169,7 +179,7 @@ impl SavedViewChanges {
     /// Whether nothing of the view itself changes: a pin is its reader's.
     #[must_use]
     pub fn is_pin_alone(&self) -> bool {
-        *self == Self { is_pinned: self.is_pinned, ..Self::default() }
+        *self == Self { is_pinned: self.is_pinned, if_match: self.if_match.clone(), ..Self::default() }
     }
 }
 

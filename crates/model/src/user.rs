@@ -1,6 +1,13 @@
 //! People who sign in.
 
-use crate::{actor::Role, app::is_name, id::UserId, patch::not_null, problem::Faults};
+use crate::{
+    actor::Role,
+    app::is_name,
+    etag::{IfMatch, Revised},
+    id::UserId,
+    patch::not_null,
+    problem::Faults,
+};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +72,15 @@ pub struct UserChanges {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub password: Option<String>,
+    /// Which version it is made of; no part of the body.
+    #[serde(skip)]
+    pub if_match: IfMatch,
+}
+
+impl Revised for User {
+    fn updated_at(&self) -> DateTime<Utc> {
+        self.updated_at
+    }
 }
 
 impl NewUser {

@@ -1,7 +1,7 @@
 //! What can go wrong between a caller and the engine. What is no error (folded, already done, nothing due) is an outcome of
 //! the function that says so.
 
-use model::{job::JobStatus, operation::OperationState, problem::Faults};
+use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
 
 /// Why the engine could not do what it was asked.
 ///
@@ -33,6 +33,9 @@ pub enum QueueError {
     /// The input cannot be accepted.
     #[error("{0}")]
     Invalid(#[from] Faults),
+    /// It was changed since it was read, and the change was to be made of what was read.
+    #[error(transparent)]
+    Changed(#[from] Changed),
     /// The statement took longer than it may: a search that needs a narrower filter.
     #[error("the database took too long")]
     Timeout,

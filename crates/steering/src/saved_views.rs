@@ -54,6 +54,7 @@ impl Steering {
             None => None,
         };
         if changes.is_pin_alone() {
+            changes.if_match.check(view.updated_at).map_err(QueueError::from)?;
             let mut tx = self.pool().begin().await?;
             if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
                 saved_views::pin(&mut tx, user, id, is_pinned).await?;

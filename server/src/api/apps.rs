@@ -1,8 +1,9 @@
 //! `/apps`
 
 use super::{
-    extract::{Can, Configure, Id, Json, ListQuery, NoFilter, PageParams, Query, Read},
+    extract::{Can, Configure, Id, IfMatch, Json, ListQuery, NoFilter, PageParams, Query, Read},
     problem::Problem,
+    tagged::Tagged,
 };
 use crate::state::AppState;
 use axum::{
@@ -59,9 +60,9 @@ async fn create_app(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Json(new): Json<NewApp>,
-) -> Result<(StatusCode, Answer<App>), Problem> {
+) -> Result<(StatusCode, Tagged<App>), Problem> {
     let app = state.steering().create_app(&actor, &new).await?;
-    Ok((StatusCode::CREATED, Answer(app)))
+    Ok((StatusCode::CREATED, Tagged(app)))
 }
 
 /// One app.
@@ -70,8 +71,8 @@ async fn get_app(
     actor: Can<Read>,
     State(state): State<AppState>,
     Id(id): Id<AppId>,
-) -> Result<Answer<App>, Problem> {
-    Ok(Answer(state.delivery.app(actor.scope(), id).await?))
+) -> Result<Tagged<App>, Problem> {
+    Ok(Tagged(state.delivery.app(actor.scope(), id).await?))
 }
 
 /// Changes an app.
@@ -80,9 +81,11 @@ async fn update_app(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Id(id): Id<AppId>,
+    IfMatch(if_match): IfMatch,
     Json(changes): Json<AppChanges>,
-) -> Result<Answer<App>, Problem> {
-    Ok(Answer(state.steering().update_app(&actor, id, &changes).await?))
+) -> Result<Tagged<App>, Problem> {
+    let changes = AppChanges { if_match, ..changes };
+    Ok(Tagged(state.steering().update_app(&actor, id, &changes).await?))
 }
 
 /// The answer to a deletion.

@@ -2,9 +2,10 @@
 
 use super::{
     apps::{DeleteParams, deleted},
-    extract::{Can, Configure, Id, Json, ListQuery, PageParams, Query, Read},
+    extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
     masked::shown,
     problem::Problem,
+    tagged::Tagged,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
@@ -74,9 +75,9 @@ async fn create_integration(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Json(new): Json<NewIntegration>,
-) -> Result<(StatusCode, Answer<IntegrationWithSecret>), Problem> {
+) -> Result<(StatusCode, Tagged<IntegrationWithSecret>), Problem> {
     let made = state.steering().create_integration(&actor, &new).await?;
-    Ok((StatusCode::CREATED, Answer(made)))
+    Ok((StatusCode::CREATED, Tagged(made)))
 }
 
 /// One integration.
@@ -85,8 +86,8 @@ async fn get_integration(
     actor: Can<Read>,
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
-) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.delivery.integration(actor.scope(), id).await?).await?))
+) -> Result<Tagged<Integration>, Problem> {
+    Ok(Tagged(shown(&state, &actor, state.delivery.integration(actor.scope(), id).await?).await?))
 }
 
 /// Changes an integration: what is absent stays; what is null becomes what it is when a new integration leaves it out (`max_concurrency` 50,
@@ -101,9 +102,11 @@ async fn update_integration(
     actor: Can<Configure>,
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
+    IfMatch(if_match): IfMatch,
     Json(changes): Json<IntegrationChanges>,
-) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.steering().update_integration(&actor, id, &changes).await?))
+) -> Result<Tagged<Integration>, Problem> {
+    let changes = IntegrationChanges { if_match, ..changes };
+    Ok(Tagged(state.steering().update_integration(&actor, id, &changes).await?))
 }
 
 /// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off. From the answer

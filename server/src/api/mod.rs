@@ -31,6 +31,7 @@ mod resyncs;
 mod retention;
 mod saved_views;
 mod stats;
+mod tagged;
 mod users;
 mod workers;
 

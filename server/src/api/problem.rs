@@ -143,6 +143,16 @@ impl Problem {
             .retry_after(CROWDED)
     }
 
+    /// 412: the request has a version that is not the newest any more.
+    pub fn changed() -> Self {
+        Self::new(
+            StatusCode::PRECONDITION_FAILED,
+            "changed",
+            "It was changed meanwhile",
+            "It has another etag than the if-match of this request: read it again, and make the change of what it is now.",
+        )
+    }
+
     /// 413, with the place of what is too large if it is a part.
     pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
@@ -322,6 +332,7 @@ impl From<QueueError> for Problem {
             }
             QueueError::LeaseLost => Self::gone("The assignment was taken away; nothing was recorded."),
             QueueError::Invalid(faults) => Self::invalid(faults),
+            QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");

@@ -1,8 +1,9 @@
 //! `/saved-views`: what people keep of the list of jobs, and when it alerts.
 
 use super::{
-    extract::{Can, Id, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
+    extract::{Can, Id, IfMatch, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
     problem::Problem,
+    tagged::Tagged,
 };
 use crate::state::AppState;
 use app::{server::saved_views::shown, state::saved_query::SavedQuery};
@@ -17,9 +18,11 @@ use queue::{QueueError, store::saved_views};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
-        .routes(routes!(list_saved_views, create_saved_view))
-        .routes(routes!(update_saved_view, delete_saved_view))
+    OpenApiRouter::new().routes(routes!(list_saved_views, create_saved_view)).routes(routes!(
+        get_saved_view,
+        update_saved_view,
+        delete_saved_view
+    ))
 }
 
 /// Saved views of the list of jobs, on one page, pinned ones first: shared ones, and of a signed-in person their own. Those that somebody pinned or
@@ -44,10 +47,23 @@ async fn create_saved_view(
     actor: Can<SaveViews>,
     State(state): State<AppState>,
     Json(mut new): Json<NewSavedView>,
-) -> Result<(StatusCode, Answer<SavedView>), Problem> {
+) -> Result<(StatusCode, Tagged<SavedView>), Problem> {
     let query = SavedQuery::parse(&new.query, Utc::now()).map_err(QueueError::from)?;
     new.query = query.text;
-    Ok((StatusCode::CREATED, Answer(state.steering().save_view(&actor, &new, &query.filter).await?)))
+    Ok((StatusCode::CREATED, Tagged(state.steering().save_view(&actor, &new, &query.filter).await?)))
+}
+
+/// One view that the reader sees.
+#[utoipa::path(get, path = "/saved-views/{id}", tag = "Jobs", responses((status = 200, body = SavedView)))]
+async fn get_saved_view(
+    actor: Can<OpenConsole>,
+    State(state): State<AppState>,
+    Id(id): Id<SavedViewId>,
+) -> Result<Tagged<SavedView>, Problem> {
+    let mut conn = state.pool.acquire().await?;
+    let view = saved_views::get(&mut conn, actor.user_id(), id).await?;
+    let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
+    view.map(Tagged).ok_or_else(Problem::not_found)
 }
 
 /// Changes a view: its owner's, and operators' where it is shared. `is_pinned` is of whoever asks.
@@ -57,8 +73,10 @@ async fn update_saved_view(
     actor: Can<SaveViews>,
     State(state): State<AppState>,
     Id(id): Id<SavedViewId>,
+    IfMatch(if_match): IfMatch,
     Json(mut changes): Json<SavedViewChanges>,
-) -> Result<Answer<SavedView>, Problem> {
+) -> Result<Tagged<SavedView>, Problem> {
+    changes.if_match = if_match;
     let query = changes.query.as_deref().map(|query| SavedQuery::parse(query, Utc::now()));
     let query = query.transpose().map_err(QueueError::from)?;
     let filter = query.map(|query| {
@@ -67,7 +85,7 @@ async fn update_saved_view(
     });
     let view = state.steering().change_view(&actor, id, &changes, filter.as_ref()).await?;
     let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
-    view.map(Answer).ok_or_else(Problem::not_found)
+    view.map(Tagged).ok_or_else(Problem::not_found)
 }
 
 /// Deletes a view for everybody who saw it.

@@ -1,8 +1,9 @@
 //! `/users`
 
 use super::{
-    extract::{Can, Id, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
+    extract::{Can, Id, IfMatch, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
     problem::Problem,
+    tagged::Tagged,
 };
 use crate::state::AppState;
 use access::users;
@@ -38,8 +39,8 @@ async fn create_user(
     actor: Can<ManageAccess>,
     State(state): State<AppState>,
     Json(new): Json<NewUser>,
-) -> Result<(StatusCode, Answer<User>), Problem> {
-    Ok((StatusCode::CREATED, Answer(users::create(&state.access, &actor, new).await?)))
+) -> Result<(StatusCode, Tagged<User>), Problem> {
+    Ok((StatusCode::CREATED, Tagged(users::create(&state.access, &actor, new).await?)))
 }
 
 /// One user.
@@ -48,8 +49,8 @@ async fn get_user(
     _: Can<ReadDeployment>,
     State(state): State<AppState>,
     Id(id): Id<UserId>,
-) -> Result<Answer<User>, Problem> {
-    Ok(Answer(users::get(&state.access, id).await?))
+) -> Result<Tagged<User>, Problem> {
+    Ok(Tagged(users::get(&state.access, id).await?))
 }
 
 /// Changes a user. A new role or password, or disabling, ends the user's sessions; the last operator stays one (409).
@@ -59,9 +60,11 @@ async fn update_user(
     actor: Can<ManageAccess>,
     State(state): State<AppState>,
     Id(id): Id<UserId>,
+    IfMatch(if_match): IfMatch,
     Json(changes): Json<UserChanges>,
-) -> Result<Answer<User>, Problem> {
-    Ok(Answer(users::update(&state.access, &actor, id, changes).await?))
+) -> Result<Tagged<User>, Problem> {
+    let changes = UserChanges { if_match, ..changes };
+    Ok(Tagged(users::update(&state.access, &actor, id, changes).await?))
 }
 
 /// Removes a user with all sessions; what the person did stays in the audit log. The last operator cannot be removed (409).

@@ -12,6 +12,7 @@ mod breakers;
 mod console_calls;
 mod dead_letters;
 mod deletions;
+mod etags;
 mod events;
 mod explain;
 mod failures;

@@ -42,6 +42,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("post", "/jobs/{id}/cancel"),
     ("get", "/saved-views"),
     ("post", "/saved-views"),
+    ("get", "/saved-views/{id}"),
     ("patch", "/saved-views/{id}"),
     ("delete", "/saved-views/{id}"),
     ("get", "/dead-letters"),

@@ -22,7 +22,7 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
             &[Operator, Support, Auditor, Portal, Producer]
         }
         // Of the whole deployment.
-        ("get", "/stats/levels" | "/saved-views") => &[Operator, Support, Auditor],
+        ("get", "/stats/levels" | "/saved-views" | "/saved-views/{id}") => &[Operator, Support, Auditor],
         ("get", _) => READERS,
         ("post", "/events" | "/jobs") => &[Operator, Producer],
         (

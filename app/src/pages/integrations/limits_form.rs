@@ -9,7 +9,7 @@ use crate::{
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
 };
 use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
-use model::integration::Integration;
+use model::{etag::Revised as _, integration::Integration};
 
 /// Fields with what holds now; an empty one takes its setting away.
 #[component]
@@ -72,7 +72,10 @@ pub fn LimitsForm(
             />
         }
     };
-    let hidden = HiddenFields::default().with("id", integration.id.to_string()).with("back", back);
+    let hidden = HiddenFields::default()
+        .with("id", integration.id.to_string())
+        .with("etag", integration.etag())
+        .with("back", back);
     view! {
         <PostForm action=edit hidden=hidden class="grid gap-3 px-4 pt-2.5 pb-4">
             <div class="grid grid-cols-2 gap-3">

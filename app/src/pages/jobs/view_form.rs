@@ -6,7 +6,7 @@ use crate::{
     ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField},
 };
 use leptos::prelude::*;
-use model::saved_view::SavedView;
+use model::{etag::Revised as _, saved_view::SavedView};
 
 /// Keeps what the list is narrowed to under a name.
 #[component]
@@ -54,7 +54,7 @@ pub fn EditView(
     view! {
         <details class="more" open=is_draft>
             <summary>{format!("Change the view “{}”", view.name)}</summary>
-            <PostForm action=change class="view-form" hidden=hidden.clone()>
+            <PostForm action=change class="view-form" hidden=hidden.clone().with("etag", view.etag())>
                 <Fields view=Some(view.clone()) draft=draft />
                 <Button kind=ButtonKind::Primary>"Save changes"</Button>
             </PostForm>

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use leptos::prelude::*;
-use model::{actor::Role, user::User};
+use model::{actor::Role, etag::Revised as _, user::User};
 
 /// Roles of people, with what they may do.
 fn roles() -> Vec<SelectOption> {
@@ -79,7 +79,10 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
     let update = ServerAction::<UpdateUser>::new();
     let set_password = ServerAction::<SetPassword>::new();
     let draft = Draft::of(&url);
-    let hidden = HiddenFields::default().with("id", user.id.to_string()).with("back", back.clone());
+    let hidden = HiddenFields::default()
+        .with("id", user.id.to_string())
+        .with("etag", user.etag())
+        .with("back", back.clone());
     let hidden_too = hidden.clone();
     let name = draft.value("name").unwrap_or(user.name);
     let role = draft.value("role").unwrap_or_else(|| user.role.as_str().to_owned());

@@ -1,6 +1,7 @@
 //! Rows of `users`.
 
 use crate::error::AccessError;
+use chrono::{DateTime, Utc};
 use model::{actor::Role, id::UserId, page::PageRequest, user::User};
 use sqlx::{PgConnection, PgPool};
 
@@ -35,9 +36,9 @@ struct Row {
     role: String,
     has_password: bool,
     is_disabled: bool,
-    created_at: chrono::DateTime<chrono::Utc>,
-    updated_at: chrono::DateTime<chrono::Utc>,
-    last_sign_in_at: Option<chrono::DateTime<chrono::Utc>>,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    last_sign_in_at: Option<DateTime<Utc>>,
 }
 
 impl From<Row> for User {
@@ -84,6 +85,14 @@ pub(crate) async fn get(conn: &mut PgConnection, id: UserId) -> Result<User, Acc
     .await?
     .map(User::from)
     .ok_or(AccessError::NotFound)
+}
+
+/// Keeps others from changing it; when it was last changed.
+pub(crate) async fn hold(conn: &mut PgConnection, id: UserId) -> Result<DateTime<Utc>, AccessError> {
+    sqlx::query_scalar!("select updated_at from headgate.users where id = $1 for no key update", id as UserId)
+        .fetch_optional(conn)
+        .await?
+        .ok_or(AccessError::NotFound)
 }
 
 pub(crate) async fn list(pool: &PgPool, page: PageRequest) -> Result<Vec<User>, sqlx::Error> {

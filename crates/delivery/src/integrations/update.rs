@@ -10,6 +10,7 @@ use model::{
     patch::Change,
     problem::Faults,
 };
+use queue::QueueError;
 use sqlx::PgConnection;
 
 use super::{lane, secrets};
@@ -42,6 +43,7 @@ impl Delivery {
         // Whoever read the window as it was must have made its jobs before the shorter one is known.
         let hold = if changes.bundle_window_seconds.is_keep() { Hold::ForChange } else { Hold::ForDeletion };
         let mut integration = store::integrations::hold(conn, scope, id, hold).await?;
+        changes.if_match.check(integration.updated_at).map_err(QueueError::from)?;
         check_type(&integration, &changes, &mut faults);
         faults.into_result()?;
 

@@ -1,5 +1,6 @@
 //! Apps: the tenants.
 
+use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     app::App,
@@ -63,6 +64,22 @@ pub(crate) async fn list(pool: &PgPool, scope: Scope, page: PageRequest) -> Resu
     .fetch_all(pool)
     .await?;
     Ok(Page::from_surplus(apps, page.limit, |app| app.id.0))
+}
+
+/// Keeps others from changing it; when it was last changed.
+pub(crate) async fn hold(
+    conn: &mut PgConnection,
+    scope: Scope,
+    id: AppId,
+) -> Result<DateTime<Utc>, DeliveryError> {
+    sqlx::query_scalar!(
+        "select updated_at from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for no key update",
+        id as AppId,
+        scope.app_id() as Option<AppId>,
+    )
+    .fetch_optional(conn)
+    .await?
+    .ok_or_else(|| DeliveryError::not_found("app"))
 }
 
 pub(crate) async fn update(

@@ -101,7 +101,7 @@ pub(crate) async fn share(
         with sharing as materialized (
             select id from headgate.integrations where app_id = $1 and rate_limit_key = $2 order by id for no key update
         ), agreed as (
-            update headgate.integrations i set rate_limits = $3
+            update headgate.integrations i set rate_limits = $3, updated_at = clock_timestamp()
             from sharing s where i.id = s.id and i.rate_limits is distinct from $3
         )
         update headgate.lanes l set limit_keys = $4

@@ -2,6 +2,7 @@
 
 mod actor;
 mod body;
+mod if_match;
 mod json;
 mod many;
 mod path;
@@ -12,6 +13,7 @@ pub use actor::{
     SaveViews, SteerJobs,
 };
 pub use body::{document, read_body};
+pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};

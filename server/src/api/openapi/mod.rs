@@ -12,8 +12,8 @@ use axum::Router;
 use utoipa::{
     OpenApi as _, PartialSchema, ToSchema as _,
     openapi::{
-        ContentBuilder, InfoBuilder, KnownFormat, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
-        Required, ResponseBuilder, SchemaFormat, ServerBuilder, Type,
+        ContentBuilder, HeaderBuilder, InfoBuilder, KnownFormat, ObjectBuilder, OpenApi, OpenApiBuilder, Ref,
+        RefOr, Required, ResponseBuilder, SchemaFormat, ServerBuilder, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
         tag::TagBuilder,
@@ -146,6 +146,19 @@ fn complete(path: &str, item: &mut PathItem) {
         }
         add_problems(path, operation, is_post);
     }
+    if let Some(patch) = &mut item.patch {
+        let etag = "Its version: the `If-Match` of a change that is made of it.";
+        patch.parameters.get_or_insert_default().push(RefOr::T(if_match()));
+        let changed = "It was changed since: it has another etag than `If-Match`.";
+        patch.responses.responses.insert("412".to_owned(), problem(changed));
+        for operation in [Some(patch), item.get.as_mut()].into_iter().flatten() {
+            if let Some(RefOr::T(answer)) = operation.responses.responses.get_mut("200") {
+                let header =
+                    HeaderBuilder::new().schema(Some(String::schema())).description(Some(etag)).build();
+                answer.headers.insert("etag".to_owned(), RefOr::T(header));
+            }
+        }
+    }
 }
 
 fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
@@ -232,6 +245,18 @@ fn path_parameter(name: String) -> Parameter {
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .schema(Some(schema))
+        .build()
+}
+
+fn if_match() -> Parameter {
+    ParameterBuilder::new()
+        .name("If-Match")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "The etag of what the change is made of: if it was changed since, nothing is (412).",
+        ))
+        .schema(Some(String::schema()))
         .build()
 }
 

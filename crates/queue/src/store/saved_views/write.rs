@@ -76,6 +76,7 @@ pub async fn change(
         .fetch_optional(&mut *conn)
         .await?;
     let before = get(conn, viewer, id).await?;
+    changes.if_match.check(before.updated_at)?;
     let alert_at = changes.alert_at.clone().apply(before.alert_at);
     let changed = sqlx::query!(
         r#"

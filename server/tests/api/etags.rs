@@ -1,0 +1,103 @@
+//! What is changed by PATCH has an etag, and a change that is made of another version changes nothing.
+
+use crate::support::{Answer, Client, Server, an_app};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+/// A thing of each kind that the document knows a PATCH of: where it is, and two changes of it.
+async fn things(client: &Client) -> Vec<(String, Value, Value)> {
+    let app = an_app(client, "Shop").await;
+    let made = [
+        ("/apps", json!({"name": "Other"})),
+        ("/integrations", json!({"app_id": app, "name": "Nightly", "integration_type": "external"})),
+        ("/users", json!({"email": "ada@example.test", "role": "support", "password": "correct horse"})),
+        ("/saved-views", json!({"name": "Failed", "query": "status=failed", "is_shared": true})),
+    ];
+    let mut things = Vec::new();
+    for (list, new) in made {
+        let made = client.post(list, new).await;
+        assert!(made.header("etag").starts_with('"'), "{list}");
+        let path = format!("{list}/{}", made.ok(201)["id"].as_str().unwrap());
+        things.push((path, json!({"name": "One"}), json!({"name": "Another"})));
+    }
+    let document = serde_json::to_value(server::api::document()).unwrap();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        if item.get("patch").is_some() {
+            let list = path.strip_suffix("/{id}").unwrap();
+            assert!(things.iter().any(|(own, ..)| own.starts_with(list)), "{path} is not looked at");
+        }
+    }
+    things
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_change_made_of_another_version_changes_nothing(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    for (path, one, another) in things(&client).await {
+        let read = client.get(&path).await;
+        let tag = read.header("etag").to_owned();
+        assert!(tag.starts_with('"'), "{path}");
+        let with = |tag: &str| client.clone().with("if-match", tag);
+        let changed = with(&tag).patch(&path, one.clone()).await;
+        assert_eq!(changed.ok(200)["name"], "One", "{path}");
+        assert_ne!(changed.header("etag"), tag, "{path}");
+        for stale in [tag.as_str(), "\"0\"", &format!("W/{}", changed.header("etag"))] {
+            with(stale).patch(&path, another.clone()).await.problem(412);
+        }
+        let now = client.get(&path).await;
+        assert_eq!((now.header("etag"), &now.json()["name"]), (changed.header("etag"), &json!("One")));
+        with(&format!("\"0\", {}", now.header("etag"))).patch(&path, another.clone()).await.ok(200);
+        with("*").patch(&path, one.clone()).await.ok(200);
+        client.patch(&path, another).await.ok(200);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn of_two_changes_of_one_version_one_is_made(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    for (path, one, another) in things(&client).await {
+        let client = client.clone().with("if-match", client.get(&path).await.header("etag"));
+        let (one, another) = tokio::join!(client.patch(&path, one), client.patch(&path, another));
+        let mut statuses = [one.status, another.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412], "{path}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_form_of_the_console_overwrites_nobody(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let (client, eve) = (server.operator(), server.person("eve", model::actor::Role::Operator).await);
+    let things = things(&client).await;
+    let forms = [
+        ("/integrations/", "edit-limits", "limits[max_concurrency]=7"),
+        ("/users/", "update-user", "name=Mine&role=support"),
+        ("/saved-views/", "change-view", "view[name]=Mine&view[shared]=true"),
+    ];
+    for (list, call, fields) in forms {
+        let (path, one, _) = things.iter().find(|(path, ..)| path.starts_with(list)).unwrap();
+        let shown = client.get(path).await;
+        let tag = shown.header("etag").trim_matches('"').to_owned();
+        let changed = client.patch(path, one.clone()).await.ok(200);
+        let id = path.strip_prefix(list).unwrap();
+        let save = async |tag: &str| {
+            let form = format!("id={id}&etag=%22{tag}%22&back=%2Fjobs&{fields}");
+            let request = eve.request(Method::POST, &format!("/console/{call}")).body(form);
+            Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await
+        };
+        let refused = save(&tag).await;
+        assert_eq!(refused.status, 412, "{call}: {}", refused.text);
+        assert!(
+            refused.json()["page"].as_str().unwrap().contains("notice=others-changed"),
+            "{}",
+            refused.text
+        );
+        let now = client.get(path).await;
+        assert_eq!(now.json()["updated_at"], changed["updated_at"], "{call}");
+        assert_eq!(save(now.header("etag").trim_matches('"')).await.status, 200, "{call}");
+        assert_ne!(client.get(path).await.json()["updated_at"], changed["updated_at"], "{call}");
+    }
+}
