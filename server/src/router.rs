@@ -40,7 +40,9 @@ pub fn build(state: AppState) -> Router {
             .route(&to_console, get(at_slash))
             .route("/", get(async move |_: Uri| Redirect::temporary(&to_console)))
     };
-    let router = router.fallback_service(console::not_found(&state));
+    let router = router
+        .method_not_allowed_fallback(async || Problem::method_not_allowed())
+        .fallback_service(console::not_found(&state));
     middleware::around(router, &state).layer(compression())
 }
 

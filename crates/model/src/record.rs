@@ -203,14 +203,23 @@ pub struct Event {
     pub id: Option<String>,
 }
 
+/// What types and ids of records are, in words.
+pub const RECORD_KEY: &str = "must be 1 to 255 characters without control characters, and neither . nor ..";
+
+/// The type or the id of a record. Both are steps of the path that `rest` sends to, where `.` and `..` would lead elsewhere.
+#[must_use]
+pub fn is_record_key(key: &str) -> bool {
+    is_key(key) && key != "." && key != ".."
+}
+
 impl Event {
     /// # Errors
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Faults::default();
         let key = "must be 1 to 255 characters without control characters";
-        faults.require(is_key(&self.record_type), "/record_type", key);
-        faults.require(is_key(&self.record_id), "/record_id", key);
+        faults.require(is_record_key(&self.record_type), "/record_type", RECORD_KEY);
+        faults.require(is_record_key(&self.record_id), "/record_id", RECORD_KEY);
         faults.require(self.correlation_id.as_deref().is_none_or(is_key), "/correlation_id", key);
         faults.require(self.id.as_deref().is_none_or(is_key), "/id", key);
         for (name, value) in &self.attributes {

@@ -76,7 +76,8 @@ async fn get_app(
 }
 
 /// Changes an app.
-#[utoipa::path(patch, path = "/apps/{id}", tag = "Apps", request_body = AppChanges, responses((status = 200, body = App)))]
+#[utoipa::path(patch, path = "/apps/{id}", tag = "Apps", request_body = AppChanges,
+    responses((status = 200, body = App), (status = 409, description = "Another app has this slug (`slug-taken`).")))]
 async fn update_app(
     actor: Can<Configure>,
     State(state): State<AppState>,

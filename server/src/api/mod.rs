@@ -55,7 +55,7 @@ use utoipa_axum::router::OpenApiRouter;
 /// `/api/v1/…`, `/api/openapi.json`, `/api/docs`, and the console's sign-in endpoints. To be wrapped by
 /// [`crate::middleware::around`].
 pub fn router(state: &AppState) -> Router {
-    let (v1, openapi) = openapi::finish(resources());
+    let (v1, openapi) = openapi::finish(resources(), &state.settings.base_path);
     let keyed = KeyedCalls::new(state, |parts| {
         v1.clone().method_not_allowed_fallback(method_not_allowed).with_state(parts)
     });

@@ -122,7 +122,7 @@ async fn list_gauges(
 
 /// What was done over time.
 #[utoipa::path(get, path = "/stats/throughput", tag = "Statistics", params(ThroughputParams),
-    responses((status = 200, body = Throughput)))]
+    responses((status = 200, body = Throughput), (status = 404, description = "No such integration, or another app's.")))]
 async fn get_throughput(
     actor: Can<Read>,
     State(state): State<AppState>,

@@ -86,8 +86,8 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let file = file.filter(|path| path != Path::new("-"));
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
     let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not say)")?;
-    if !model::integration::is_key(&record_type) {
-        return Err(anyhow!("--record-type must be 1 to 255 characters without control characters"));
+    if !model::record::is_record_key(&record_type) {
+        return Err(anyhow!("--record-type {}", model::record::RECORD_KEY));
     }
     let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
     // The file first: a name that is wrong is said before a database is started.

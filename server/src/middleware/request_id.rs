@@ -9,6 +9,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use std::borrow::Cow;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -17,6 +18,15 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The id of the request being worked on.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
+
+/// The address of a sign-in link is a credential until it is used: no log and no trace has it.
+fn without_token(path: &str) -> Cow<'_, str> {
+    const LINK: &str = "/sign-in/link/";
+    match path.find(LINK) {
+        Some(at) => Cow::Owned(format!("{}{{token}}", &path[..at + LINK.len()])),
+        None => Cow::Borrowed(path),
+    }
+}
 
 pub(crate) async fn with_request_id(
     State(state): State<AppState>,
@@ -30,7 +40,8 @@ pub(crate) async fn with_request_id(
         .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()))
         .map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let address = ClientAddress::of(&mut request, &state.settings.trusted_proxies);
-    let span = tracing::info_span!("request", request.id = %id, method = %request.method(), path = request.uri().path());
+    let path = without_token(request.uri().path());
+    let span = tracing::info_span!("request", request.id = %id, method = %request.method(), path = %path);
     let origin = Origin { address: Some(address.0), request_id: Some(id.clone()), follows: None };
     request.extensions_mut().insert(address);
     request.extensions_mut().insert(RequestId(id.clone()));
@@ -39,4 +50,21 @@ pub(crate) async fn with_request_id(
         response.headers_mut().insert(X_REQUEST_ID, value);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_without_the_token_of_a_sign_in_link() {
+        for (path, told) in [
+            ("/sign-in/link/s3cret", "/sign-in/link/{token}"),
+            ("/gate/sign-in/link/s3cret/x", "/gate/sign-in/link/{token}"),
+            ("/sign-in", "/sign-in"),
+            ("/api/v1/jobs", "/api/v1/jobs"),
+        ] {
+            assert_eq!(without_token(path), told);
+        }
+    }
 }

@@ -3,6 +3,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_document_names_the_address_it_is_served_at(pool: PgPool) {
+    for (base, url) in [("", "/api/v1"), ("/gate", "/gate/api/v1")] {
+        let server = Server::below(pool.clone(), base).await;
+        let document = server.anonymous().request(Method::GET, &format!("{base}/api/openapi.json"));
+        assert_eq!(Answer::of(document).await.ok(200)["servers"][0]["url"], url);
+    }
+}
+
 /// Every call of the contract that exists so far.
 const CONTRACT: &[(&str, &str)] = &[
     ("get", "/apps"),

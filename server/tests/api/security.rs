@@ -45,6 +45,16 @@ async fn unknown_paths_and_methods_are_problems_too(pool: PgPool) {
     let client = server.operator();
     client.get("/nonsense").await.problem(404);
     client.get("/jobs/").await.problem(404);
+    for (method, path) in [
+        (Method::PUT, "/healthz"),
+        (Method::DELETE, "/sign-in"),
+        (Method::PUT, "/console/theme"),
+        (Method::POST, "/console/jobs"),
+        (Method::POST, "/api/openapi.json"),
+        (Method::PUT, "/jobs"),
+    ] {
+        Answer::of(server.anonymous().request(method, path)).await.problem(405);
+    }
     let wrong = client.call(Method::PUT, "/apps", None).await;
     wrong.problem(405);
     assert!(

@@ -74,24 +74,18 @@ pub(super) fn empty() -> OpenApiRouter<AppState> {
         .description(Some(DESCRIPTION))
         .build();
     let tags = TAGS.iter().map(|(name, text)| TagBuilder::new().name(*name).description(Some(*text)).build());
-    OpenApiRouter::with_openapi(
-        OpenApiBuilder::new()
-            .info(info)
-            .tags(Some(tags))
-            // Relative to where the document lies (/api/openapi.json), so that it holds behind any prefix.
-            .servers(Some([ServerBuilder::new().url("v1").build()]))
-            .build(),
-    )
+    OpenApiRouter::with_openapi(OpenApiBuilder::new().info(info).tags(Some(tags)).build())
 }
 
-/// The document as it is served.
+/// The document as it is served at the root.
 pub fn document() -> OpenApi {
-    finish(super::resources()).1
+    finish(super::resources(), "").1
 }
 
-/// Splits routes and document, and completes the document.
-pub(super) fn finish(resources: OpenApiRouter<AppState>) -> (Router<AppState>, OpenApi) {
+/// Splits routes and document, and completes the document; `base` is the mount prefix.
+pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<AppState>, OpenApi) {
     let (router, mut openapi) = resources.split_for_parts();
+    openapi.servers = Some(vec![ServerBuilder::new().url(format!("{base}/api/v1")).build()]);
     #[derive(utoipa::OpenApi)]
     #[openapi(components(schemas(Document, model::snapshot_changes::SnapshotChanges)))]
     struct Shared;
