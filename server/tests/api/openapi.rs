@@ -154,7 +154,6 @@ fn every_operation_says_what_a_reader_needs() {
                 "/workers",
                 "/rate-limits",
                 "/saved-views",
-                "/dead-letters/groups",
                 "/stats/integrations",
                 "/integrations/{id}/rate-limit-use",
             ];
