@@ -206,7 +206,7 @@ pub struct Event {
 /// What types and ids of records are, in words.
 pub const RECORD_KEY: &str = "must be 1 to 255 characters without control characters, and neither . nor ..";
 
-/// The type or the id of a record. Both are steps of the path that `rest` sends to, where `.` and `..` would lead elsewhere.
+/// The type or the id of a record. Both are steps of the path that `rest` sends to, where `.` and `..` name no record.
 #[must_use]
 pub fn is_record_key(key: &str) -> bool {
     is_key(key) && key != "." && key != ".."

@@ -146,13 +146,6 @@ async fn a_rest_integration_gets_a_resource_per_record(pool: PgPool) {
     let gone = receiver.next().await;
     assert_eq!((gone.method.clone(), gone.body.len()), (Method::DELETE, 0));
     assert_eq!(gone.header("webhook-signature"), signature(&made.signing_secret, &gone));
-
-    world.accept([json!({"record_id": "..", "attributes": {"a": 1}})]).await;
-    world.run_until(1).await;
-    let (status, _, error) = world.newest(made.integration.id).await;
-    assert_eq!(status, "failed");
-    assert!(error.unwrap().contains("has no address"));
-    assert!(receiver.rest().await.is_empty());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -207,10 +200,13 @@ async fn every_secret_signs_for_a_day_after_it_was_rotated(pool: PgPool) {
     let all = [&newest, &new, &old].map(|secret| signature(secret, &request)).join(" ");
     assert_eq!(request.header("webhook-signature"), all);
 
-    sqlx::query("update headgate.integrations set older_secrets_until = array[clock_timestamp()]")
-        .execute(&world.pool)
-        .await
-        .unwrap();
+    sqlx::query(
+        "update headgate.integrations set older_secrets_until = array[clock_timestamp()] where id = $1",
+    )
+    .bind(id)
+    .execute(&world.pool)
+    .await
+    .unwrap();
     world.set(json!({"a": 4})).await;
     world.run_until(1).await;
     let request = receiver.next().await;
