@@ -165,8 +165,9 @@ async fn groups_are_paged_the_largest_first_and_those_of_one_size_once_each(pool
         "with made as (
             insert into headgate.dead_letter_jobs (id, job_id, app_id, integration_id, created_at, run_at, rank, priority, attempt,
                 max_attempts, is_full, folded, job_type, correlation_id, error_kind, error_message, fingerprint, attempts)
-            -- Of 2026, as an id says.
-            select ('01a00000' || right(gen_random_uuid()::text, 28))::uuid, gen_random_uuid(), $1::uuid, $2::uuid, now(), now(), 200, 0,
+            -- Of 2026, as both ids say.
+            select ('01a00000' || right(gen_random_uuid()::text, 28))::uuid,
+                ('01a00000' || right(gen_random_uuid()::text, 28))::uuid, $1::uuid, $2::uuid, now(), now(), 200, 0,
                 10, 10, false, 0, 'test', '', 'not_retryable', 'no such shelf', 'cause ' || lpad(cause::text, 3, '0'), '[]'
             from generate_series(1, 230) cause
             cross join lateral generate_series(1, case when cause = 100 then 3 else 1 end)
