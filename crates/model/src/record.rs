@@ -191,7 +191,7 @@ pub struct Event {
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
     /// When it happened at the source. An event does not overwrite, attribute by attribute, what another one set that occurred later; a deletion
-    /// that occurred before anything the record has is left out. An event without it always applies.
+    /// that occurred before anything the record has is left out. An event without it always applies; a time yet to come counts as now.
     #[serde(default)]
     pub occurred_at: Option<DateTime<Utc>>,
     /// 1 to 255 characters; made when absent.

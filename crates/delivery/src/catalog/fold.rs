@@ -28,8 +28,9 @@ pub(super) struct Effect {
 }
 
 impl State {
-    /// Applies an event, but for what a newer one said.
-    pub(super) fn apply(&mut self, event: &Event) -> Effect {
+    /// Applies an event, but for what a newer one said. What says that it occurs later than now occurred now: a sender whose clock was ahead
+    /// would make everything stale until its time has come.
+    pub(super) fn apply(&mut self, event: &Event, now: DateTime<Utc>) -> Effect {
         let effect = match event.occurred_at {
             None => {
                 if let (Some(times), EventType::Replaced | EventType::Deleted) =
@@ -39,7 +40,7 @@ impl State {
                 }
                 Effect { changes: self.change(event.event_type, &event.attributes), is_stale: false }
             }
-            Some(at) => self.apply_at(event, at),
+            Some(at) => self.apply_at(event, at.min(now)),
         };
         self.version += i64::from(effect.changes);
         effect
@@ -126,10 +127,15 @@ mod tests {
                     "app_id": AppId::generate(), "type": kind, "record_type": "t", "record_id": "1", "attributes": attributes
                 }))
                 .unwrap();
-                state.apply(&event).changes
+                state.apply(&event, Utc::now()).changes
             })
             .collect();
         (state, changed)
+    }
+
+    /// Of timed events.
+    fn now() -> DateTime<Utc> {
+        "2026-01-01T00:00:50Z".parse().unwrap()
     }
 
     /// Events that occurred at a second, or do not say when. Answers the attributes that are left, and of each event whether it changed
@@ -142,13 +148,20 @@ mod tests {
                 "occurred_at": second.map(|second| format!("2026-01-01T00:00:{second:02}Z")),
             }))
             .unwrap();
-            let effect = state.apply(&event);
+            let effect = state.apply(&event, now());
             // As it is kept between two requests.
             state.times = serde_json::from_value(serde_json::to_value(&state.times).unwrap()).unwrap();
             (effect.changes, effect.is_stale)
         });
         let effects = effects.collect();
         (state.is_live.then_some(Value::Object(state.attributes)), effects)
+    }
+
+    #[test]
+    fn what_is_yet_to_occur_occurred_now() {
+        let price = |price: i32| json!({"price": price});
+        let events = [(Some(59), "record.updated", price(1)), (Some(50), "record.updated", price(2))];
+        assert_eq!(run_timed(&events), (Some(price(2)), vec![(true, false), (true, false)]));
     }
 
     #[test]

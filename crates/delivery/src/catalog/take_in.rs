@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use chrono::Utc;
 use model::{
     id::AppId,
     job::EnqueueOutcome,
@@ -214,6 +215,7 @@ async fn fold_portion(
         rows::read_attributes(conn, &unread).await?.into_iter().collect();
     let mut written = Vec::new();
     let mut too_large = Faults::default();
+    let now = Utc::now();
     for (key, indexes) in portion {
         let mut state = held.get_mut(*key).map_or_else(State::default, |row| {
             let read = row.attributes.take().map(|read| (read.0, row.times.take().map(|times| times.0)));
@@ -223,7 +225,7 @@ async fn fold_portion(
         let times_before = state.times.clone();
         let mut last_change = None;
         for &at in *indexes {
-            effects[at] = state.apply(given[at].event);
+            effects[at] = state.apply(given[at].event, now);
             if effects[at].changes {
                 last_change = Some(at);
             }
