@@ -65,7 +65,7 @@ test("the log is narrowed by what, who and when, all in the address", async ({ c
 test("a filter of the log that cannot be read is told", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/audit-log?created_after=yesterday");
-  expect(answer?.status()).toBe(400);
+  expect(answer?.status()).toBe(422);
   await expect(page.getByText(/One of its filters is not understood/)).toBeVisible();
 });
 

@@ -92,7 +92,7 @@ test("a filter that would run through all jobs says what makes it quick and keep
 test("a filter that cannot be read is told and not ignored", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/jobs?status=nonsense");
-  expect(answer?.status()).toBe(400);
+  expect(answer?.status()).toBe(422);
   await expect(page.getByText("This address cannot be read")).toBeVisible();
 });
 

@@ -92,6 +92,6 @@ test("all columns at once fit, on a phone too", async ({ console: page, api, app
 test("an unknown column is named, with those that are known", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/jobs?columns=status,colour");
-  expect(answer?.status()).toBe(400);
+  expect(answer?.status()).toBe(422);
   await expect(page.getByText(/there is no column “colour”. Known are job, status, integration/)).toBeVisible();
 });

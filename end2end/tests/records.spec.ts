@@ -93,6 +93,6 @@ test.describe("support", () => {
 test("a question that cannot be read is told and not ignored", async ({ page, sessions }) => {
   await enter(page, "auditor", sessions);
   const answer = await page.goto("/records?q=1&as=order");
-  expect(answer?.status()).toBe(400);
+  expect(answer?.status()).toBe(422);
   await expect(page.getByText("This address cannot be read")).toBeVisible();
 });

@@ -175,6 +175,7 @@ mod tests {
             ("HEADGATE_RESYNC_RETENTION", "22d"),
             ("HEADGATE_OPERATION_RETENTION", "23d"),
             ("HEADGATE_AUDIT_RETENTION", "24d"),
+            ("HEADGATE_EVENT_ID_RETENTION", "25d"),
         ];
         let environment = given.map(|(name, value)| (name.into(), value.into()));
         let sources = Sources::gather(BTreeMap::new(), environment, None, &all_keys()).unwrap();
