@@ -105,6 +105,8 @@ test("a form sent by another site is refused", async ({ page, sessions, api, app
 
 /** Sends what a form of that page would send, and answers where it leads. */
 async function press(page: Page, path: string, form: Record<string, string>): Promise<string> {
-  const answer = await page.request.post(path, { form, headers: { origin: BASE_URL }, maxRedirects: 0 });
+  // As a browser without a script sends a form.
+  const headers = { origin: BASE_URL, accept: "text/html" };
+  const answer = await page.request.post(path, { form, headers, maxRedirects: 0 });
   return answer.headers()["location"] ?? `status ${answer.status()}`;
 }

@@ -109,7 +109,7 @@ test("settings are not for support, and an auditor changes nothing", async ({ pa
   await expect(page.getByRole("link", { name: /Add user|Edit/ })).toHaveCount(0);
   const refused = await page.request.post("/console/create-api-key", {
     form: { name: "x", role: "operator", back: "/settings" },
-    headers: { origin: BASE_URL },
+    headers: { origin: BASE_URL, accept: "text/html" },
     maxRedirects: 0,
   });
   expect(refused.headers()["location"]).toMatch(/notice=forbidden/);

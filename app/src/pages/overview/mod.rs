@@ -234,7 +234,7 @@ fn NotRecorded(
 
 #[component]
 fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
-    ResponseStatus::set(400);
+    ResponseStatus::set(422);
     let says = format!("“{text}” is no moment. Write it as 2026-11-22T06:13Z, in UTC.");
     view! {
         <PageHead title="Overview" />
