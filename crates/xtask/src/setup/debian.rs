@@ -23,11 +23,9 @@ pub(super) fn install(packages: &[Package]) -> Result<()> {
         let names: Vec<String> = packages.iter().map(|package| package.names.join(" or ")).collect();
         bail!("no apt-get here: install {} with this system's package manager", names.join(" and "));
     }
-    let by_hand = || {
-        let names: Vec<&str> = packages.iter().map(Package::known_name).collect();
-        format!("apt-get install --no-install-recommends {}", names.join(" "))
-    };
-    let Some(prefix) = privilege() else { bail!("not root: run `sudo {}`", by_hand()) };
+    let names = || packages.iter().map(Package::known_name).collect::<Vec<_>>();
+    let by_hand = |names: &[&str]| format!("apt-get install --no-install-recommends {}", names.join(" "));
+    let Some(prefix) = privilege() else { bail!("not root: run `sudo {}`", by_hand(&names())) };
     let apt = |arguments: &[&str]| {
         let mut words = prefix.iter().chain(["apt-get", "-q", "-y"].iter());
         let mut command = Command::new(words.next().unwrap_or(&"apt-get"));
@@ -38,10 +36,11 @@ pub(super) fn install(packages: &[Package]) -> Result<()> {
     if let Err(error) = apt(&["update"]) {
         progress::note(&format!("{error:#}"));
     }
-    progress::note(&by_hand());
-    let names = packages.iter().map(Package::known_name);
+    let names = names();
+    let by_hand = by_hand(&names);
+    progress::note(&by_hand);
     let install: Vec<&str> = ["install", "--no-install-recommends"].into_iter().chain(names).collect();
-    apt(&install).with_context(|| format!("run `{}` by hand", by_hand()))
+    apt(&install).with_context(|| format!("run `{by_hand}` by hand"))
 }
 
 impl Package {
