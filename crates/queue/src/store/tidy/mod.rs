@@ -73,6 +73,23 @@ pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
     Ok(Tidied { ready, waiting, keys, lines, jobs, is_through })
 }
 
+/// Counts what was put right.
+async fn note(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), QueueError> {
+    if n > 0 {
+        sqlx::query!(
+            r#"
+            insert into headgate.tidied as t (what, n) values ($1, $2)
+            on conflict (what) do update set n = t.n + excluded.n
+            "#,
+            what,
+            n,
+        )
+        .execute(connection)
+        .await?;
+    }
+    Ok(())
+}
+
 async fn is_any_there(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
     let is_there = sqlx::query_scalar!(
         r#"select exists (select 1 from headgate.jobs where id = any ($1)) as "is_there!""#,

@@ -1,6 +1,6 @@
 //! Lines of serialize keys that stand still because the job they wait for is gone.
 
-use super::Line;
+use super::{Line, note};
 use crate::{
     error::QueueError,
     store::{
@@ -38,15 +38,7 @@ pub(super) async fn heal(pool: &PgPool, term: Term, lines: Vec<Line>) -> Result<
     .await?;
     keys::advance(&mut transaction, &lanes, &names).await?;
     let healed = i64::try_from(lanes.len()).unwrap_or(i64::MAX);
-    sqlx::query!(
-        r#"
-        insert into headgate.tidied as t (what, n) select 'serialized_jobs', $1::bigint where $1::bigint > 0
-        on conflict (what) do update set n = t.n + excluded.n
-        "#,
-        healed,
-    )
-    .execute(&mut *transaction)
-    .await?;
+    note(&mut transaction, "serialized_jobs", healed).await?;
     transaction.commit().await?;
     Ok(healed)
 }

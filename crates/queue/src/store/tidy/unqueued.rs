@@ -1,6 +1,6 @@
 //! Jobs that wait and that nothing would ever find, because they stand neither in `ready` nor in `waiting`.
 
-use super::{CHUNK, Cursors};
+use super::{CHUNK, Cursors, note};
 use crate::{
     error::QueueError,
     store::{jobs::enter_queue, leader::Term},
@@ -38,15 +38,7 @@ pub(super) async fn let_in(pool: &PgPool, term: Term, cursors: &mut Cursors) -> 
     .fetch_one(&mut *transaction)
     .await?;
     let entered = enter_queue(&mut transaction, &row.unqueued).await?;
-    sqlx::query!(
-        r#"
-        insert into headgate.tidied as t (what, n) select 'jobs', $1::bigint where $1::bigint > 0
-        on conflict (what) do update set n = t.n + excluded.n
-        "#,
-        entered,
-    )
-    .execute(&mut *transaction)
-    .await?;
+    note(&mut transaction, "jobs", entered).await?;
     transaction.commit().await?;
     cursors.job = row.last.filter(|_| row.seen == CHUNK);
     Ok(entered)
