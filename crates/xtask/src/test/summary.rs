@@ -1,4 +1,4 @@
-//! What ran, how it ended and how long it took.
+//! What ran, how it ended and how long it took: one table, each failure under its row, so that the end of a log tells what failed.
 
 use super::counts::Counts;
 use crate::progress;
@@ -88,15 +88,6 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f)?;
-        for row in &self.rows {
-            if let Outcome::Failed(error) = &row.outcome {
-                writeln!(f, "{} failed: {error}", row.step)?;
-            }
-            for name in row.counts.iter().flat_map(|counts| &counts.failures) {
-                writeln!(f, "  {name}")?;
-            }
-        }
         writeln!(
             f,
             "\n{:<22}{:<9}{:>8}{:>8}{:>9}{:>9}",
@@ -115,11 +106,16 @@ impl fmt::Display for Summary {
                 None => write!(f, "{:>25}", "")?,
             }
             write!(f, "{:>9.1}", row.took.as_secs_f64())?;
-            writeln!(
-                f,
-                "{}",
-                if let Outcome::Skipped(why) = row.outcome { format!("  {why}") } else { String::new() }
-            )?;
+            if let Outcome::Skipped(why) = row.outcome {
+                write!(f, "  {why}")?;
+            }
+            writeln!(f)?;
+            if let Outcome::Failed(error) = &row.outcome {
+                writeln!(f, "  {error}")?;
+            }
+            for name in row.counts.iter().flat_map(|counts| &counts.failures) {
+                writeln!(f, "  {name}")?;
+            }
         }
         let word = if self.is_green() { "ok" } else { "FAILED" };
         writeln!(
@@ -163,7 +159,9 @@ mod tests {
         let text = summary.to_string();
         let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(last[..5], ["total", "FAILED", "7", "1", "2"], "{text}");
-        assert!(text.contains("Rust tests failed: exit 101\n  the_other"), "{text}");
+        let at_row: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("Rust tests")).take(3).collect();
+        assert_eq!(at_row[1..], ["  exit 101", "  the_other"], "{text}");
     }
 
     #[test]
