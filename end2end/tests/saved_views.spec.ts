@@ -17,10 +17,16 @@ function views(page: Page) {
   return page.getByRole("navigation", { name: "Saved views" });
 }
 
-/** A fold that is open stays open when the list is loaded anew. */
-async function unfold(page: Page, summary: string): Promise<void> {
-  const fold = page.locator("details").filter({ has: page.getByText(summary, { exact: true }) }).last();
-  if ((await fold.getAttribute("open")) === null) await page.getByText(summary, { exact: true }).click();
+/** Opens folds, from the outermost inwards. One that is open stays open while the list is loaded anew; loading that was under way closes it. */
+async function unfold(page: Page, ...summaries: string[]): Promise<void> {
+  await expect(async () => {
+    for (const text of summaries) {
+      const summary = page.getByText(text, { exact: true });
+      const fold = page.locator("details").filter({ has: summary }).last();
+      if ((await fold.getAttribute("open", { timeout: 1_000 })) === null) await summary.click({ timeout: 1_000 });
+      await expect(fold).toHaveAttribute("open", /.*/, { timeout: 1_000 });
+    }
+  }).toPass({ timeout: 20_000 });
 }
 
 async function save(page: Page, name: string, more: { alertAt?: number; shared?: boolean; pinned?: boolean } = {}): Promise<void> {
@@ -59,8 +65,7 @@ test("a view is saved, counted, found again, changed and deleted", async ({ cons
   await expect(notice(page)).toHaveText("View changed.");
   await expect(views(page).getByRole("link", { name: /^Refused$/ })).toBeVisible();
   await hydrated(page);
-  await unfold(page, "Change the view “Refused”");
-  await unfold(page, "Delete this view");
+  await unfold(page, "Change the view “Refused”", "Delete this view");
   await page.getByRole("button", { name: "Delete view" }).click();
   await expect(notice(page)).toHaveText("View deleted. Jobs are as they were.");
   await expect(page.getByRole("link", { name: /Refused/ })).toHaveCount(0);
