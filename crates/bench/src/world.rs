@@ -148,6 +148,7 @@ pub(crate) fn job(n: u64) -> JobSpec {
         deduplication_id: None,
         serialize_key: None,
         correlation_id: Uuid::now_v7().to_string(),
+        trace: None,
         batch_id: None,
         priority: 0,
         run_at: None,

@@ -109,6 +109,7 @@ impl Delivery {
                 deduplication_id: job.deduplication_id.clone(),
                 serialize_key: job.serialize_key.clone(),
                 correlation_id: job.correlation_id.clone().unwrap_or_else(|| Uuid::now_v7().to_string()),
+                trace: job.trace,
                 batch_id: job.batch_id,
                 priority: job.priority,
                 run_at: job.run_at,

@@ -86,7 +86,7 @@ pub async fn trail(
         (TrailReading::Job, job.is_some()),
         (
             TrailReading::Correlation,
-            keys.correlation_id.is_some() && is_of(&|job| job.correlation_id == text),
+            keys.correlation_id.is_some() && is_of(&|job| job.correlation_ids.iter().any(|id| id == text)),
         ),
         (
             TrailReading::Deduplication,

@@ -8,6 +8,7 @@ use crate::{
     problem::Faults,
     record::EventType,
     rules::verdict::ErrorKind,
+    trace::TraceContext,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -135,8 +136,15 @@ pub struct Job {
     pub deduplication_id: Option<String>,
     /// Jobs of one key run one at a time, in order.
     pub serialize_key: Option<String>,
-    /// Ties together what belongs together.
+    /// Ties together what belongs together: that of the call that made it.
     pub correlation_id: String,
+    /// This one and those of the changes that were folded into it, the newest last: the last 20. What is sent bears the newest
+    /// (`x-correlation-id`), and the job is found by each.
+    #[serde(default)]
+    pub correlation_ids: Vec<String>,
+    /// How many there were before those 20.
+    #[serde(default)]
+    pub earlier_correlations: i32,
     /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
     /// Attempts begun.
@@ -173,6 +181,14 @@ pub struct Job {
     pub outcome: Option<String>,
     /// Further changes folded into it.
     pub folded: i32,
+}
+
+impl Job {
+    /// What its next request bears as `x-correlation-id`.
+    #[must_use]
+    pub fn last_correlation_id(&self) -> &str {
+        self.correlation_ids.last().unwrap_or(&self.correlation_id)
+    }
 }
 
 /// A job with its attempts, oldest first.
@@ -296,6 +312,9 @@ pub struct NewJob {
     /// A batch of the same app.
     #[serde(default)]
     pub batch_id: Option<BatchId>,
+    /// That of the request it came with.
+    #[serde(skip)]
+    pub trace: Option<TraceContext>,
 }
 
 /// A job may come this late after its `expires_at`, which then ends it as any that waited too long; beyond, the time is a mistake.

@@ -44,6 +44,7 @@ pub mod stats;
 pub mod storage;
 pub mod sync_status;
 pub mod text;
+pub mod trace;
 pub mod trail;
 pub mod user;
 pub mod worker;

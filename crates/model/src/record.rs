@@ -6,6 +6,7 @@ use crate::{
     job::JobStatus,
     json,
     problem::Faults,
+    trace::TraceContext,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -201,6 +202,9 @@ pub struct Event {
     /// (`HEADGATE_EVENT_ID_RETENTION`).
     #[serde(default)]
     pub id: Option<String>,
+    /// That of the request it came with.
+    #[serde(skip)]
+    pub trace: Option<TraceContext>,
 }
 
 /// What types and ids of records are, in words.

@@ -76,6 +76,7 @@ pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Eve
         attributes: event.data.unwrap_or_default(),
         occurred_at: event.time,
         correlation_id: event.correlationid,
+        trace: None,
         id: Some(identity(&event.source, &event.id)),
     };
     // Under the names the sender knows, before they are checked again under ours.

@@ -1,7 +1,7 @@
 //! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON. All or none of a request is stored.
 
 use super::{
-    extract::{Can, Many, OneOrMany, Produce, document, media_type, typed},
+    extract::{Can, Many, OneOrMany, Produce, Trace, document, media_type, typed},
     problem::Problem,
 };
 use crate::{api::cloud_events, state::AppState};
@@ -34,16 +34,22 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         (cloud_events::CloudEvent = "application/cloudevents+json"),
         (Vec<cloud_events::CloudEvent> = "application/cloudevents-batch+json"),
     )),
+    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests that follow from these events go on in this trace, each attempt \
+        with a parent id of its own, and keep its sampled flag. One that is malformed is ignored, and so is `tracestate`.")),
     responses((status = 202, body = Accepted)))]
 async fn accept_events(
     actor: Can<Produce>,
     State(state): State<AppState>,
+    Trace(trace): Trace,
     request: Request,
 ) -> Result<(StatusCode, Answer<Accepted>), Problem> {
     let events = read(&actor, request).await?;
     let scope = actor.scope();
     let is_array = events.is_array();
     let mut items = events.items;
+    for event in &mut items {
+        event.trace = trace;
+    }
     let accepted = match items.pop() {
         Some(one) if !is_array => state.delivery.accept_event(scope, one).await?,
         last => {

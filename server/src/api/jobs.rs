@@ -3,7 +3,7 @@
 use super::{
     bulk,
     extract::{
-        Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs,
+        Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs, Trace,
     },
     masked::{askable, shown},
     problem::Problem,
@@ -60,14 +60,20 @@ async fn list_jobs(
 /// Makes one job, or an array of up to 1,000; all or none. A job whose deduplication id waits already is folded into that one.
 #[utoipa::path(post, path = "/jobs", tag = "Jobs",
     request_body = OneOrMany<NewJob>,
+    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests of these jobs go on in this trace, each attempt \
+        with a parent id of its own, and keep its sampled flag. One that is malformed is ignored, and so is `tracestate`.")),
     responses((status = 201, body = Enqueued)))]
 async fn create_jobs(
     actor: Can<Produce>,
     State(state): State<AppState>,
+    Trace(trace): Trace,
     jobs: Many<NewJob>,
 ) -> Result<(StatusCode, Answer<Enqueued>), Problem> {
     let is_array = jobs.is_array();
     let mut new = jobs.items;
+    for job in &mut new {
+        job.trace = trace;
+    }
     let items = match new.pop() {
         Some(one) if !is_array => state.delivery.enqueue_job(actor.scope(), one).await?,
         last => {

@@ -106,6 +106,7 @@ async fn catalog(delivery: &Delivery, app_id: AppId, range: &Range) -> Result<()
             attributes: product(range, n),
             occurred_at: None,
             correlation_id: Some(format!("first-listing-{}", range.prefix)),
+            trace: None,
             id: None,
         })
         .collect();

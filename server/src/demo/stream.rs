@@ -55,6 +55,7 @@ fn event(app_id: AppId, range: &Range, correlation_id: &str, rng: &mut StdRng) -
         attributes,
         occurred_at: None,
         correlation_id: Some(correlation_id.to_owned()),
+        trace: None,
         id: None,
     }
 }

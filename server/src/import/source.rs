@@ -73,6 +73,7 @@ impl RecordSource {
             attributes,
             occurred_at: None,
             correlation_id: Some(self.correlation_id.clone()),
+            trace: None,
             id: None,
         };
         event.check().map_err(|faults| Reject::new(line, faults.to_string()))?;

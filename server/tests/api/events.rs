@@ -1,5 +1,6 @@
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
 use model::actor::Role;
+use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -27,6 +28,74 @@ async fn a_change_becomes_a_signed_request(pool: PgPool) {
     server.recorded(1).await;
     let again = client.post("/events", event).await.ok(202);
     assert_eq!((&again["unchanged"], &again["jobs_created"]), (&json!(1), &json!(0)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_sent_a_folded_change_finds_it_by_its_correlation_id(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    let id = a_webhook(&client, &app, &receiver.url()).await;
+    client.act(&format!("/integrations/{id}/pause")).await.ok(200);
+    for (correlation, price) in [("corr-a", 5), ("corr-b", 6)] {
+        let mut event = an_event(&app, "sku-1");
+        event["correlation_id"] = json!(correlation);
+        event["attributes"] = json!({"price": price});
+        client.post("/events", event).await.ok(202);
+    }
+    client.act(&format!("/integrations/{id}/resume")).await.ok(200);
+    assert_eq!(receiver.next().await.0["x-correlation-id"], "corr-b", "the last one's");
+    server.recorded(1).await;
+    for correlation in ["corr-a", "corr-b"] {
+        let jobs = client.get(&format!("/jobs?correlation_id={correlation}")).await.ok(200);
+        assert_eq!(jobs["items"][0]["correlation_ids"], json!(["corr-a", "corr-b"]), "{correlation}");
+        assert_eq!(jobs["items"][0]["earlier_correlations"], json!(0));
+        let trail = client.get(&format!("/records/trail?q={correlation}")).await.ok(200);
+        assert_eq!(
+            (&trail["readings"], &trail["items"][0]["id"]),
+            (&json!(["correlation"]), &jobs["items"][0]["id"])
+        );
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_follows_from_a_request_goes_on_in_its_trace(pool: PgPool) {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const PARENT: &str = "00f067aa0ba902b7";
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    let integration = a_webhook(&client, &app, &receiver.url()).await;
+    let of_request = async |path: &str, body: Value, given: &[&str]| {
+        let mut request = client
+            .request(Method::POST, &format!("/api/v1{path}"))
+            .header("content-type", "application/json")
+            .body(body.to_string());
+        for value in given {
+            request = request.header("traceparent", *value);
+        }
+        assert!(request.send().await.unwrap().status().is_success());
+        let sent = receiver.next().await.0["traceparent"].to_str().unwrap().to_owned();
+        let [version, trace, parent, flags] = sent.split('-').collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!((version, trace.len(), parent.len()), ("00", 32, 16), "{sent}");
+        assert_ne!(parent, PARENT, "a parent id of its own");
+        (trace.to_owned(), flags.to_owned())
+    };
+    let job = json!({"integration_id": integration, "job_type": "export"});
+    for flags in ["01", "00"] {
+        let given = format!("00-{TRACE}-{PARENT}-{flags}");
+        let carried = (TRACE.to_owned(), flags.to_owned());
+        let event = an_event(&app, &format!("sku-{flags}"));
+        assert_eq!(of_request("/events", event, &[&given]).await, carried);
+        assert_eq!(of_request("/jobs", job.clone(), &[&given]).await, carried);
+    }
+    let (good, bad) = (format!("00-{TRACE}-{PARENT}-01"), format!("00-{TRACE}-{PARENT}"));
+    for ignored in [vec![bad.as_str()], vec![good.as_str(), good.as_str()], vec![]] {
+        let (trace, flags) = of_request("/jobs", job.clone(), &ignored).await;
+        assert!(trace != TRACE && flags == "01", "{ignored:?}: a trace of its own");
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

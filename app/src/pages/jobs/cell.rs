@@ -73,7 +73,7 @@ pub fn Cell(
         JobColumn::Priority => number(label, job.priority.into()),
         JobColumn::Folded => number(label, job.folded.into()),
         JobColumn::JobId => text(Some(job.id.to_string())),
-        JobColumn::CorrelationId => text(Some(job.correlation_id)),
+        JobColumn::CorrelationId => text(Some(job.last_correlation_id().to_owned())),
         JobColumn::BatchId => text(job.batch_id.map(|id| id.to_string())),
         JobColumn::DeduplicationId => text(job.deduplication_id),
         JobColumn::SerializeKey => text(job.serialize_key),

@@ -70,9 +70,20 @@ pub fn JobFacts(
                         }
                     })}
                 <Fact name="Correlation">
-                    <Link href=correlation_href(&job.correlation_id) class="type-mono type-label">
-                        {job.correlation_id.clone()}
-                    </Link>
+                    {job
+                        .correlation_ids
+                        .iter()
+                        .rev()
+                        .cloned()
+                        .map(|id| {
+                            view! {
+                                <Link href=correlation_href(&id) class="type-mono type-label block">
+                                    {id}
+                                </Link>
+                            }
+                        })
+                        .collect_view()}
+                    {(job.earlier_correlations > 0).then(|| format!("and {} before these", job.earlier_correlations))}
                 </Fact>
                 <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
                 {job

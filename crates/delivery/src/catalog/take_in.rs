@@ -300,6 +300,7 @@ fn specs<'a>(
                 deduplication_id: Some(deduplication_id.clone()),
                 serialize_key: None,
                 correlation_id: event.correlation_id.clone().unwrap_or_default(),
+                trace: event.trace,
                 batch_id: None,
                 priority: 0,
                 run_at: integration.window_ends_at,

@@ -173,6 +173,7 @@ impl DeliveryHandler {
         let request = Seal {
             webhook_id: &job.id.to_string(),
             correlation_id: &job.correlation_id,
+            trace: job.trace,
             headers: &settings.headers,
             credentials: &credentials,
             secrets: &secrets,
@@ -307,6 +308,7 @@ fn item(job: &HeldJob, material: &Material, prepared: &Prepared) -> Item {
     Item {
         job_id: job.id,
         correlation_id: job.correlation_id.clone(),
+        trace: job.trace,
         timeout: job.timeout,
         body: prepared.draft.body.clone(),
         told: prepared.telling.as_ref().and_then(|telling| told_attributes(telling, false)),

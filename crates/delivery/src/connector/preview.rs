@@ -45,7 +45,7 @@ impl Delivery {
             ("webhook-id".to_owned(), job.id.to_string()),
             ("webhook-timestamp".to_owned(), "<unix seconds>".to_owned()),
             ("webhook-signature".to_owned(), "<signature>".to_owned()),
-            ("x-correlation-id".to_owned(), job.correlation_id.clone()),
+            ("x-correlation-id".to_owned(), job.last_correlation_id().to_owned()),
         ]);
         let body = prepared.draft.body;
         let body = if prepared.is_item { bundle::body([body.as_slice()]) } else { body };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::trace::TraceContext;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::Draft;
@@ -11,7 +12,7 @@ use crate::{
         client::Request,
         mask::Mask,
         signature::{self, SigningSecret},
-        trace::new_traceparent,
+        trace::traceparent,
     },
     integrations::Credentials,
 };
@@ -21,6 +22,8 @@ pub(crate) struct Seal<'a> {
     /// The job's id: the same at each attempt.
     pub(crate) webhook_id: &'a str,
     pub(crate) correlation_id: &'a str,
+    /// The trace the job came with.
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) headers: &'a BTreeMap<String, String>,
     pub(crate) credentials: &'a Secret<Credentials>,
     /// Newest first.
@@ -43,7 +46,7 @@ impl Seal<'_> {
         insert(&mut headers, "webhook-timestamp", &self.timestamp.to_string());
         insert(&mut headers, "webhook-signature", &signature);
         insert(&mut headers, "x-correlation-id", self.correlation_id);
-        insert(&mut headers, "traceparent", &new_traceparent());
+        insert(&mut headers, "traceparent", &traceparent(self.trace));
         for (name, value) in &mut headers {
             // Not written to HTTP/2's compression table, not shown by `Debug`.
             value.set_sensitive(name.as_str() != "content-type");
@@ -77,6 +80,7 @@ mod tests {
         let request = Seal {
             webhook_id: "job-1",
             correlation_id: "größe-7",
+            trace: None,
             headers: &headers,
             credentials: &credentials,
             secrets: &secrets,

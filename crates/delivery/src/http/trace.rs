@@ -1,15 +1,16 @@
-//! `traceparent` (W3C Trace Context, level 1): a new trace for each attempt, so that a receiver's spans of two attempts stay apart. What
-//! ties attempts together is the correlation id.
+//! `traceparent` (W3C Trace Context, level 1). What came with a trace goes on in it. Anything else begins one for each attempt, so that a
+//! receiver's spans of two attempts stay apart; what ties those together is the correlation id.
 
+use model::trace::TraceContext;
 use rand::Rng;
 
-/// `00-<trace id>-<parent id>-01`, both random and never zero (the standard forbids that).
+/// Of an attempt: a new parent id, which the standard forbids to be zero, as it does a trace id.
 #[must_use]
-pub fn new_traceparent() -> String {
+pub fn traceparent(given: Option<TraceContext>) -> String {
     let mut rng = rand::rng();
-    let trace: u128 = rng.random_range(1..=u128::MAX);
-    let parent: u64 = rng.random_range(1..=u64::MAX);
-    format!("00-{trace:032x}-{parent:016x}-01")
+    let trace_id = given.map_or_else(|| rng.random_range(1..=u128::MAX), |given| given.trace_id);
+    let is_sampled = given.is_none_or(|given| given.is_sampled);
+    TraceContext { trace_id, parent_id: rng.random_range(1..=u64::MAX), is_sampled }.to_string()
 }
 
 #[cfg(test)]
@@ -17,13 +18,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_traceparent_has_the_standards_form() {
-        let text = new_traceparent();
-        let parts: Vec<&str> = text.split('-').collect();
-        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [2, 32, 16, 2]);
-        assert!(
-            parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()))
-        );
-        assert_ne!(text, new_traceparent());
+    fn attempts_of_nobodys_trace_have_one_each() {
+        let [one, other] = [(); 2].map(|()| traceparent(None).parse::<TraceContext>().unwrap());
+        assert_ne!(one.trace_id, other.trace_id);
+        assert!(one.is_sampled);
+    }
+
+    #[test]
+    fn attempts_go_on_in_the_trace_they_came_with() {
+        for is_sampled in [true, false] {
+            let given = TraceContext { trace_id: 7, parent_id: 8, is_sampled };
+            let [one, other] = [(); 2].map(|()| traceparent(Some(given)).parse::<TraceContext>().unwrap());
+            assert_eq!((one.trace_id, one.is_sampled), (7, is_sampled));
+            assert_ne!(one.parent_id, other.parent_id);
+        }
     }
 }

@@ -89,6 +89,7 @@ impl Delivery {
         let seal = Seal {
             webhook_id: &webhook_id,
             correlation_id: &correlation_id,
+            trace: None,
             headers: &integration.headers,
             credentials: &credentials,
             secrets: &open_signing_secrets(&self.key, id, &sealed, now)?,

@@ -73,6 +73,7 @@ fn specs(delivery: &Delivery, resync: &Enumeration, wanted: &[Candidate]) -> Vec
             record: Some((candidate.record_type.clone(), candidate.record_id.clone())),
             serialize_key: None,
             correlation_id: Uuid::from(resync.id).to_string(),
+            trace: None,
             batch_id: Some(resync.batch_id),
             priority: PRIORITY,
             run_at: None,

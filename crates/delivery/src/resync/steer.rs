@@ -143,6 +143,7 @@ pub(super) async fn go_on_alone(
             record: Some((job.record_type, job.record_id)),
             serialize_key: None,
             correlation_id: Uuid::from(id).to_string(),
+            trace: None,
             batch_id: None,
             priority: 0,
             run_at: None,

@@ -168,6 +168,7 @@ impl<J: Job> NewJob<J> {
             timeout_ms,
             correlation_id: self.correlation_id.clone(),
             batch_id: None,
+            trace: None,
         };
         if let Err(found) = new.check() {
             faults.nest("", found);
@@ -182,6 +183,7 @@ impl<J: Job> NewJob<J> {
             deduplication_id: new.deduplication_id,
             serialize_key: new.serialize_key,
             correlation_id: new.correlation_id.unwrap_or_else(|| Uuid::now_v7().to_string()),
+            trace: None,
             batch_id: None,
             priority: new.priority,
             run_at: new.run_at,

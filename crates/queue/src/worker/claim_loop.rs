@@ -338,7 +338,7 @@ fn begin(shared: &Arc<Shared>, finisher: &Finisher, jobs: Vec<ClaimedJob>, lease
         } else {
             let peers = peers.get(&job.integration_id).map(Arc::clone).unwrap_or_default();
             // Whatever is logged on the way, also by a handler, says what it is about.
-            let span = tracing::info_span!("attempt", job.id = %job.id, attempt.number = job.attempt, correlation_id = job.correlation_id);
+            let span = tracing::info_span!("attempt", job.id = %job.id, attempt.number = job.attempt, correlation_id = job.correlation_id, trace_id = job.trace.map(|trace| tracing::field::display(format!("{:032x}", trace.trace_id))));
             let attempt = execute(Arc::clone(shared), finisher.clone(), job, peers, Arc::clone(lease));
             tokio::spawn(attempt.instrument(span));
         }

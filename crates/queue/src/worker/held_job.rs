@@ -5,7 +5,10 @@ use crate::{
     worker::{Doubt, LeaseLost, Peers, Progress, Slot, Slots, progress::ReportTo},
 };
 use chrono::{DateTime, Utc};
-use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
+use model::{
+    id::{AppId, AssignmentId, BatchId, IntegrationId, JobId},
+    trace::TraceContext,
+};
 use rand::Rng as _;
 use serde_json::Value;
 use sqlx::PgPool;
@@ -46,6 +49,8 @@ pub struct HeldJob {
     pub serialize_key: Option<String>,
     /// Ties together what belongs together.
     pub correlation_id: String,
+    /// The trace it came with.
+    pub trace: Option<TraceContext>,
     /// What the job was made with.
     pub payload: Option<Value>,
     /// When it was accepted.
@@ -146,6 +151,7 @@ impl HeldJob {
             deduplication_id: job.deduplication_id,
             serialize_key: job.serialize_key,
             correlation_id: job.correlation_id,
+            trace: job.trace,
             payload: job.payload,
             created_at: job.created_at,
             started_at: job.started_at,

@@ -30,6 +30,7 @@ pub(super) fn plain() -> ClaimedJob {
         deduplication_id: None,
         serialize_key: None,
         correlation_id: "c".into(),
+        trace: None,
         payload: None,
     }
 }

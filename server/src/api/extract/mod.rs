@@ -7,6 +7,7 @@ mod json;
 mod many;
 mod path;
 mod query;
+mod trace;
 
 pub use actor::{
     Can, Configure, ManageAccess, Needs, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync,
@@ -18,3 +19,4 @@ pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
 pub use query::{ListQuery, NoFilter, PageParams, Query};
+pub use trace::Trace;

@@ -181,6 +181,7 @@ fn request(address: &Address, (secrets, credentials): &Opened, part: &[HandedIn]
     let seal = Seal {
         webhook_id: &webhook_id(&jobs),
         correlation_id: part.first().map_or("", |one| &one.item.correlation_id),
+        trace: part.first().and_then(|one| one.item.trace),
         headers: &address.headers,
         credentials,
         secrets,

@@ -173,6 +173,7 @@ mod tests {
             deduplication_id: None,
             serialize_key: None,
             correlation_id: "c".into(),
+            trace: None,
             payload: None,
         };
         HeldJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default())
@@ -199,6 +200,7 @@ mod tests {
         Item {
             job_id: job.id,
             correlation_id: job.correlation_id.clone(),
+            trace: job.trace,
             timeout: job.timeout,
             body: b"{}".to_vec(),
             told: None,

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use model::id::{IntegrationId, JobId};
+use model::{
+    id::{IntegrationId, JobId},
+    trace::TraceContext,
+};
 use queue::worker::SendRight;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -18,6 +21,7 @@ const NAMESPACE: Uuid = Uuid::from_u128(0x8f1d_5ae4_6c0b_4d0e_9a57_2f6e_3bb1_c94
 pub(in crate::connector) struct Item {
     pub(in crate::connector) job_id: JobId,
     pub(in crate::connector) correlation_id: String,
+    pub(in crate::connector) trace: Option<TraceContext>,
     pub(in crate::connector) timeout: Duration,
     /// JSON: what a webhook would carry.
     pub(in crate::connector) body: Vec<u8>,

@@ -16,7 +16,7 @@
 //!   with other secrets, they go there. A time-out's worth after the first request the rest is given back too, once one of them had its answer: a cancel
 //!   or a newer change is not to wait for up to 199 requests.
 //! - **Headers.** `webhook-id` is the job's id for a single item; for several it is made of their ids, so that a repeated request has the
-//!   same one and another set another one. Each item has its own `id` besides. `x-correlation-id` is the oldest item's.
+//!   same one and another set another one. Each item has its own `id` besides. `x-correlation-id` and the trace are the oldest item's.
 
 mod carry;
 mod gather;

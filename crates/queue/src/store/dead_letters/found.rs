@@ -41,8 +41,10 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
 pub(super) fn push_counted(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
     sql.push(
         "select j.fingerprint, j.integration_id, count(*) as count from (select j.fingerprint, j.integration_id \
-         from headgate.dead_letter_jobs j where true",
+         from ",
     );
+    filter::push_table(sql, Part::Dead, filter.correlation_id.as_ref());
+    sql.push(" where true");
     filter::push_scope(sql, scope, Part::Dead);
     filter::push(sql, filter, Part::Dead);
     sql.push(format_args!(

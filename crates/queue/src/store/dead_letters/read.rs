@@ -41,7 +41,7 @@ pub(super) struct Row {
 
 const SELECT: &str = "select j.id, j.job_id, j.app_id, j.integration_id, j.job_type, coalesce(j.sent_body, j.payload) as payload, \
      j.record_type, j.record_id, j.correlation_id, j.attempts, j.error_kind, j.error_message, j.fingerprint, j.failed_at, \
-     j.created_at from headgate.dead_letter_jobs j where true";
+     j.created_at from ";
 
 impl From<Row> for DeadLetter {
     fn from(row: Row) -> Self {
@@ -77,6 +77,8 @@ pub async fn list(
 ) -> Result<Page<DeadLetter>, QueueError> {
     check(filter)?;
     let mut query = QueryBuilder::new(SELECT);
+    filter::push_table(&mut query, Part::Dead, filter.correlation_id.as_ref());
+    query.push(" where true");
     filter::push_scope(&mut query, scope, Part::Dead);
     filter::push(&mut query, filter, Part::Dead);
     if let Some(after) = page.after {
@@ -99,7 +101,7 @@ pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
 /// [`QueueError::NotFound`] when there is none in scope.
 pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLetter, QueueError> {
     let mut query = QueryBuilder::new(SELECT);
-    query.push(" and j.id = ").push_bind(id.0);
+    query.push(Part::Dead.table()).push(" where j.id = ").push_bind(id.0);
     filter::push_scope(&mut query, scope, Part::Dead);
     let row = query.build_query_as::<Row>().fetch_optional(pool).await?;
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
@@ -168,8 +170,10 @@ fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> Que
 fn counted_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new(
         "with found as (select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
-         min(j.failed_at) as first_at, max(j.failed_at) as last_at from headgate.dead_letter_jobs j where true",
+         min(j.failed_at) as first_at, max(j.failed_at) as last_at from ",
     );
+    filter::push_table(&mut query, Part::Dead, filter.correlation_id.as_ref());
+    query.push(" where true");
     filter::push_scope(&mut query, scope, Part::Dead);
     filter::push(&mut query, filter, Part::Dead);
     query.push(

@@ -15,7 +15,8 @@ with given as materialized (
     where g.is_dead and d.job_id = g.id and ($5::uuid is null or d.app_id = $5)
         and exists (select 1 from headgate.lanes l where l.integration_id = d.integration_id)
     returning g.n, g.rank, d.job_id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.expires_at, d.started_at,
-        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.may_have_arrived, d.is_full, d.folded, d.twins, d.job_type, d.record_type,
+        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.may_have_arrived, d.is_full, d.folded, d.twins, d.correlation_ids, d.earlier_correlations, d.traceparent,
+        d.job_type, d.record_type,
         d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.payload
 ), called_off as materialized (
     -- The time of its end names the day's partition.
@@ -23,21 +24,24 @@ with given as materialized (
     where not g.is_dead and d.id = g.id and d.finished_at = g.ended_at and d.status = 4 and ($5::uuid is null or d.app_id = $5)
         and exists (select 1 from headgate.lanes l where l.integration_id = d.integration_id)
     returning g.n, g.rank, d.id as job_id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.expires_at, d.started_at,
-        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.is_full, d.folded, d.twins, d.job_type, d.record_type, d.record_id,
+        d.timeout_ms, d.priority, d.attempt, d.max_attempts, d.is_full, d.folded, d.twins, d.correlation_ids, d.earlier_correlations, d.traceparent,
+        d.job_type, d.record_type, d.record_id,
         d.deduplication_id, d.serialize_key, d.correlation_id, d.payload
 ), gone as materialized (
     select n, rank, true as was_dead, job_id, app_id, integration_id, batch_id, worker_id, created_at, expires_at, started_at, timeout_ms,
-        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, job_type, record_type, record_id, deduplication_id,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id,
         serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id) as line
     from dead
     union all
     -- What may have arrived of one that was called off stands in `unsure_records`.
     select n, rank, false, job_id, app_id, integration_id, batch_id, worker_id, created_at, expires_at, started_at, timeout_ms,
-        priority, attempt, max_attempts, false, is_full, folded, twins, job_type, record_type, record_id, deduplication_id,
+        priority, attempt, max_attempts, false, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id,
         serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id)
     from called_off
 ), newest as materialized (
-    select distinct on (g.integration_id, g.line) g.n, g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.folded, g.twins,
+    select distinct on (g.integration_id, g.line) g.n, g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.folded, g.twins, g.correlation_ids, g.earlier_correlations, g.traceparent,
         g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id, g.payload, t.rank, t.job_type, t.priority,
         t.max_attempts, t.timeout_ms, t.expires_at, t.is_full, t.may_have_arrived
     from gone g
@@ -54,11 +58,12 @@ with given as materialized (
     order by g.integration_id, g.line, g.job_id desc
 ), stored as materialized (
     insert into headgate.jobs as j (
-        id, app_id, integration_id, batch_id, created_at, timeout_ms, rank, previous_rank, priority, max_attempts, is_full, folded, twins,
+        id, app_id, integration_id, batch_id, created_at, timeout_ms, rank, previous_rank, priority, max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
         job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, expires_at, may_have_arrived
     )
     select g.job_id, g.app_id, g.integration_id, g.batch_id, g.created_at, g.timeout_ms, g.rank, g.rank, g.priority, g.max_attempts,
-        g.is_full, g.folded, g.twins, g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id,
+        g.is_full, g.folded, g.twins, g.correlation_ids, g.earlier_correlations, g.traceparent,
+        g.job_type, g.record_type, g.record_id, g.deduplication_id, g.serialize_key, g.correlation_id,
         g.payload, g.expires_at, g.may_have_arrived
     from newest g
     order by g.n
@@ -136,7 +141,8 @@ with given as materialized (
                 'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
                 'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
                 'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
-                'folded', excluded.folded, 'twins', excluded.twins,
+                'folded', excluded.folded, 'twins', excluded.twins, 'correlation_ids', excluded.correlation_ids,
+                'earlier_correlations', excluded.earlier_correlations, 'traceparent', excluded.traceparent,
                 'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )
@@ -146,7 +152,8 @@ with given as materialized (
         coalesce('d' || j.deduplication_id, 'i' || j.id) as line
 ), pairs as materialized (
     select g.was_dead, g.job_id, g.app_id, g.integration_id, g.batch_id, g.worker_id, g.created_at, g.expires_at, g.started_at, g.timeout_ms,
-        g.priority, g.attempt, g.max_attempts, g.is_full, g.folded, g.twins, g.job_type, g.record_type, g.record_id, g.deduplication_id,
+        g.priority, g.attempt, g.max_attempts, g.is_full, g.folded, g.twins, g.correlation_ids, g.earlier_correlations, g.traceparent,
+        g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload, s.worker_of_it, s.rank as stored_rank, s.is_more_urgent,
         s.worker_of_it = g.job_id as is_back, s.id = g.job_id as is_row
     from gone g
@@ -159,10 +166,12 @@ with given as materialized (
 ), coalesced as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, status, priority, attempt,
-        max_attempts, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
+        max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
     )
     select p.job_id, p.app_id, p.integration_id, p.batch_id, p.worker_id, p.created_at, p.created_at, p.expires_at, p.started_at,
-        p.timeout_ms, 4, p.priority, p.attempt, p.max_attempts, p.is_full, p.folded, p.twins, p.job_type, p.record_type, p.record_id,
+        p.timeout_ms, 4, p.priority, p.attempt, p.max_attempts, p.is_full, p.folded, p.twins, p.correlation_ids, p.earlier_correlations, p.traceparent,
+        p.job_type, p.record_type, p.record_id,
         p.deduplication_id, p.serialize_key, p.correlation_id, 'coalesced into ' || p.worker_of_it, p.payload
     from pairs p where not p.is_back
 ), counted as (

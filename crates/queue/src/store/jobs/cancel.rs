@@ -244,13 +244,14 @@ pub(super) async fn drop_successor(
         ), finished as (
             insert into headgate.finished_jobs (
                 id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, status, priority, attempt, max_attempts,
-                is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
+                is_full, folded, twins, correlation_ids, earlier_correlations, traceparent, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome, payload
             )
             select $1, f.app_id, f.integration_id, (f.successor ->> 'batch_id')::uuid, (f.successor ->> 'created_at')::timestamptz,
                 (f.successor ->> 'run_at')::timestamptz, (f.successor ->> 'expires_at')::timestamptz,
                 (f.successor ->> 'timeout_ms')::int, 4, (f.successor ->> 'priority')::smallint, 0,
                 (f.successor ->> 'max_attempts')::smallint, (f.successor ->> 'is_full')::boolean, (f.successor ->> 'folded')::int,
-                headgate.twins_of(f.successor),
+                headgate.twins_of(f.successor), headgate.correlation_ids_of(f.successor),
+                (f.successor ->> 'earlier_correlations')::int, f.successor ->> 'traceparent',
                 f.successor ->> 'job_type', f.record_type, f.record_id, f.deduplication_id, f.successor ->> 'serialize_key',
                 f.successor ->> 'correlation_id', 'cancelled', nullif(f.successor -> 'payload', 'null')
             from found f

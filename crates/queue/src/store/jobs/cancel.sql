@@ -7,14 +7,16 @@
 -- What has expired ($4 names the process that says so) leaves behind what a claim that finds it so does: an attempt that took no time.
 with locked as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+        j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+        j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload,
         case when $3 then null else j.successor end as successor,
         case when $3 then j.successor end as dropped, clock_timestamp() as now
     from unnest($1::uuid[]) with ordinality as g (id, n)
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-            j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+            j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+            j.job_type, j.record_type, j.record_id,
             j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
         from headgate.jobs j where j.id = g.id and ($3 or j.status <> 1)
         for update offset 0
@@ -37,6 +39,8 @@ with locked as materialized (
         is_full = (l.successor ->> 'is_full')::boolean,
         follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (l.successor ->> 'folded')::int, twins = headgate.twins_of(l.successor),
+        correlation_ids = headgate.correlation_ids_of(l.successor), earlier_correlations = (l.successor ->> 'earlier_correlations')::int,
+        traceparent = l.successor ->> 'traceparent',
         created_at = (l.successor ->> 'created_at')::timestamptz,
         run_at = (l.successor ->> 'run_at')::timestamptz,
         expires_at = (l.successor ->> 'expires_at')::timestamptz,
@@ -55,25 +59,29 @@ with locked as materialized (
     on conflict do nothing
 ), ended as materialized (
     select id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, timeout_ms, status, priority, attempt,
-        max_attempts, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, now
+        max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload, now
     from locked
     union all
     select (l.dropped ->> 'id')::uuid, l.app_id, l.integration_id, (l.dropped ->> 'batch_id')::uuid, null,
         (l.dropped ->> 'created_at')::timestamptz, (l.dropped ->> 'run_at')::timestamptz, (l.dropped ->> 'expires_at')::timestamptz,
         null, (l.dropped ->> 'timeout_ms')::int, 0, (l.dropped ->> 'priority')::smallint, 0, (l.dropped ->> 'max_attempts')::smallint,
-        (l.dropped ->> 'is_full')::boolean, (l.dropped ->> 'folded')::int, headgate.twins_of(l.dropped), l.dropped ->> 'job_type', l.record_type, l.record_id,
+        (l.dropped ->> 'is_full')::boolean, (l.dropped ->> 'folded')::int, headgate.twins_of(l.dropped), headgate.correlation_ids_of(l.dropped),
+        (l.dropped ->> 'earlier_correlations')::int, l.dropped ->> 'traceparent', l.dropped ->> 'job_type', l.record_type, l.record_id,
         l.deduplication_id, l.dropped ->> 'serialize_key', l.dropped ->> 'correlation_id', nullif(l.dropped -> 'payload', 'null'),
         l.now
     from locked l where l.dropped is not null
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, duration_ms, timeout_ms, status,
-        priority, attempt, max_attempts, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id,
+        priority, attempt, max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id,
         outcome, payload
     )
     select id, app_id, integration_id, batch_id, coalesce($4, worker_id), created_at, run_at, expires_at,
         case when $4::uuid is null then started_at else now end, case when $4::uuid is not null then 0 end, timeout_ms, 4,
-        priority, case when $4::uuid is null then attempt else attempt + 1 end, max_attempts, is_full, folded, twins, job_type, record_type,
+        priority, case when $4::uuid is null then attempt else attempt + 1 end, max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type,
         record_id, deduplication_id, serialize_key, correlation_id, $2, payload
     from ended
 ), failing_no_more as (

@@ -20,7 +20,9 @@
         j.integration_id = any (array(select distinct t.integration_id from taken t where t.is_limited)) as is_limited,
         j.integration_id = any (array(select distinct t.integration_id from taken t where t.is_probe)) as is_probe,
         j.timeout_ms, j.rank, j.max_attempts, j.may_have_arrived, j.is_full, j.job_type, j.record_type, j.record_id, j.deduplication_id,
-        j.serialize_key, j.correlation_id, j.payload
+        j.serialize_key,
+        -- The last one's, where changes of several were folded into it.
+        coalesce(j.correlation_ids[cardinality(j.correlation_ids)], j.correlation_id) as correlation_id, j.traceparent, j.payload
 ), put_back as (
     -- A row of `ready` that a race (or a clock set back) left there before its time: the job waits.
     insert into headgate.waiting (due_at, job_id, integration_id)
@@ -70,6 +72,6 @@
 -- In the order in which `ClaimedJob::read` reads them.
 select c.assignment_id, c.integration_id, c.id, c.app_id, c.batch_id, c.created_at, c.run_at, c.started_at, c.attempt, c.is_expired, c.is_limited,
     c.is_probe, c.timeout_ms, c.rank, c.max_attempts, c.may_have_arrived, c.is_full, c.job_type, c.record_type, c.record_id,
-    c.deduplication_id, c.serialize_key, c.correlation_id, c.payload
+    c.deduplication_id, c.serialize_key, c.correlation_id, c.traceparent, c.payload
 from answer a left join claimed c on true
 where c.id is not null or not a.is_decided

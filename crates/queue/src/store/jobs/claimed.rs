@@ -2,7 +2,10 @@
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
-use model::id::{AppId, AssignmentId, BatchId, ClaimBatchId, IntegrationId, JobId};
+use model::{
+    id::{AppId, AssignmentId, BatchId, ClaimBatchId, IntegrationId, JobId},
+    trace::TraceContext,
+};
 use serde_json::Value;
 use sqlx::{Decode, Postgres, Row as _, Type, postgres::PgRow};
 
@@ -103,6 +106,8 @@ pub struct ClaimedJob {
     pub serialize_key: Option<String>,
     /// Ties together what belongs together.
     pub correlation_id: String,
+    /// The trace it came with.
+    pub trace: Option<TraceContext>,
     /// What the job was made with.
     pub payload: Option<Value>,
 }
@@ -135,6 +140,7 @@ impl ClaimedJob {
             deduplication_id: columns.next()?,
             serialize_key: columns.next()?,
             correlation_id: columns.next()?,
+            trace: columns.next::<Option<String>>()?.and_then(|text| text.parse().ok()),
             payload: columns.next()?,
             claim_batch_id,
         })

@@ -68,10 +68,11 @@ fn statement(scope: Scope, filter: &JobFilter, most: i64) -> Option<QueryBuilder
         query.push(if is_first { "" } else { " union all " });
         is_first = false;
         query.push(format_args!(
-            "select found.status, count(*) from (select {} as status from {} where true",
+            "select found.status, count(*) from (select {} as status from ",
             part.status(),
-            part.table()
         ));
+        filter::push_table(&mut query, part, filter.correlation_id.as_ref());
+        query.push(" where true");
         filter::push_scope(&mut query, scope, part);
         filter::push(&mut query, filter, part);
         query.push(format_args!(" limit {}) found group by found.status", most + 1));

@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
     job::{EnqueueOutcome, EnqueuedJob, rank},
+    trace::TraceContext,
 };
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -35,6 +36,8 @@ pub struct JobSpec {
     pub serialize_key: Option<String>,
     /// Ties together what belongs together.
     pub correlation_id: String,
+    /// The trace it came with.
+    pub trace: Option<TraceContext>,
     /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
     /// -100 to 100, higher first.
@@ -53,6 +56,8 @@ pub struct JobSpec {
 
 /// So many of the changes that were folded into a job are kept by kind and time: the last ones. The statement says so too.
 const MOST_TWINS: usize = 20;
+/// So many of a job's correlation ids are kept: the last ones. The statement says so too.
+const MOST_CORRELATIONS: usize = 20;
 
 /// Integration and deduplication id.
 type Key<'a> = (IntegrationId, &'a str);
@@ -76,12 +81,33 @@ struct Row<'a> {
     folded: i32,
     /// What kind the spec and each of them is, in order; empty when there are none.
     kinds: Vec<&'a str>,
+    /// The different correlation ids of the spec and of each of them, the newest last; empty when there are none but the spec's.
+    correlations: Vec<&'a str>,
+    /// The last one there was.
+    trace: Option<TraceContext>,
 }
 
 impl<'a> Row<'a> {
     /// What it may fold into something by.
     fn key(&self) -> Option<Key<'a>> {
         Some((self.spec.integration_id, self.spec.deduplication_id.as_deref()?))
+    }
+
+    /// A change of this correlation id is folded into it.
+    fn correlate(&mut self, id: &'a str) {
+        if self.correlations.is_empty() {
+            if id == self.spec.correlation_id {
+                return;
+            }
+            self.correlations.push(&self.spec.correlation_id);
+        }
+        self.correlations.retain(|known| *known != id);
+        self.correlations.push(id);
+    }
+
+    /// How many of its correlation ids are not kept.
+    fn earlier_correlations(&self) -> usize {
+        self.correlations.len().saturating_sub(MOST_CORRELATIONS)
     }
 
     /// Whether it can be folded into nothing and stands in no line.
@@ -228,6 +254,8 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
                 row.kinds.push(&row.spec.job_type);
             }
             row.kinds.push(&spec.job_type);
+            row.correlate(&spec.correlation_id);
+            row.trace = spec.trace.or(row.trace);
             // Now (none) is sooner than any time.
             row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
             // As the statement folds into a row: never (none) is the latest of all, the last one's wish counts where it has one.
@@ -253,6 +281,8 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             is_full: spec.is_full,
             folded: 0,
             kinds: Vec::new(),
+            correlations: Vec::new(),
+            trace: spec.trace,
         };
         if let Some(id) = spec.deduplication_id.as_deref() {
             known.insert((spec.integration_id, id), rows.len());
@@ -309,6 +339,13 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Fo
             let last = row.kinds.len().saturating_sub(MOST_TWINS);
             Value::from(row.kinds[last..].to_vec())
         })) as &[Option<Value>],
+        &sparse(rows, |row| {
+            let kept = &row.correlations[row.earlier_correlations()..];
+            (!kept.is_empty()).then(|| Value::from(kept.to_vec()))
+        }) as &[Option<Value>],
+        &sparse(rows, |row| i32::try_from(row.earlier_correlations()).ok().filter(|n| *n > 0))
+            as &[Option<i32>],
+        &sparse(rows, |row| row.trace.map(|trace| trace.to_string())) as &[Option<String>],
     )
     .fetch_all(connection)
     .await?;
@@ -336,6 +373,7 @@ async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<
         &column(rows, |row| row.spec.correlation_id.as_str()) as &[&str],
         &sparse(rows, |row| row.payload.as_ref()) as &[Option<&Value>],
         &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
+        &sparse(rows, |row| row.trace.map(|trace| trace.to_string())) as &[Option<String>],
     )
     .execute(connection)
     .await?;

@@ -12,7 +12,8 @@ with moment as materialized (
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
-        is_full, follows_batch, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, payload
+        is_full, follows_batch, folded, twins, correlation_ids, earlier_correlations, traceparent, job_type, record_type, record_id,
+        deduplication_id, serialize_key, correlation_id, payload
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
         g.rank, null, g.priority, g.max_attempts, g.is_full,
@@ -22,6 +23,11 @@ with moment as materialized (
         case when g.kinds is not null then array(
             select headgate.twin(k.kind, g.created_at) from jsonb_array_elements_text(g.kinds) with ordinality k (kind, n) order by k.n
         ) end,
+        -- Where they have several.
+        case when g.correlations is not null then array(
+            select k.id from jsonb_array_elements_text(g.correlations) with ordinality k (id, n) order by k.n
+        ) end,
+        g.earlier_correlations, g.traceparent,
         g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload
     from (
@@ -32,7 +38,8 @@ with moment as materialized (
             unnest($10::smallint[]) as max_attempts, unnest($11::boolean[]) as is_full, unnest($12::int[]) as folded,
             unnest($13::text[]) as job_type, unnest($14::text[]) as record_type, unnest($15::text[]) as record_id,
             unnest($16::text[]) as deduplication_id, unnest($17::text[]) as serialize_key, unnest($18::text[]) as correlation_id,
-            unnest($19::jsonb[]) as payload, unnest($21::jsonb[]) as kinds,
+            unnest($19::jsonb[]) as payload, unnest($21::jsonb[]) as kinds, unnest($22::jsonb[]) as correlations,
+            unnest($23::int[]) as earlier_correlations, unnest($24::text[]) as traceparent,
             -- The order of acceptance is the order of the input, not the order of the locks.
             m.now + unnest($20::int[]) * interval '1 microsecond' as created_at
         from moment m
@@ -61,6 +68,22 @@ with moment as materialized (
             when excluded.twins is null
                 then j.twins[cardinality(j.twins) - 18:] || headgate.twin(excluded.job_type, excluded.created_at)
             else (j.twins || excluded.twins)[cardinality(j.twins || excluded.twins) - 19:]
+        end,
+        -- The last twenty, and how many before them.
+        (correlation_ids, earlier_correlations) = (
+            select c.ids[cardinality(c.ids) - 19:], nullif(coalesce(j.earlier_correlations, 0) + c.more, 0)
+            from (
+                select j.correlation_ids as ids, 0 as more where j.status = 1 or j.successor is not null
+                union all
+                select k.ids, coalesce(excluded.earlier_correlations, 0) + coalesce(greatest(cardinality(k.ids) - 20, 0), 0)
+                from headgate.joined_correlations(
+                    j.correlation_ids, j.correlation_id, excluded.correlation_ids, excluded.correlation_id
+                ) k (ids)
+                where j.status <> 1 and j.successor is null
+            ) c
+        ),
+        traceparent = case
+            when j.status = 1 or j.successor is not null then j.traceparent else coalesce(excluded.traceparent, j.traceparent)
         end,
         batch_id = case
             when j.status = 1 or j.successor is not null then j.batch_id else coalesce(excluded.batch_id, j.batch_id)
@@ -95,6 +118,7 @@ with moment as materialized (
                 'folded', (j.successor ->> 'folded')::int + 1 + excluded.folded,
                 'twins', headgate.twins_of(j.successor)
                     || coalesce(excluded.twins, array[headgate.twin(excluded.job_type, excluded.created_at)]),
+                'traceparent', coalesce(excluded.traceparent, j.successor ->> 'traceparent'),
                 'previous_batch_id', j.successor ->> 'batch_id',
                 'batch_id', coalesce(excluded.batch_id, (j.successor ->> 'batch_id')::uuid),
                 'run_at', least((j.successor ->> 'run_at')::timestamptz, excluded.run_at),
@@ -105,12 +129,24 @@ with moment as materialized (
                 'max_attempts', greatest((j.successor ->> 'max_attempts')::smallint, excluded.max_attempts),
                 'timeout_ms', coalesce(excluded.timeout_ms, (j.successor ->> 'timeout_ms')::int),
                 'is_joined', true
+            ) || (
+                select jsonb_build_object(
+                    'correlation_ids', c.ids[cardinality(c.ids) - 19:],
+                    'earlier_correlations', nullif(
+                        coalesce((j.successor ->> 'earlier_correlations')::int, 0) + coalesce(excluded.earlier_correlations, 0)
+                            + coalesce(greatest(cardinality(c.ids) - 20, 0), 0), 0
+                    )
+                )
+                from headgate.joined_correlations(
+                    headgate.correlation_ids_of(j.successor), j.successor ->> 'correlation_id', excluded.correlation_ids, excluded.correlation_id
+                ) c (ids)
             )
             when j.status = 1 then jsonb_build_object(
                 'id', excluded.id, 'job_type', excluded.job_type, 'rank', excluded.rank, 'priority', excluded.priority,
                 'payload', excluded.payload, 'correlation_id', excluded.correlation_id, 'serialize_key', excluded.serialize_key,
                 'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
-                'folded', excluded.folded, 'twins', excluded.twins,
+                'folded', excluded.folded, 'twins', excluded.twins, 'correlation_ids', excluded.correlation_ids,
+                'earlier_correlations', excluded.earlier_correlations, 'traceparent', excluded.traceparent,
                 'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )

@@ -9,19 +9,20 @@ with moment as materialized (
 ), stored as (
     insert into headgate.jobs (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
-        is_full, follows_batch, job_type, record_type, record_id, correlation_id, payload
+        is_full, follows_batch, job_type, record_type, record_id, correlation_id, traceparent, payload
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
         g.rank, g.rank, g.priority, g.max_attempts, g.is_full,
         -- A record's job that comes with a batch is a re-sync's.
-        g.batch_id is not null and g.record_id is not null, g.job_type, g.record_type, g.record_id, g.correlation_id, g.payload
+        g.batch_id is not null and g.record_id is not null, g.job_type, g.record_type, g.record_id, g.correlation_id, g.traceparent,
+        g.payload
     from (
         select unnest($1::uuid[]) as id, unnest($2::uuid[]) as app_id, unnest($3::uuid[]) as integration_id,
             unnest($4::uuid[]) as batch_id, unnest($5::timestamptz[]) as run_at, unnest($6::timestamptz[]) as expires_at,
             unnest($7::int[]) as timeout_ms, unnest($8::smallint[]) as rank, unnest($9::smallint[]) as priority,
             unnest($10::smallint[]) as max_attempts, unnest($11::boolean[]) as is_full, unnest($12::text[]) as job_type,
             unnest($13::text[]) as record_type, unnest($14::text[]) as record_id, unnest($15::text[]) as correlation_id,
-            unnest($16::jsonb[]) as payload,
+            unnest($16::jsonb[]) as payload, unnest($18::text[]) as traceparent,
             -- The order of acceptance is the order of the input.
             m.now + unnest($17::int[]) * interval '1 microsecond' as created_at
         from moment m

@@ -115,6 +115,40 @@ pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope, part: P
     }
 }
 
+/// Appends the part for `from`. Of a correlation id by two walks, each in the order of ids: one by the id a job came with, and one by those
+/// that were folded into it. Asked by one condition alone, the planner reads all that there are, or everything.
+pub(crate) fn push_table(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
+    let table = part.table();
+    match (correlation_id, part, table.split_once(" j")) {
+        (Some(id), Part::Live | Part::Finished | Part::Dead, Some((name, joined))) => {
+            sql.push(format_args!("(select x.* from {name} x where x.correlation_id = "))
+                .push_bind(id.clone());
+            sql.push(format_args!(" union all select x.* from {name} x where x.correlation_ids @> array["))
+                .push_bind(id.clone());
+            sql.push("] and x.correlation_id <> ").push_bind(id.clone());
+            sql.push(format_args!(") j{joined}"));
+        }
+        _ => {
+            sql.push(table);
+        }
+    }
+}
+
+/// Appends ` and …`: the job has this correlation id.
+pub(crate) fn push_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
+    sql.push(" and ");
+    push_is_of_correlation(sql, part, id);
+}
+
+fn push_is_of_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
+    sql.push(format_args!("({} = ", part.own("correlation_id"))).push_bind(id.to_owned());
+    if part == Part::Successors {
+        sql.push(" or j.successor -> 'correlation_ids' ? ").push_bind(id.to_owned()).push(")");
+    } else {
+        sql.push(" or j.correlation_ids @> array[").push_bind(id.to_owned()).push("])");
+    }
+}
+
 /// Appends ` and …` for each condition of the filter.
 pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
     // Named one by one: a new field of the filter stops the build here.
@@ -160,13 +194,15 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     push_ids(sql, part, *app_id, *integration_id, *batch_id);
     for (column, value) in [
         (part.own("job_type"), job_type),
-        (part.own("correlation_id"), correlation_id),
         ("j.record_type".to_owned(), record_type),
         ("j.record_id".to_owned(), record_id),
     ] {
         if let Some(value) = value {
             sql.push(format_args!(" and {column} = ")).push_bind(value.clone());
         }
+    }
+    if let Some(id) = correlation_id {
+        push_correlation(sql, part, id);
     }
     match (error, part) {
         (None, _) => {}
@@ -282,7 +318,8 @@ fn push_ids(
 
 /// A job id, a record id, a correlation id or a deduplication id, exactly.
 fn push_search(sql: &mut QueryBuilder<Postgres>, q: &str, part: Part) {
-    sql.push(format_args!(" and ({} = ", part.own("correlation_id"))).push_bind(q.to_owned());
+    sql.push(" and (");
+    push_is_of_correlation(sql, part, q);
     sql.push(" or j.record_id = ").push_bind(q.to_owned());
     sql.push(" or j.deduplication_id = ").push_bind(q.to_owned());
     if let Ok(id) = Uuid::try_parse(q.trim()) {

@@ -34,7 +34,8 @@ with given as materialized (
         (g.action = 2 and g.wait_us = 0) or (g.action = 0 and g.until <= clock_timestamp()) as is_due,
         j.assignment_id = g.assignment_id as is_ours,
         j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+        j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
     from (
         select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
@@ -43,7 +44,8 @@ with given as materialized (
     ) g
     cross join lateral (
         select j.assignment_id, j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+        j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor,
         coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
         from headgate.jobs j where j.id = g.id
@@ -53,7 +55,8 @@ with given as materialized (
     select l.n, l.given_action, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
         l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.exchange, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
-        l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.twins, l.job_type, l.record_type, l.record_id,
+        l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.twins, l.correlation_ids, l.earlier_correlations, l.traceparent,
+        l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor,
         -- Its batch was paused meanwhile: it is held at once. A pause that this statement does not see yet finds the job a moment later,
         -- and one that is over already lets it go (`hold`).
@@ -83,6 +86,8 @@ with given as materialized (
         is_full = (a.successor ->> 'is_full')::boolean,
         follows_batch = (a.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (a.successor ->> 'folded')::int, twins = headgate.twins_of(a.successor),
+        correlation_ids = headgate.correlation_ids_of(a.successor), earlier_correlations = (a.successor ->> 'earlier_correlations')::int,
+        traceparent = a.successor ->> 'traceparent',
         created_at = (a.successor ->> 'created_at')::timestamptz,
         run_at = (a.successor ->> 'run_at')::timestamptz,
         expires_at = (a.successor ->> 'expires_at')::timestamptz,
@@ -118,11 +123,12 @@ with given as materialized (
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
-        status, priority, attempt, max_attempts, response_status, is_full, folded, twins, job_type, record_type, record_id, deduplication_id,
+        status, priority, attempt, max_attempts, response_status, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id,
         serialize_key, correlation_id, outcome, response_excerpt, payload, result
     )
     select a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at, a.now,
-        a.duration_ms, a.timeout_ms, a.action, a.priority, a.attempt, a.max_attempts, a.response_status, a.is_full, a.folded, a.twins,
+        a.duration_ms, a.timeout_ms, a.action, a.priority, a.attempt, a.max_attempts, a.response_status, a.is_full, a.folded, a.twins, a.correlation_ids, a.earlier_correlations, a.traceparent,
         a.job_type, a.record_type, a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.outcome, a.response_excerpt,
         a.payload, a.result
     from applied a where a.action in (3, 4)
@@ -139,11 +145,13 @@ with given as materialized (
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
-        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key,
         correlation_id, error_kind, error_message, response_status, fingerprint, payload, sent_body, attempts
     )
     select a.dead_letter_id, a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at,
-        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.may_have_arrived or a.is_doubtful, a.is_full, a.folded, a.twins, a.job_type, a.record_type,
+        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.may_have_arrived or a.is_doubtful, a.is_full, a.folded, a.twins, a.correlation_ids, a.earlier_correlations, a.traceparent,
+        a.job_type, a.record_type,
         a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.error_kind, a.error_message, a.response_status,
         a.fingerprint, a.payload, a.sent_body,
         -- The whole history, as model::attempt::Attempt reads it; the attempt that ended it is not in the table for this snapshot.

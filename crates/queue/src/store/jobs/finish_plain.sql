@@ -8,7 +8,8 @@
 with locked as materialized (
     select g.n, g.action, g.outcome, g.duration_ms, j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor,
         j.id, j.integration_id, j.attempt, j.batch_id, j.app_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.priority, j.max_attempts, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
+        j.priority, j.max_attempts, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+        j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
         j.correlation_id, j.payload, g.response_status, g.response_excerpt, g.result
     from (
         -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
@@ -31,12 +32,14 @@ with locked as materialized (
 ), finished as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, duration_ms, timeout_ms,
-        status, priority, attempt, max_attempts, response_status, is_full, folded, twins, job_type, record_type, record_id, deduplication_id,
+        status, priority, attempt, max_attempts, response_status, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id,
         serialize_key, correlation_id, outcome, response_excerpt, payload, result
     )
     select d.id, d.app_id, d.integration_id, d.batch_id, d.worker_id, d.created_at, d.run_at, d.expires_at, d.started_at,
         clock_timestamp(), d.duration_ms, d.timeout_ms, d.action, d.priority, d.attempt, d.max_attempts, d.response_status, d.is_full,
-        d.folded, d.twins, d.job_type, d.record_type, d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.outcome,
+        d.folded, d.twins, d.correlation_ids, d.earlier_correlations, d.traceparent,
+        d.job_type, d.record_type, d.record_id, d.deduplication_id, d.serialize_key, d.correlation_id, d.outcome,
         d.response_excerpt, d.payload, d.result
     from gone d
 ), failing_no_more as (

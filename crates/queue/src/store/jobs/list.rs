@@ -5,7 +5,7 @@ use crate::{
     error::QueueError,
     store::jobs::{
         filter::{self, Part},
-        rows::{JobRow, select},
+        rows::{JobRow, push_select},
     },
 };
 use chrono::Utc;
@@ -73,7 +73,8 @@ pub(crate) fn statement(
     let mut query = QueryBuilder::new("select * from (");
     let mut is_first = true;
     for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
-        query.push(if is_first { "(" } else { " union all (" }).push(select(part));
+        query.push(if is_first { "(" } else { " union all (" });
+        push_select(&mut query, part, filter.correlation_id.as_ref());
         is_first = false;
         filter::push_scope(&mut query, scope, part);
         filter::push(&mut query, filter, part);

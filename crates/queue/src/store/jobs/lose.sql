@@ -20,7 +20,8 @@ with found as materialized (
     where not exists (select 1 from headgate.workers w where w.id = j.worker_id and w.lease_until > clock_timestamp())
 ), lost as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-        j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+        j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+        j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, clock_timestamp() as now,
         -- As `finish` does.
         j.follows_batch and j.successor is null
@@ -31,7 +32,8 @@ with found as materialized (
     ) f
     cross join lateral (
         select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
-            j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.twins, j.job_type, j.record_type, j.record_id,
+            j.rank, j.priority, j.attempt, j.max_attempts, j.lost_leases, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
+            j.job_type, j.record_type, j.record_id,
             j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor, j.follows_batch
         from headgate.jobs j where j.id = f.id and j.status = 1 and j.worker_id = f.worker_id
         for update skip locked offset 0
@@ -63,6 +65,8 @@ with found as materialized (
         is_full = (l.successor ->> 'is_full')::boolean,
         follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (l.successor ->> 'folded')::int, twins = headgate.twins_of(l.successor),
+        correlation_ids = headgate.correlation_ids_of(l.successor), earlier_correlations = (l.successor ->> 'earlier_correlations')::int,
+        traceparent = l.successor ->> 'traceparent',
         created_at = (l.successor ->> 'created_at')::timestamptz,
         run_at = (l.successor ->> 'run_at')::timestamptz,
         expires_at = (l.successor ->> 'expires_at')::timestamptz,
@@ -93,21 +97,25 @@ with found as materialized (
 ), cancelled as (
     insert into headgate.finished_jobs (
         id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, finished_at, timeout_ms, status, priority,
-        attempt, max_attempts, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome,
+        attempt, max_attempts, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key, correlation_id, outcome,
         payload
     )
     select l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.now,
-        l.timeout_ms, 4, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.twins, l.job_type, l.record_type, l.record_id,
+        l.timeout_ms, 4, l.priority, l.attempt, l.max_attempts, l.is_full, l.folded, l.twins, l.correlation_ids, l.earlier_correlations, l.traceparent,
+        l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, 'cancelled', l.payload
     from lost l where l.action = 4
 ), dead as (
     insert into headgate.dead_letter_jobs (
         id, job_id, app_id, integration_id, batch_id, worker_id, created_at, run_at, expires_at, started_at, failed_at, timeout_ms, rank,
-        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, job_type, record_type, record_id, deduplication_id, serialize_key,
+        priority, attempt, max_attempts, may_have_arrived, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
+        job_type, record_type, record_id, deduplication_id, serialize_key,
         correlation_id, error_kind, error_message, fingerprint, payload, attempts
     )
     select l.id, l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.now,
-        l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, true, l.is_full, l.folded, l.twins, l.job_type, l.record_type, l.record_id,
+        l.timeout_ms, l.rank, l.priority, l.attempt, l.max_attempts, true, l.is_full, l.folded, l.twins, l.correlation_ids, l.earlier_correlations, l.traceparent,
+        l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, 'worker_lost',
         format('The worker vanished %s times in a row while it ran this job.', l.lost_leases + 1),
         -- As `rules::fingerprint` makes it.

@@ -1,6 +1,6 @@
 //! A job as every list and every look-up reads it, wherever its row lies: live, behind a live row, finished, dead.
 
-use crate::store::jobs::filter::Part;
+use crate::store::jobs::filter::{self, Part};
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
@@ -9,6 +9,7 @@ use model::{
     rules::verdict::ErrorKind,
 };
 use serde_json::Value;
+use sqlx::{Postgres, QueryBuilder};
 
 /// One row of the union of all places a job may lie in.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -26,6 +27,8 @@ pub(crate) struct JobRow {
     pub deduplication_id: Option<String>,
     pub serialize_key: Option<String>,
     pub correlation_id: String,
+    pub correlation_ids: Option<Vec<String>>,
+    pub earlier_correlations: Option<i32>,
     pub batch_id: Option<BatchId>,
     pub attempt: i16,
     pub max_attempts: i16,
@@ -48,7 +51,7 @@ pub(crate) struct JobRow {
 /// Of rows of `jobs j`.
 const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
-     j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
+     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
      case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
      clock_timestamp() as now";
@@ -58,7 +61,8 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
      coalesce(i.integration_type, 'webhook') as integration_type, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
      (j.successor ->> 'priority')::smallint as priority, nullif(j.successor -> 'payload', 'null') as payload, j.record_type, \
      j.record_id, j.deduplication_id, j.successor ->> 'serialize_key' as serialize_key, \
-     j.successor ->> 'correlation_id' as correlation_id, (j.successor ->> 'batch_id')::uuid as batch_id, 0::smallint as attempt, \
+     j.successor ->> 'correlation_id' as correlation_id, headgate.correlation_ids_of(j.successor) as correlation_ids, \
+     (j.successor ->> 'earlier_correlations')::int as earlier_correlations, (j.successor ->> 'batch_id')::uuid as batch_id, 0::smallint as attempt, \
      (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, \
      null::timestamptz as retry_at, (j.successor ->> 'expires_at')::timestamptz as expires_at, null::timestamptz as started_at, \
      null::timestamptz as cancel_requested_at, null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
@@ -68,30 +72,41 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
 /// that was deleted are their app's still.
 const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
-     j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
+     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now";
 
 /// Of rows of `dead_letter_jobs j`.
 const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
-     j.serialize_key, j.correlation_id, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
+     j.serialize_key, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
      j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
      j.folded, clock_timestamp() as now";
 
 /// The select of a part; conditions are appended to it.
 pub(crate) fn select(part: Part) -> String {
-    let columns = match part {
+    format!("{} from {}{}", columns(part), part.table(), rest(part))
+}
+
+/// The same, of a correlation id by its indexes ([`filter::push_table`]).
+pub(crate) fn push_select(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
+    sql.push(columns(part)).push(" from ");
+    filter::push_table(sql, part, correlation_id);
+    sql.push(rest(part));
+}
+
+const fn columns(part: Part) -> &'static str {
+    match part {
         Part::Live | Part::Failing => LIVE,
         Part::Successors => SUCCESSORS,
         Part::Finished => FINISHED,
         Part::Dead => DEAD,
-    };
-    let table = part.table();
+    }
+}
+
+fn rest(part: Part) -> String {
     let only = if part == Part::Successors { "j.successor is not null" } else { "true" };
-    format!(
-        "{columns} from {table} left join headgate.integrations i on i.id = j.integration_id where {only}"
-    )
+    format!(" left join headgate.integrations i on i.id = j.integration_id where {only}")
 }
 
 impl From<JobRow> for Job {
@@ -118,6 +133,8 @@ impl From<JobRow> for Job {
             record_id: row.record_id,
             deduplication_id: row.deduplication_id,
             serialize_key: row.serialize_key,
+            correlation_ids: row.correlation_ids.unwrap_or_else(|| vec![row.correlation_id.clone()]),
+            earlier_correlations: row.earlier_correlations.unwrap_or_default(),
             correlation_id: row.correlation_id,
             batch_id: row.batch_id,
             attempt: row.attempt,

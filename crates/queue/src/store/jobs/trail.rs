@@ -6,7 +6,7 @@ use crate::{
     store::jobs::{
         filter::{self, Part},
         record_key::deduplication_id,
-        rows::{JobRow, select},
+        rows::{JobRow, push_select, select},
     },
 };
 use model::{
@@ -94,8 +94,8 @@ fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<
         }
         if let Some(id) = &keys.correlation_id {
             arm(&|sql| {
-                sql.push(select(part));
-                sql.push(format_args!(" and {} = ", part.own("correlation_id"))).push_bind(id.clone());
+                push_select(sql, part, Some(id));
+                filter::push_correlation(sql, part, id);
                 push_end(sql, part, scope, keys, page);
             });
         }

@@ -65,7 +65,8 @@ impl Selection {
         }
     }
 
-    fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
+    fn push_table_and_conditions(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
+        filter::push_table(sql, part, self.filter.correlation_id.as_ref().filter(|_| self.ids.is_none()));
         sql.push(" where true");
         filter::push_scope(sql, self.scope, part);
         if let Some(ids) = &self.ids {
@@ -92,12 +93,11 @@ impl Selection {
                 sql.push(" union all ");
             }
             sql.push(format_args!(
-                "select j.integration_id, {} as status, {} as id from {}",
+                "select j.integration_id, {} as status, {} as id from ",
                 part.status(),
                 self.id_of(*part),
-                part.table()
             ));
-            self.push_conditions(&mut sql, *part);
+            self.push_table_and_conditions(&mut sql, *part);
         }
         sql.push(") matched group by integration_id, status order by count(*) desc, integration_id, status");
         let rows: Vec<(IntegrationId, String, i64, Uuid)> = sql.build_query_as().fetch_all(pool).await?;
@@ -130,8 +130,8 @@ impl Selection {
                 sql.push(" union all ");
             }
             let id = self.id_of(*part);
-            sql.push(format_args!("(select {id} as id from {}", part.table()));
-            self.push_conditions(&mut sql, *part);
+            sql.push(format_args!("(select {id} as id from "));
+            self.push_table_and_conditions(&mut sql, *part);
             sql.push(format_args!(" and {id} <= ")).push_bind(upper);
             if let Some(after) = after {
                 sql.push(format_args!(" and {id} > ")).push_bind(after);
@@ -152,11 +152,10 @@ impl Selection {
             }
             let id = part.job_id();
             sql.push(format_args!(
-                "(select {id} as job_id, j.integration_id, {} as job_type, j.record_type, j.record_id from {}",
+                "(select {id} as job_id, j.integration_id, {} as job_type, j.record_type, j.record_id from ",
                 part.own("job_type"),
-                part.table()
             ));
-            self.push_conditions(&mut sql, *part);
+            self.push_table_and_conditions(&mut sql, *part);
             sql.push(format_args!(" order by {id} desc limit ")).push_bind(most).push(")");
         }
         sql.push(") matched order by job_id desc limit ").push_bind(most);

@@ -2,11 +2,18 @@
 
 use crate::support::{World, end, given_up, retried, sent};
 use model::{
-    id::BatchId,
+    actor::Scope,
+    filter::JobFilter,
+    id::{BatchId, JobId},
     job::{EnqueueOutcome, JobStatus},
+    page::PageRequest,
     record::EventType,
+    trace::TraceContext,
 };
-use queue::store::jobs::JobSpec;
+use queue::store::{
+    dead_letters,
+    jobs::{self, JobSpec},
+};
 use serde_json::json;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -62,6 +69,100 @@ async fn a_change_folds_into_the_waiting_job_and_the_higher_urgency_wins(pool: P
     let claimed = world.claim(worker, 1).await;
     assert!(claimed[0].id == first.id && claimed[0].is_full);
     world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let lane = world.lane().await;
+    let worker = world.worker().await;
+    let change = |id: &str| JobSpec { correlation_id: id.into(), ..keyed(&world, lane, "a") };
+    let known = async |id| {
+        let job = world.get(id).await.job;
+        (job.correlation_ids.join(" "), job.earlier_correlations)
+    };
+    let found = async |correlation_id: &str| -> Vec<JobId> {
+        let id = || Some(correlation_id.to_owned());
+        let filter = JobFilter { correlation_id: id(), ..JobFilter::default() };
+        let keys = jobs::TrailKeys { correlation_id: id(), ..jobs::TrailKeys::default() };
+        let listed = jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        let trail = jobs::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
+        let counted = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap().all.n;
+        let listed: Vec<JobId> = listed.items.into_iter().map(|job| job.id).collect();
+        assert_eq!(trail.items.into_iter().map(|item| item.job.id).collect::<Vec<_>>(), listed);
+        assert_eq!(counted, i64::try_from(listed.len()).unwrap());
+        listed
+    };
+    let first = world.accept(&[change("a")]).await[0].id;
+    world.accept(&[change("a")]).await;
+    assert_eq!(known(first).await, ("a".to_owned(), 0));
+    world.accept(&[change("b"), change("c"), change("b")]).await;
+    assert_eq!(known(first).await, ("a c b".to_owned(), 0));
+    world.accept(&[change("a")]).await;
+    assert_eq!(known(first).await, ("c b a".to_owned(), 0), "each once, the newest last");
+    for id in ["a", "b", "c"] {
+        assert_eq!(found(id).await, [first], "{id}");
+    }
+    assert_eq!(found("d").await, []);
+
+    // What comes meanwhile is folded into the job behind it.
+    let held = world.claim(worker, 1).await;
+    assert_eq!(held[0].correlation_id, "a");
+    let second = world.accept(&[change("d"), change("e")]).await[0].id;
+    world.accept(&[change("f")]).await;
+    world.accept(&[change("f")]).await;
+    assert_eq!((known(first).await.0, known(second).await), ("c b a".to_owned(), ("d e f".to_owned(), 0)));
+    assert_eq!((found("e").await, found("f").await), (vec![second], vec![second]));
+    world.finish(&[end(&held[0], sent())]).await;
+    assert_eq!(
+        (found("b").await, found("e").await),
+        (vec![first], vec![second]),
+        "finished, and in its place"
+    );
+    let many: Vec<JobSpec> = (0..30).map(|n| change(&format!("n{n}"))).collect();
+    world.accept(&many).await;
+    assert_eq!((known(second).await.1, found("n9").await, found("n10").await), (13, vec![], vec![second]));
+    world.accept(&[change("last")]).await;
+    let job = world.get(second).await.job;
+    assert_eq!((job.correlation_ids.len(), job.earlier_correlations), (20, 14));
+
+    let held = world.claim(worker, 1).await;
+    assert_eq!(held[0].correlation_id, "last");
+    world.finish(&[end(&held[0], given_up())]).await;
+    assert_eq!(found("n29").await, [second], "a dead letter");
+    let filter = JobFilter { correlation_id: Some("n29".into()), ..JobFilter::default() };
+    let letters = dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    assert_eq!(letters.items.len(), 1);
+    world.requeue(second).await.unwrap();
+    assert_eq!((found("n29").await, known(second).await.1), (vec![second], 14));
+    world.cancel(second).await.unwrap();
+    assert_eq!(found("n29").await, [second], "called off");
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_job_goes_on_in_the_last_trace_that_came(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (lane, worker) = (world.lane().await, world.worker().await);
+    let trace = |trace_id| Some(TraceContext { trace_id, parent_id: 1, is_sampled: trace_id != 2 });
+    let change = |trace| JobSpec { trace, ..keyed(&world, lane, "a") };
+    world.accept(&[change(None), change(trace(1))]).await;
+    world.accept(&[change(trace(2))]).await;
+    world.accept(&[change(None)]).await;
+    let held = world.claim(worker, 1).await;
+    assert_eq!(held[0].trace, trace(2), "the last one's");
+    world.accept(&[change(trace(3))]).await;
+    world.accept(&[change(trace(4))]).await;
+    world.accept(&[change(None)]).await;
+    world.finish(&[end(&held[0], sent())]).await;
+    let held = world.claim(worker, 1).await;
+    assert_eq!(held[0].trace, trace(4), "of the change that came meanwhile");
+    world.finish(&[end(&held[0], given_up())]).await;
+    world.requeue(held[0].id).await.unwrap();
+    assert_eq!(world.claim(worker, 1).await[0].trace, trace(4));
+    let plain = JobSpec { trace: trace(5), ..world.spec(lane) };
+    world.accept(&[plain]).await;
+    assert_eq!(world.claim(worker, 1).await[0].trace, trace(5));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -141,6 +141,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
         integration_id: world.lane,
         job_type: "test".to_owned(),
         correlation_id: "c".to_owned(),
+        trace: None,
         payload: None,
         record: None,
         deduplication_id: deduplication_id.map(str::to_owned),

@@ -292,6 +292,7 @@ pub(crate) fn spec(app_id: AppId, integration_id: IntegrationId) -> JobSpec {
         deduplication_id: None,
         serialize_key: None,
         correlation_id: "c".into(),
+        trace: None,
         batch_id: None,
         priority: 0,
         run_at: None,

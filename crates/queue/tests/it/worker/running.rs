@@ -6,6 +6,7 @@ use model::{
     attempt::AttemptOutcome,
     job::JobStatus,
     rules::verdict::{ErrorKind, Verdict},
+    trace::TraceContext,
 };
 use queue::{
     EngineConfig, Waker,
@@ -38,14 +39,15 @@ impl Write for Log {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn lines_of_an_attempt_bear_its_correlation_id(pool: PgPool) {
+async fn lines_of_an_attempt_bear_its_correlation_id_and_its_trace(pool: PgPool) {
     let log = Log::default();
     let writer = log.clone();
     let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let _guard = tracing::subscriber::set_default(lines);
     let world = World::new(&pool).await;
     let lane = world.lane().await;
-    world.accept(&[JobSpec { correlation_id: "order-7".into(), ..world.spec(lane) }]).await;
+    let trace = Some(TraceContext { trace_id: 0xab, parent_id: 1, is_sampled: true });
+    world.accept(&[JobSpec { correlation_id: "order-7".into(), trace, ..world.spec(lane) }]).await;
     let handler = Script::new(|_: &HeldJob| {
         Box::pin(async {
             tracing::info!("the handler says something");
@@ -58,6 +60,7 @@ async fn lines_of_an_attempt_bear_its_correlation_id(pool: PgPool) {
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let line = log.lines().find(|line| line.contains("the handler says something")).unwrap();
     assert!(line.contains(r#"correlation_id="order-7""#), "{line}");
+    assert!(line.contains("trace_id=000000000000000000000000000000ab"), "{line}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
