@@ -76,6 +76,9 @@ test("a key is shown once, works, and is refused when it was revoked", async ({ 
   expect(page.url(), "the address never holds it").not.toContain(key);
   await expectWellMade(page);
   expect(await status(key)).toBe(200);
+  const cookies = async () => (await page.context().cookies()).map((cookie) => cookie.name);
+  await expect.poll(cookies, "what was shown is nowhere any more").not.toContain("headgate-new-key");
+  await expect(page.getByRole("region", { name: "Your new key" }).locator("code")).toHaveText(key);
 
   await open(page, "/settings?show=api-keys");
   await expect(page.getByText(key)).toHaveCount(0);

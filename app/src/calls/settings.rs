@@ -72,6 +72,11 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
     let as_of = Utc::now();
     match url.get("show") {
         Some("api-keys") => {
+            let new_key = cookies::new_key();
+            // Where a script runs, it says itself that the key was shown: what it loads may be loaded again.
+            if new_key.is_some() && context::is_page() {
+                cookies::forget_new_key()?;
+            }
             let page = access::api_keys::list(&cx.access, page).await?;
             let most = PageRequest { limit: model::page::MAX_LIMIT, after: None };
             let apps = cx.lists().apps(actor.scope(), most).await?;
@@ -79,7 +84,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
                 page,
                 has_more_apps: apps.next_cursor.is_some(),
                 apps: apps.items.into_iter().map(|app| (app.id, app.name)).collect(),
-                new_key: cookies::new_key(),
+                new_key,
                 as_of,
             }))
         }
@@ -243,6 +248,15 @@ pub async fn create_api_key(
         Draft::on(url.with("new", "key"), &typed, faults)
     })
     .await
+}
+
+/// Takes the cookie away that brought a new key to the page which shows it.
+#[server(prefix = "/console", endpoint = "forget-new-key", output = Json)]
+pub async fn forget_new_key() -> Result<(), CallError> {
+    use crate::server::{actor, cookies};
+    use model::rules::permission::Permission;
+    actor::allowed(Permission::ManageAccess)?;
+    cookies::forget_new_key()
 }
 
 /// Revokes a key: it is refused from the next request on.

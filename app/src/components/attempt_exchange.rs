@@ -10,6 +10,7 @@ use model::{
     attempt::{Attempt, AttemptOutcome},
     exchange::{AnswerHead, BodySize, Exchange, Header, SentRequest, Timing},
     text::EXCERPT_CHARS,
+    text::shown,
 };
 
 /// Under an attempt's words.
@@ -65,7 +66,7 @@ fn Message(name: &'static str, text: String, size: String, number: i16) -> impl 
             {format!("{name}: {size}")} <CopyButton text=text.clone() says=format!("Copy the {} of attempt {number}", name.to_lowercase()) />
         </p>
         <pre class="code" tabindex="0" role="group" aria-label=format!("{name} of attempt {number}")>
-            {text}
+            {shown(&text).into_owned()}
         </pre>
     }
     .into_any()

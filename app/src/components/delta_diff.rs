@@ -1,7 +1,7 @@
 //! What a delta says: attributes that go out, against those last accepted, line by line.
 
 use leptos::prelude::*;
-use model::record::Attributes;
+use model::{record::Attributes, text::shown};
 use serde_json::Value;
 
 /// How a line differs.
@@ -80,7 +80,12 @@ fn lines(before: Option<&Attributes>, after: &Attributes) -> Vec<(Side, String)>
 fn line(key: &str, value: &Value) -> String {
     const MOST: usize = 400;
     let text = format!("{}: {value}", Value::String(key.to_owned()));
-    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
+    let text = shown(&text);
+    if text.chars().count() <= MOST {
+        text.into_owned()
+    } else {
+        text.chars().take(MOST).chain(['…']).collect()
+    }
 }
 
 #[cfg(test)]

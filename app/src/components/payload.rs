@@ -2,6 +2,7 @@
 
 use crate::{format, ui::CopyButton};
 use leptos::prelude::*;
+use model::text::shown;
 use serde_json::Value;
 
 /// Indented, scrolling in its own box, with a button that copies it whole.
@@ -17,7 +18,7 @@ pub fn Payload(
     let size = format::bytes(text.len() as u64);
     view! {
         <pre class="code" tabindex="0" role="region" aria-label=format!("{label} as JSON")>
-            {text.clone()}
+            {shown(&text).into_owned()}
         </pre>
         <p class="flex items-center gap-1 px-4 pb-3 -mt-2 type-label text-faint">
             {size} <CopyButton text=text says=format!("Copy {label}") />

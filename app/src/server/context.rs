@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use delivery::{Delivery, RecordPageRequest, SentFilter};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
+use leptos_router::location::RequestUrl;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -154,6 +155,11 @@ impl ConsoleContext {
 /// Never in the program, which provides it.
 pub fn current() -> Result<ConsoleContext, CallError> {
     use_context().ok_or(CallError::Broken)
+}
+
+/// Whether a page is answered, and no call of a script.
+pub fn is_page() -> bool {
+    use_context::<RequestUrl>().is_some()
 }
 
 /// The headers of the request being answered.

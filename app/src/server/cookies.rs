@@ -22,7 +22,7 @@ pub fn theme() -> Option<Theme> {
 /// The key made a moment ago, as its cookie carries it.
 const NEW_KEY: &str = "headgate-new-key";
 
-/// Hands a new key to the page that follows, for a minute: neither address nor log ever holds it, and no script can read it.
+/// Hands a new key to the page that follows, which takes the cookie away, for a minute at most: neither address nor log ever holds it, and no script can read it.
 ///
 /// # Errors
 /// Never inside a request.
@@ -36,6 +36,14 @@ pub fn set_new_key(key: &str) -> Result<(), CallError> {
 /// The key made within the last minute.
 pub fn new_key() -> Option<String> {
     find(NEW_KEY)
+}
+
+/// Takes the cookie away once the key was shown.
+///
+/// # Errors
+/// Never inside a request.
+pub fn forget_new_key() -> Result<(), CallError> {
+    append(&format!("{NEW_KEY}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
 }
 
 /// The columns chosen for the list of jobs; before that, those it has at first.

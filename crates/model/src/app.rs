@@ -6,6 +6,7 @@ use crate::{
     limits::NAME_CHARS,
     patch::not_null,
     problem::Faults,
+    text,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,7 @@ impl AppChanges {
 fn check(name: Option<&str>, slug: Option<&str>) -> Result<(), Faults> {
     let mut faults = Faults::default();
     if let Some(name) = name {
-        faults.require(is_name(name), "/name", "must be 1 to 200 characters without control characters");
+        faults.require(is_name(name), "/name", NAME);
     }
     if let Some(slug) = slug {
         faults.require(
@@ -93,12 +94,14 @@ fn check(name: Option<&str>, slug: Option<&str>) -> Result<(), Faults> {
     faults.into_result()
 }
 
+/// What a name is, in words.
+pub const NAME: &str =
+    "must be 1 to 200 characters without control characters, those of text direction among them";
+
 /// A name for people: 1 to 200 characters, not blank, no control characters.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
-    NAME_CHARS.contains(&name.chars().count())
-        && !name.trim().is_empty()
-        && !name.chars().any(char::is_control)
+    NAME_CHARS.contains(&name.chars().count()) && !name.trim().is_empty() && !name.contains(text::is_control)
 }
 
 fn is_slug(slug: &str) -> bool {

@@ -1,6 +1,9 @@
 //! Who did what: lines of the audit log.
 
-use crate::id::{AppId, AuditEntryId};
+use crate::{
+    id::{AppId, AuditEntryId},
+    moment,
+};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -76,9 +79,9 @@ pub struct AuditFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<String>,
     /// Done at or after.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub created_after: Option<DateTime<Utc>>,
     /// Done before.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub created_before: Option<DateTime<Utc>>,
 }

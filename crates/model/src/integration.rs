@@ -13,6 +13,7 @@ use crate::{
         backoff::RetrySchedule,
         masking::{self, is_secret_name},
     },
+    text,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -410,7 +411,7 @@ impl Fields<'_> {
             faults.nest("/rate_limit", part);
         }
         if let Some(key) = self.rate_limit_key {
-            faults.require(is_key(key), "/rate_limit_key", "must be 1 to 255 characters");
+            faults.require(is_key(key), "/rate_limit_key", KEY);
         }
         faults.require_within(self.max_concurrency, &limits::MAX_CONCURRENCY, "/max_concurrency");
         faults.require_within(self.timeout_ms, &limits::TIMEOUT_MS, "/timeout_ms");
@@ -438,7 +439,7 @@ impl Fields<'_> {
             );
             for (index, kind) in types.iter().enumerate().filter(|(_, kind)| !is_key(kind)) {
                 let _ = kind;
-                faults.add(format!("/record_types/{index}"), "must be 1 to 255 characters");
+                faults.add(format!("/record_types/{index}"), KEY);
             }
         }
         for (place, headers) in [("/headers", self.headers), ("/credentials", self.credentials)] {
@@ -464,10 +465,14 @@ impl Fields<'_> {
     }
 }
 
-/// 1 to 255 characters, none of them a control character.
+/// What a key is, in words.
+pub const KEY: &str =
+    "must be 1 to 255 characters without control characters, those of text direction among them";
+
+/// 1 to 255 characters, none of them a [control character](text::is_control).
 #[must_use]
 pub fn is_key(key: &str) -> bool {
-    limits::KEY_CHARS.contains(&key.chars().count()) && !key.chars().any(char::is_control)
+    limits::KEY_CHARS.contains(&key.chars().count()) && !key.contains(text::is_control)
 }
 
 fn is_header_name(name: &str) -> bool {

@@ -3,8 +3,9 @@
 use crate::{
     attempt::Attempt,
     id::{AppId, BatchId, IntegrationId, JobId},
+    integration::KEY,
     integration::{IntegrationType, is_key},
-    json, limits,
+    json, limits, moment,
     problem::Faults,
     record::EventType,
     rules::verdict::ErrorKind,
@@ -295,10 +296,10 @@ pub struct NewJob {
     #[serde(default)]
     pub priority: i16,
     /// Default: now.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment::optional")]
     pub run_at: Option<DateTime<Utc>>,
     /// When it waits then, it ends as `cancelled` with the `error_kind` `expired`. After `run_at`, and at most five minutes ago. Default: never.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment::optional")]
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
     #[serde(default)]
@@ -339,19 +340,18 @@ impl NewJob {
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        let key = "must be 1 to 255 characters without control characters";
         faults.require(
             self.integration_id.is_some() || self.app_id.is_some(),
             "/integration_id",
             "or app_id is required",
         );
-        faults.require(is_key(&self.job_type), "/job_type", key);
+        faults.require(is_key(&self.job_type), "/job_type", KEY);
         for (place, value) in [
             ("/deduplication_id", &self.deduplication_id),
             ("/serialize_key", &self.serialize_key),
             ("/correlation_id", &self.correlation_id),
         ] {
-            faults.require(value.as_deref().is_none_or(is_key), place, key);
+            faults.require(value.as_deref().is_none_or(is_key), place, KEY);
         }
         faults.require_within(Some(self.priority), &limits::PRIORITY, "/priority");
         faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");

@@ -28,6 +28,7 @@ pub mod json;
 pub mod limit_use;
 pub mod limits;
 pub mod matched;
+pub mod moment;
 pub mod operation;
 pub mod page;
 pub mod patch;

@@ -2,9 +2,10 @@
 
 use crate::{
     id::{AppId, IntegrationId, JobId},
+    integration::KEY,
     integration::is_key,
     job::JobStatus,
-    json,
+    json, moment,
     problem::Faults,
     trace::TraceContext,
 };
@@ -193,7 +194,7 @@ pub struct Event {
     pub attributes: Attributes,
     /// When it happened at the source. An event does not overwrite, attribute by attribute, what another one set that occurred later; a deletion
     /// that occurred before anything the record has is left out. An event without it always applies; a time yet to come counts as now.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment::optional")]
     pub occurred_at: Option<DateTime<Utc>>,
     /// 1 to 255 characters; made when absent.
     #[serde(default)]
@@ -208,7 +209,7 @@ pub struct Event {
 }
 
 /// What types and ids of records are, in words.
-pub const RECORD_KEY: &str = "must be 1 to 255 characters without control characters, and neither . nor ..";
+pub const RECORD_KEY: &str = "must be 1 to 255 characters without control characters, those of text direction among them, and neither . nor ..";
 
 /// The type or the id of a record. Both are steps of the path that `rest` sends to, where `.` and `..` name no record.
 #[must_use]
@@ -221,11 +222,10 @@ impl Event {
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        let key = "must be 1 to 255 characters without control characters";
         faults.require(is_record_key(&self.record_type), "/record_type", RECORD_KEY);
         faults.require(is_record_key(&self.record_id), "/record_id", RECORD_KEY);
-        faults.require(self.correlation_id.as_deref().is_none_or(is_key), "/correlation_id", key);
-        faults.require(self.id.as_deref().is_none_or(is_key), "/id", key);
+        faults.require(self.correlation_id.as_deref().is_none_or(is_key), "/correlation_id", KEY);
+        faults.require(self.id.as_deref().is_none_or(is_key), "/id", KEY);
         for (name, value) in &self.attributes {
             if name.contains('\0') {
                 faults.add("/attributes", "has a key with a NUL character (\\u0000)");

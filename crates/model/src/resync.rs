@@ -2,6 +2,7 @@
 
 use crate::{
     id::{AppId, BatchId, IntegrationId, ResyncId},
+    integration::KEY,
     integration::is_key,
     limits,
     problem::Faults,
@@ -62,8 +63,7 @@ impl NewResync {
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        let key = "must be 1 to 255 characters without control characters";
-        faults.require(self.record_type.as_deref().is_none_or(is_key), "/record_type", key);
+        faults.require(self.record_type.as_deref().is_none_or(is_key), "/record_type", KEY);
         if let Some(ids) = &self.record_ids {
             faults.require(
                 self.record_type.is_some(),
@@ -72,7 +72,7 @@ impl NewResync {
             );
             faults.require(limits::ITEMS.contains(&ids.len()), "/record_ids", "must be 1 to 1,000 ids");
             for (index, _) in ids.iter().enumerate().filter(|(_, id)| !is_key(id)) {
-                faults.add(format!("/record_ids/{index}"), key);
+                faults.add(format!("/record_ids/{index}"), KEY);
             }
         }
         faults.into_result()

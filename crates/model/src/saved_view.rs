@@ -188,7 +188,7 @@ fn check(faults: &mut Faults, name: Option<&str>, alert_at: Option<i32>) {
     faults.require(
         name.is_none_or(|name| is_name(name) && name.chars().count() <= most),
         "/name",
-        "must be 1 to 80 characters without control characters",
+        "must be 1 to 80 characters without control characters, those of text direction among them",
     );
     faults.require_within(alert_at, &limits::VIEW_ALERT_AT, "/alert_at");
 }

@@ -1,10 +1,45 @@
 //! Foreign text (error messages, response excerpts, names from outside) made safe to store and to show.
 
+use std::borrow::Cow;
+
 /// The most characters of a foreign answer that are kept.
 pub const EXCERPT_CHARS: usize = 2_000;
 
-/// Replaces what Postgres refuses (NUL) and what upsets terminals (other control characters but tab and newline) by U+FFFD, and
-/// cuts after `most` characters with an ellipsis. Applied at every write of foreign text (RELIABILITY 2.25).
+/// Whether a character is none to be named with: a control character, or one that turns the direction of the text around it, so that
+/// `invoice\u{202e}fdp.exe` reads as something else (Unicode's embeddings, overrides and isolates: UAX 9, 2.1 to 2.4). The marks that Arabic and
+/// Hebrew are written with turn nothing, and are welcome.
+#[must_use]
+pub fn is_control(c: char) -> bool {
+    c.is_control() || is_turning(c)
+}
+
+fn is_turning(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text as it is shown: characters that turn its direction as JSON escapes them, the others as they are.
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_turning) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        push_shown(&mut shown, c);
+    }
+    Cow::Owned(shown)
+}
+
+fn push_shown(text: &mut String, c: char) {
+    if is_turning(c) {
+        text.push_str(&format!("\\u{:04x}", u32::from(c)));
+    } else {
+        text.push(c);
+    }
+}
+
+/// Replaces what Postgres refuses (NUL) and what upsets terminals (other control characters but tab and newline) by U+FFFD, [shows](shown)
+/// what would turn its direction, and cuts after `most` characters with an ellipsis. Applied at every write of foreign text (RELIABILITY 2.25).
 #[must_use]
 pub fn sanitise(text: &str, most: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(most.saturating_mul(4)));
@@ -13,7 +48,7 @@ pub fn sanitise(text: &str, most: usize) -> String {
             clean.push('…');
             break;
         }
-        clean.push(if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c });
+        push_shown(&mut clean, if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c });
     }
     clean
 }
@@ -70,9 +105,19 @@ mod tests {
             ("\u{1b}[31mred", "\u{fffd}[31mred"),
             ("two\nlines\t.", "two\nlines\t."),
             ("äöü€", "äöü€"),
+            ("a\u{202e}fdp.exe", "a\\u202efdp.exe"),
+            ("\u{200f}שלום", "\u{200f}שלום"),
         ] {
             assert_eq!(sanitise(given, 100), kept);
         }
+    }
+
+    #[test]
+    fn what_turns_a_text_is_shown_and_not_obeyed() {
+        assert_eq!(shown("\u{2066}a\u{2069}"), "\\u2066a\\u2069");
+        let plain = "\u{200f}שלום 1";
+        assert!(matches!(shown(plain), Cow::Borrowed(text) if text == plain));
+        assert!(['\u{202e}', '\u{2066}', '\0', '\n'].into_iter().all(is_control) && !is_control('\u{200e}'));
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use crate::{
     actor::Role,
+    app::NAME,
     app::is_name,
     etag::{IfMatch, Revised},
     id::UserId,
     patch::not_null,
     problem::Faults,
+    text::is_control,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -109,11 +111,7 @@ impl UserChanges {
 }
 
 fn check_name_and_role(faults: &mut Faults, name: Option<&str>, role: Option<Role>) {
-    faults.require(
-        name.is_none_or(is_name),
-        "/name",
-        "must be 1 to 200 characters without control characters",
-    );
+    faults.require(name.is_none_or(is_name), "/name", NAME);
     faults.require(
         role.is_none_or(|role| matches!(role, Role::Operator | Role::Support | Role::Auditor)),
         "/role",
@@ -125,7 +123,7 @@ fn check_name_and_role(faults: &mut Faults, name: Option<&str>, role: Option<Rol
 #[must_use]
 pub fn is_email(email: &str) -> bool {
     email.chars().count() <= 254
-        && !email.chars().any(|c| c.is_whitespace() || c.is_control())
+        && !email.chars().any(|c| c.is_whitespace() || is_control(c))
         && email
             .split_once('@')
             .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'))

@@ -4,6 +4,7 @@ use super::extract::typed;
 use chrono::{DateTime, Utc};
 use model::{
     id::AppId,
+    moment,
     problem::Faults,
     record::{Event, EventType},
 };
@@ -27,7 +28,7 @@ pub(super) struct CloudEvent {
     /// `record_type/record_id`: what stands before the first slash is the type.
     subject: String,
     /// When it happened: `occurred_at` of the event.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment::optional")]
     time: Option<DateTime<Utc>>,
     /// `application/json` or absent.
     #[serde(default)]

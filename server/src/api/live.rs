@@ -19,13 +19,13 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use futures::{Stream, stream};
-use model::{actor::Scope, id::IntegrationId, stats::Snapshot};
+use model::{actor::Scope, id::IntegrationId};
 use queue::live::LiveState;
 use serde::Deserialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// How often an idle stream says that it lives.
@@ -50,7 +50,11 @@ struct LiveParams {
 
 /// The deployment as it changes: server-sent events named `snapshot`, one a second at most. Takes the console's session as well as a key.
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
-    responses((status = 200, description = "`changes` events are `SnapshotChanges`", body = Snapshot, content_type = "text/event-stream")))]
+    responses(
+        (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`.",
+            body = LiveEvent, content_type = "text/event-stream"),
+        (status = 404, description = "The integration is not there, or another app's."),
+    ))]
 async fn live(
     actor: Can<Read>,
     State(state): State<AppState>,
@@ -76,6 +80,19 @@ async fn live(
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)
+}
+
+/// An event as a browser's `EventSource` hands it over, for the OpenAPI document.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "read by utoipa alone; axum writes the events")]
+struct LiveEvent {
+    /// What `data` is.
+    #[schema(pattern = "^(snapshot|changes)$")]
+    event: String,
+    /// The moment of it, in milliseconds since 1970.
+    id: String,
+    /// A `Snapshot` or `SnapshotChanges`, as JSON.
+    data: String,
 }
 
 struct Viewer {

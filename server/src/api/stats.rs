@@ -13,6 +13,7 @@ use model::{
     activity::Activity,
     actor::Scope,
     id::IntegrationId,
+    moment,
     page::Page,
     stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window},
 };
@@ -43,6 +44,7 @@ struct ThroughputParams {
     integration_id: Option<IntegrationId>,
     /// Where the window ends, instead of now: `2026-11-22T06:13:00Z`. All integrations together go back 3 days from now, one of them 25 hours,
     /// `7d` 90 days. Steps are of a minute at least then.
+    #[serde(deserialize_with = "moment::optional")]
     at: Option<DateTime<Utc>>,
 }
 
@@ -55,6 +57,7 @@ struct LevelsParams {
     #[param(inline)]
     window: Window,
     /// Where the window ends, instead of now.
+    #[serde(deserialize_with = "moment::optional")]
     at: Option<DateTime<Utc>>,
 }
 
@@ -64,6 +67,7 @@ struct LevelsParams {
 #[into_params(parameter_in = Query)]
 struct MomentParams {
     /// A minute of the last 25 hours, as it was recorded: `2026-11-22T06:13:00Z`. Now, when it is left out.
+    #[serde(deserialize_with = "moment::optional")]
     at: Option<DateTime<Utc>>,
 }
 
@@ -73,8 +77,10 @@ struct MomentParams {
 #[into_params(parameter_in = Query)]
 struct ActivityParams {
     /// Not before.
+    #[serde(deserialize_with = "moment::optional")]
     from: Option<DateTime<Utc>>,
     /// Not after.
+    #[serde(deserialize_with = "moment::optional")]
     until: Option<DateTime<Utc>>,
 }
 

@@ -3,7 +3,7 @@
 use crate::ui::{Card, Instant};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::audit::AuditEntry;
+use model::{audit::AuditEntry, text::shown};
 
 /// The card.
 #[component]
@@ -86,6 +86,7 @@ fn short(value: &serde_json::Value) -> String {
         }
         other => other.to_string(),
     };
+    let text = shown(&text);
     let cut: String = text.chars().take(MOST).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }

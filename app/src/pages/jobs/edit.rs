@@ -6,7 +6,7 @@ use crate::{
     ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use leptos::prelude::*;
-use model::id::JobId;
+use model::{id::JobId, text::shown};
 use serde_json::Value;
 
 /// The card of a job that failed.
@@ -53,7 +53,8 @@ pub fn EditAndRetry(
         }
         .into_any();
     }
-    let text = draft.unwrap_or_else(|| serde_json::to_string_pretty(&payload).unwrap_or_default());
+    let text = draft
+        .unwrap_or_else(|| shown(&serde_json::to_string_pretty(&payload).unwrap_or_default()).into_owned());
     view! { <Form id=id text=text close=page /> }.into_any()
 }
 

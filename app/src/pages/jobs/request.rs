@@ -2,7 +2,7 @@
 
 use crate::ui::{Card, CopyButton};
 use leptos::prelude::*;
-use model::request::RequestPreview;
+use model::{request::RequestPreview, text::shown};
 
 /// Visible text with a button that copies it.
 #[component]
@@ -14,7 +14,7 @@ pub fn AsCurl(
     view! {
         <Card title="As curl" sub="what its next attempt would send; secrets and signature are for you to fill in">
             <pre class="code" tabindex="0" role="region" aria-label="curl command">
-                {text.clone()}
+                {shown(&text).into_owned()}
             </pre>
             <p class="flex items-center gap-1 px-4 pb-3 -mt-2 type-label text-faint">
                 "Copy" <CopyButton text=text says="Copy the curl command" />

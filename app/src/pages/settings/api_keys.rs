@@ -2,7 +2,7 @@
 
 use super::{key_form::NewKeyForm, part};
 use crate::{
-    calls::settings::{KeyList, RevokeApiKey},
+    calls::settings::{KeyList, RevokeApiKey, forget_new_key},
     components::Confirm,
     format,
     state::{clock, page_url::PageUrl},
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use chrono::{DateTime, Utc};
-use leptos::prelude::*;
+use leptos::{prelude::*, task::spawn_local};
 use model::{api_key::ApiKey, id::ApiKeyId};
 
 /// The list, the key made a moment ago, and the form or question the address asks for.
@@ -30,8 +30,6 @@ pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
         asked.and_then(|id| page.items.iter().find(|key| key.id == id).cloned()).filter(|_| may_change);
     let is_new = may_change && url.get("new") == Some("key");
     let new_href = here.clone().with("new", "key").to_string();
-    // Only right after it was made: the cookie outlives the notice by some seconds.
-    let new_key = new_key.filter(|_| url.get("notice") == Some("key-made"));
     let is_empty = page.items.is_empty();
     let head = || {
         view! {
@@ -96,6 +94,12 @@ pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
 /// The one time a key is shown.
 #[component]
 fn NewKey(key: String) -> impl IntoView {
+    Effect::new(|_| {
+        spawn_local(async {
+            // Refused or unreachable: it ends by itself within the minute.
+            let _ = forget_new_key().await;
+        });
+    });
     view! {
         <div class="mb-3">
             <Card title="Your new key" sub="shown this once: it is stored nowhere">

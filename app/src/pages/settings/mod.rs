@@ -28,11 +28,18 @@ pub fn SettingsPage() -> impl IntoView {
         move || (url.get().query(), revision.get()),
         |(query, _)| load_settings(query),
     );
+    // A key comes once, and the list may be loaded again while it is shown.
+    let kept_key = RwSignal::new(None::<String>);
     view! {
         <Loaded
             title="Settings"
             data=settings
-            show=move |settings, reader| {
+            show=move |mut settings, reader| {
+                if let Settings::ApiKeys(list) = &mut settings {
+                    let is_shown = url.get_untracked().get("notice") == Some("key-made");
+                    list.new_key = list.new_key.take().or(kept_key.get_untracked()).filter(|_| is_shown);
+                    kept_key.set(list.new_key.clone());
+                }
                 let may_change = reader.is_some_and(|r| r.may(Permission::ManageAccess));
                 view! { <Content settings=settings url=url.get_untracked() may_change=may_change /> }.into_any()
             }

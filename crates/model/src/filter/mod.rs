@@ -11,6 +11,7 @@ pub use payload::{PayloadMatch, gather};
 use crate::{
     id::{AppId, BatchId, IntegrationId, WorkerId},
     job::JobStatus,
+    moment,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -63,10 +64,10 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Accepted at or after.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub created_after: Option<DateTime<Utc>>,
     /// Accepted before.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub created_before: Option<DateTime<Utc>>,
     /// Accepted so long ago, or longer: `15m`, `2h`, `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,10 +76,10 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_age: Option<Age>,
     /// Completed, cancelled or given up at or after.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub finished_after: Option<DateTime<Utc>>,
     /// Completed, cancelled or given up before; within the 24 hours before that unless something says since when.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub finished_before: Option<DateTime<Utc>>,
     /// What the last attempt that ended was answered: an HTTP status such as `503`, or `1xx` to `5xx`.
     #[serde(skip_serializing_if = "Option::is_none")]

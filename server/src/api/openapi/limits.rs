@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use utoipa::{
     Number,
     openapi::{
-        OpenApi, Ref, RefOr, Schema,
+        OpenApi, Ref, RefOr, Schema, Type,
+        path::{Parameter, ParameterIn},
         schema::{Array, ArrayItems, Object},
     },
 };
@@ -16,6 +17,10 @@ enum Limit {
     Value(isize, isize),
     /// Characters of a text, or items of a list.
     Length(RangeInclusive<usize>),
+    /// A text that matches.
+    Pattern(&'static str),
+    /// One of some texts.
+    OneOf(&'static [&'static str]),
 }
 
 fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
@@ -26,7 +31,7 @@ fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
 /// The limit of a field of a schema. What only filters has none: nothing longer is found, that is all.
 fn limit(schema: &str, field: &str) -> Option<Limit> {
     if schema == "JobFilter" {
-        return None;
+        return filter_limit(field);
     }
     let of_request = schema.starts_with("New") || schema.ends_with("Changes") || schema == "Pause";
     match field {
@@ -36,6 +41,11 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "name" if of_request && schema.contains("SavedView") => Some(Limit::Length(limits::VIEW_NAME_CHARS)),
         "query" if of_request => Some(Limit::Length(limits::VIEW_QUERY_CHARS)),
         "alert_at" if of_request => value(&limits::VIEW_ALERT_AT),
+        "slug" if of_request => Some(Limit::Pattern("^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")),
+        "role" if schema.contains("User") && of_request => {
+            Some(Limit::OneOf(&["operator", "support", "auditor"]))
+        }
+        "action" if schema == "NewBulk" => Some(Limit::OneOf(&["requeue", "cancel", "purge"])),
         "name" if of_request => Some(Limit::Length(limits::NAME_CHARS)),
         "reason" if of_request => Some(Limit::Length(limits::REASON_CHARS)),
         "ids" | "record_ids" if of_request => Some(Limit::Length(limits::ITEMS)),
@@ -55,8 +65,33 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
     }
 }
 
-/// Writes them into every schema.
+/// The same for what a query narrows a list to, and for the page asked of it.
+fn filter_limit(field: &str) -> Option<Limit> {
+    match field {
+        "attempt" | "attempt_min" | "attempt_max" => value(&(0..=i16::MAX)),
+        "cursor" => Some(Limit::Length(1..=2_000)),
+        _ => None,
+    }
+}
+
+/// Writes them into every schema and parameter.
 pub(super) fn write(openapi: &mut OpenApi) {
+    for item in openapi.paths.paths.values_mut() {
+        for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
+            for parameter in operation.parameters.iter_mut().flatten() {
+                if let RefOr::T(Parameter {
+                    name,
+                    parameter_in: ParameterIn::Query,
+                    schema: Some(schema),
+                    ..
+                }) = parameter
+                    && let Some(limit) = filter_limit(name)
+                {
+                    of_field(schema, &limit);
+                }
+            }
+        }
+    }
     let Some(components) = openapi.components.as_mut() else { return };
     for (name, schema) in &mut components.schemas {
         let RefOr::T(schema) = schema else { continue };
@@ -74,10 +109,8 @@ fn fields(name: &str, schema: &mut Schema) {
     match schema {
         Schema::Object(object) => {
             for (field, schema) in &mut object.properties {
-                match (limit(name, field), schema) {
-                    (Some(limit), RefOr::T(Schema::Object(field))) => of_scalar(field, &limit),
-                    (Some(Limit::Length(range)), RefOr::T(Schema::Array(list))) => of_list(list, &range),
-                    _ => {}
+                if let Some(limit) = limit(name, field) {
+                    of_field(schema, &limit);
                 }
             }
         }
@@ -93,6 +126,19 @@ fn fields(name: &str, schema: &mut Schema) {
     }
 }
 
+fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
+    match (limit, schema) {
+        // What is shared with answers says more than a request may.
+        (Limit::OneOf(values), schema) => {
+            let field = Object::builder().schema_type(Type::String).enum_values(Some(values.iter().copied()));
+            *schema = field.into();
+        }
+        (limit, RefOr::T(Schema::Object(field))) => of_scalar(field, limit),
+        (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
+        _ => {}
+    }
+}
+
 fn of_scalar(field: &mut Object, limit: &Limit) {
     match limit {
         Limit::Value(least, most) => {
@@ -103,6 +149,8 @@ fn of_scalar(field: &mut Object, limit: &Limit) {
             field.min_length = Some(*range.start()).filter(|least| *least > 0);
             field.max_length = Some(*range.end());
         }
+        Limit::Pattern(pattern) => field.pattern = Some((*pattern).to_owned()),
+        Limit::OneOf(_) => {}
     }
 }
 

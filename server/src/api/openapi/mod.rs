@@ -9,6 +9,7 @@ use crate::{
     state::AppState,
 };
 use axum::Router;
+use model::limits::KEY_CHARS;
 use utoipa::{
     OpenApi as _, PartialSchema, ToSchema as _,
     openapi::{
@@ -52,6 +53,10 @@ input. What is not there and what belongs to another app answer alike: 404.
 **Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first. \
 Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
+A filter without a value (`?app_id=`) counts as not given: forms send all of their fields.
+
+**Times** are RFC 3339, with years of four digits.
+
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
 What a call with a key does and its answer are stored together or not at all: after a 503 or a broken connection, send it again. \
 The same key with another body is 422; while the first call is being worked on a repeat waits for a second and is then 409 with `retry-after`. \
@@ -59,7 +64,7 @@ Refused calls keep nothing.
 
 **Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
 send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \
-double; decimals that must keep more digits belong into strings. A name given twice in one object is refused: readers do not agree which \
+double; decimals that must keep more digits belong into strings. Where the schema says `integer`, `242.0` is none. A name given twice in one object is refused: readers do not agree which \
 one counts.
 
 **Sizes**: a request has 16 MB, unpacked if its `content-encoding` is `gzip` or `zstd`, and up to 250,000 values (each array and object, and what is \
@@ -87,7 +92,11 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
     let (router, mut openapi) = resources.split_for_parts();
     openapi.servers = Some(vec![ServerBuilder::new().url(format!("{base}/api/v1")).build()]);
     #[derive(utoipa::OpenApi)]
-    #[openapi(components(schemas(Document, model::snapshot_changes::SnapshotChanges)))]
+    #[openapi(components(schemas(
+        Document,
+        model::stats::Snapshot,
+        model::snapshot_changes::SnapshotChanges
+    )))]
     struct Shared;
     openapi.merge(Shared::openapi());
     let components = openapi.components.get_or_insert_default();
@@ -227,12 +236,13 @@ fn names(path: &str) -> Vec<String> {
 }
 
 fn path_parameter(name: String) -> Parameter {
-    let is_text = matches!(name.as_str(), "record_type" | "record_id" | "fingerprint");
-    let schema = if is_text {
-        String::schema()
-    } else {
-        let uuid = SchemaFormat::KnownFormat(KnownFormat::Uuid);
-        ObjectBuilder::new().schema_type(Type::String).format(Some(uuid)).into()
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let schema = match name.as_str() {
+        "record_type" | "record_id" => {
+            text.min_length(Some(*KEY_CHARS.start())).max_length(Some(*KEY_CHARS.end()))
+        }
+        "fingerprint" => text.min_length(Some(1)),
+        _ => text.format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid))),
     };
     ParameterBuilder::new()
         .name(name)
@@ -243,25 +253,31 @@ fn path_parameter(name: String) -> Parameter {
 }
 
 fn if_match() -> Parameter {
-    ParameterBuilder::new()
-        .name("If-Match")
-        .parameter_in(ParameterIn::Header)
-        .required(Required::False)
-        .description(Some(
-            "The etag of what the change is made of: if it was changed since, nothing is (412).",
-        ))
-        .schema(Some(String::schema()))
-        .build()
+    header(
+        "If-Match",
+        "The etag of what the change is made of: if it was changed since, nothing is (412).",
+        ObjectBuilder::new().schema_type(Type::String),
+    )
 }
 
 fn idempotency_key() -> Parameter {
+    header(
+        "Idempotency-Key",
+        "1 to 255 visible characters: the same call sent again within 24 hours is done once.",
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .min_length(Some(1))
+            .max_length(Some(255))
+            .pattern(Some("^[!-~]+$")),
+    )
+}
+
+fn header(name: &str, description: &str, schema: ObjectBuilder) -> Parameter {
     ParameterBuilder::new()
-        .name("Idempotency-Key")
+        .name(name)
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
-        .description(Some(
-            "1 to 255 visible characters: the same call sent again within 24 hours is done once.",
-        ))
-        .schema(Some(String::schema()))
+        .description(Some(description))
+        .schema(Some(schema))
         .build()
 }

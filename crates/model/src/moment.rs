@@ -1,0 +1,43 @@
+//! Moments as they come in: RFC 3339, whose years have four digits.
+
+use chrono::{DateTime, Datelike, Utc};
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// What chrono reads is wider: `+12026-01-01T00:00:00Z`, which no other reader of RFC 3339 takes when it comes back. Use with
+/// `#[serde(default, deserialize_with = "moment::optional")]`.
+///
+/// # Errors
+/// For what is no RFC 3339 time, and what lies outside of the years 0 to 9999 in UTC.
+pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| {
+        read(&text).ok_or_else(|| D::Error::custom("must be an RFC 3339 time, such as 2026-11-23T21:00:00Z"))
+    })
+    .transpose()
+}
+
+fn read(text: &str) -> Option<DateTime<Utc>> {
+    let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+    (0..=9_999).contains(&at.year()).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_have_four_digits() {
+        for (text, is_read) in [
+            ("2026-11-23T21:00:00Z", true),
+            ("2026-11-23T21:00:00.123456+05:30", true),
+            ("9999-12-31T23:59:59Z", true),
+            ("9999-12-31T23:59:59-01:00", false),
+            ("+10000-01-01T00:00:00Z", false),
+            ("-0001-01-01T00:00:00Z", false),
+            ("2026-11-23T21:00:00", false),
+            ("noon", false),
+        ] {
+            assert_eq!(read(text).is_some(), is_read, "{text}");
+        }
+    }
+}
