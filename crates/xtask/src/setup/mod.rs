@@ -2,11 +2,13 @@
 
 mod debian;
 mod node;
+mod python;
 mod rust;
 
 use crate::{process, progress, services};
 use anyhow::{Result, bail};
 use debian::Package;
+pub(crate) use python::schemathesis;
 use std::path::PathBuf;
 
 /// What the machine is to be made ready for.
@@ -31,6 +33,7 @@ pub(crate) fn run(purpose: Purpose) -> Result<()> {
         keep(debian::install(&missing_packages(purpose)));
         if purpose == Purpose::Test {
             keep(node::ensure());
+            keep(python::ensure());
         }
         if !faults.is_empty() {
             bail!("this machine still lacks something:\n  {}", faults.join("\n  "));

@@ -24,6 +24,7 @@ pub(super) fn run(services: &Services) -> Result<(Counts, Result<()>)> {
             .env("HEADGATE_BIN", workspace::debug_program())
             .env("HEADGATE_TEST_DATABASE_URL", services.url("postgres"))
             .env("HEADGATE_TEST_CHROMIUM", chromium)
+            .env("HEADGATE_TEST_SCHEMATHESIS", setup::schemathesis())
             .env("FORCE_COLOR", "0"),
         |line| counts.read_playwright(line),
     );
