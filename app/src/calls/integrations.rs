@@ -217,6 +217,10 @@ pub struct LimitsForm {
     pub max_attempts: String,
     /// Waits between attempts; empty: the default.
     pub retry_schedule: String,
+    /// Seconds of quiet after which a record's changes go; empty: they go at once.
+    pub debounce_seconds: String,
+    /// The longest the first of them waits; empty: as long as the quiet.
+    pub debounce_max_seconds: String,
 }
 
 /// Changes how fast and how hard it is tried.

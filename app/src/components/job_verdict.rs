@@ -156,8 +156,9 @@ impl Ways {
 /// All gates in the order a job meets them; what the engine did not name is open.
 fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Vec<Gate> {
     use ReasonCode::{
-        BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, HeldByReceiver, IntegrationDisabled,
-        IntegrationPaused, NoWorker, NotInQueue, RateLimited, ResyncPaused, Scheduled, WaitingRetry,
+        BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, GathersChanges, HeldByReceiver,
+        IntegrationDisabled, IntegrationPaused, NoWorker, NotInQueue, RateLimited, ResyncPaused, Scheduled,
+        WaitingRetry,
     };
     let slots = gauge.map_or_else(
         || "free".to_owned(),
@@ -179,7 +180,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Ve
             &[IntegrationDisabled, IntegrationPaused, CircuitOpen, ResyncPaused],
             "active".to_owned(),
         ),
-        ("Time", &[Scheduled, WaitingRetry], "it is due".to_owned()),
+        ("Time", &[Scheduled, GathersChanges, WaitingRetry], "it is due".to_owned()),
         ("Order", &[BehindSerializeKey], "first of its key".to_owned()),
         ("Their side", &[HeldByReceiver], "asked for no quiet".to_owned()),
         ("Rate limit", &[RateLimited], limit),
@@ -203,6 +204,7 @@ fn closed_in_words(reason: &Reason) -> String {
     match reason.code {
         ReasonCode::WaitingRetry => "waits".to_owned(),
         ReasonCode::Scheduled => "scheduled".to_owned(),
+        ReasonCode::GathersChanges => "gathers".to_owned(),
         ReasonCode::HeldByReceiver => "quiet asked for (429)".to_owned(),
         ReasonCode::RateLimited => "used up".to_owned(),
         ReasonCode::IntegrationPaused => "paused".to_owned(),
@@ -262,7 +264,7 @@ fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
         return format!("Its {next} attempt begins at once: nothing holds it.");
     };
     match (first.code, explanation.runs_at) {
-        (ReasonCode::WaitingRetry | ReasonCode::Scheduled, Some(at)) => {
+        (ReasonCode::WaitingRetry | ReasonCode::Scheduled | ReasonCode::GathersChanges, Some(at)) => {
             let (clock, relative) = (format::clock(at, now), format::relative(at, now));
             if at <= now {
                 format!("Its {next} attempt is due since {clock}.")

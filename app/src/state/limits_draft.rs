@@ -4,7 +4,7 @@
 use super::page_url::PageUrl;
 use crate::calls::integrations::LimitsForm;
 use model::{
-    integration::IntegrationChanges,
+    integration::{Debounce, IntegrationChanges},
     patch::Change,
     problem::Faults,
     rate_limit::{RateLimit, RateLimits},
@@ -29,6 +29,8 @@ pub enum LimitField {
     MaxAttempts,
     TimeoutSeconds,
     RetrySchedule,
+    DebounceSeconds,
+    DebounceMaxSeconds,
 }
 
 impl LimitField {
@@ -39,6 +41,8 @@ impl LimitField {
             Self::MaxAttempts,
             Self::TimeoutSeconds,
             Self::RetrySchedule,
+            Self::DebounceSeconds,
+            Self::DebounceMaxSeconds,
         ])
     }
 
@@ -71,6 +75,8 @@ impl LimitField {
             Self::MaxAttempts => "limits[max_attempts]",
             Self::TimeoutSeconds => "limits[timeout_seconds]",
             Self::RetrySchedule => "limits[retry_schedule]",
+            Self::DebounceSeconds => "limits[debounce_seconds]",
+            Self::DebounceMaxSeconds => "limits[debounce_max_seconds]",
         }
     }
 
@@ -82,6 +88,8 @@ impl LimitField {
             Self::MaxConcurrency => (1, 10_000),
             Self::MaxAttempts => (1, 100),
             Self::TimeoutSeconds => (1, 3_600),
+            Self::DebounceSeconds => (1, 3_600),
+            Self::DebounceMaxSeconds => (1, 86_400),
             Self::RetrySchedule => return None,
         })
     }
@@ -95,6 +103,8 @@ impl LimitField {
             Self::MaxAttempts => "/max_attempts".to_owned(),
             Self::TimeoutSeconds => "/timeout_ms".to_owned(),
             Self::RetrySchedule => "/retry_schedule".to_owned(),
+            Self::DebounceSeconds => "/debounce/seconds".to_owned(),
+            Self::DebounceMaxSeconds => "/debounce/max_seconds".to_owned(),
         }
     }
 
@@ -106,6 +116,8 @@ impl LimitField {
             Self::MaxAttempts => &form.max_attempts,
             Self::TimeoutSeconds => &form.timeout_seconds,
             Self::RetrySchedule => &form.retry_schedule,
+            Self::DebounceSeconds => &form.debounce_seconds,
+            Self::DebounceMaxSeconds => &form.debounce_max_seconds,
         }
         .trim()
     }
@@ -126,6 +138,9 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
         // The engine would speak of milliseconds.
         faults.add(LimitField::TimeoutSeconds.pointer(), "must be 1 to 3,600");
     }
+    let quiet = number::<i32>(form, LimitField::DebounceSeconds, &mut faults);
+    let longest = number::<i32>(form, LimitField::DebounceMaxSeconds, &mut faults);
+    let debounce = quiet.map(|seconds| Debounce { seconds, max_seconds: longest.unwrap_or(seconds) });
     let schedule = LimitField::RetrySchedule.read(form);
     let changes = IntegrationChanges {
         rate_limit: RateLimits::from_vec(limits).map_or(Change::Clear, Change::Set),
@@ -133,6 +148,7 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
         max_concurrency: max_concurrency.map_or(Change::Clear, Change::Set),
         max_attempts: max_attempts.map_or(Change::Clear, Change::Set),
         retry_schedule: if schedule.is_empty() { Change::Clear } else { Change::Set(schedule.to_owned()) },
+        debounce: debounce.map_or(Change::Clear, Change::Set),
         ..IntegrationChanges::default()
     };
     if let Err(judged) = changes.check() {
@@ -188,6 +204,8 @@ impl LimitsDraft {
             timeout_seconds: value(LimitField::TimeoutSeconds),
             max_attempts: value(LimitField::MaxAttempts),
             retry_schedule: value(LimitField::RetrySchedule),
+            debounce_seconds: value(LimitField::DebounceSeconds),
+            debounce_max_seconds: value(LimitField::DebounceMaxSeconds),
         };
         let faults = changes(&form).err()?;
         Some(Self { form, faults })
@@ -308,6 +326,32 @@ mod tests {
         let draft = LimitsDraft::of(&LimitsDraft::on(PageUrl::parse("/"), &with("soon"))).expect("a draft");
         assert_eq!(draft.first_fault(), Some(LimitField::RetrySchedule));
         assert_eq!(draft.typed(LimitField::RetrySchedule), "soon");
+    }
+
+    #[test]
+    fn a_debounce_is_set_taken_away_and_refused_at_its_fields() {
+        let with = |quiet: &str, longest: &str| LimitsForm {
+            debounce_seconds: quiet.to_owned(),
+            debounce_max_seconds: longest.to_owned(),
+            ..form("", "", "")
+        };
+        let set = |quiet, longest| changes(&with(quiet, longest)).map(|changes| changes.debounce);
+        let debounce = |seconds, max_seconds| Ok(Change::Set(Debounce { seconds, max_seconds }));
+        assert_eq!(set("5", "60"), debounce(5, 60));
+        assert_eq!(set("5", ""), debounce(5, 5));
+        assert_eq!(set("", "60"), Ok(Change::Clear));
+        for (quiet, longest, field) in [
+            ("0", "60", LimitField::DebounceSeconds),
+            ("soon", "60", LimitField::DebounceSeconds),
+            ("60", "5", LimitField::DebounceMaxSeconds),
+        ] {
+            let url = LimitsDraft::on(PageUrl::parse("/"), &with(quiet, longest));
+            assert_eq!(
+                LimitsDraft::of(&url).and_then(|draft| draft.first_fault()),
+                Some(field),
+                "{quiet} {longest}"
+            );
+        }
     }
 
     #[test]

@@ -152,6 +152,7 @@ pub(crate) fn job(n: u64) -> JobSpec {
         batch_id: None,
         priority: 0,
         run_at: None,
+        gathers_until: None,
         expires_at: None,
         max_attempts: 10,
         timeout_ms: None,

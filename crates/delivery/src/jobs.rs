@@ -113,6 +113,7 @@ impl Delivery {
                 batch_id: job.batch_id,
                 priority: job.priority,
                 run_at: job.run_at,
+                gathers_until: None,
                 expires_at: job.expires_at,
                 max_attempts: job.max_attempts.or(target.max_attempts).unwrap_or(self.config.max_attempts),
                 timeout_ms: job.timeout_ms.or(target.timeout_ms),

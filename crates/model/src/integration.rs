@@ -57,6 +57,12 @@ impl IntegrationType {
             Self::External => "external",
         }
     }
+
+    /// Whether its changes may be gathered until their record is quiet.
+    #[must_use]
+    pub const fn may_debounce(self) -> bool {
+        matches!(self, Self::Webhook | Self::Rest)
+    }
 }
 
 impl std::str::FromStr for IntegrationType {
@@ -161,6 +167,9 @@ pub struct Integration {
     /// Of a bundle: seconds over which changes are gathered. A window ends at each multiple of it (UTC, the database's clock); what changed
     /// in it goes out then, a record once, in as few requests as take it (100 items and 1 MB each). Other types: null.
     pub bundle_window_seconds: Option<i32>,
+    /// Over which changes of a record are gathered; null: they go at once.
+    #[serde(default)]
+    pub debounce: Option<Debounce>,
     /// Whether credentials are stored (they are never shown).
     pub has_credentials: bool,
     /// Whatever the platform wants to keep with it.
@@ -240,6 +249,9 @@ pub struct NewIntegration {
     /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400, default 5; `bundle` only.
     #[serde(default)]
     pub bundle_window_seconds: Option<i32>,
+    /// Over which changes of a record are gathered; `webhook` and `rest` only. Absent: they go at once.
+    #[serde(default)]
+    pub debounce: Option<Debounce>,
     /// Stored encrypted and never shown: headers sent with each request, such as `authorization`.
     #[serde(default)]
     pub credentials: Option<BTreeMap<String, String>>,
@@ -307,6 +319,10 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
     pub bundle_window_seconds: Change<i32>,
+    /// Over which changes of a record are gathered; null: they go at once. What gathers already keeps its time until the next change.
+    #[serde(skip_serializing_if = "Change::is_keep")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Debounce>))]
+    pub debounce: Change<Debounce>,
     /// Replaces all; null: none.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<BTreeMap<String, String>>))]
@@ -320,6 +336,21 @@ pub struct IntegrationChanges {
     pub if_match: IfMatch,
 }
 
+/// Changes of a record that come in quick succession are gathered into one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Debounce {
+    /// A record's changes are sent once it was quiet for so long: 1 to 3,600. Urgent changes, and what they find gathered, go at once.
+    pub seconds: i32,
+    /// The first of them never waits longer: from `seconds` to 86,400.
+    pub max_seconds: i32,
+}
+
+/// Said of other types.
+pub const NO_DEBOUNCE: &str =
+    "is for integrations of type webhook or rest only: a bundle gathers in its window";
+
 /// The fields new and changed integrations share, for one check of both.
 struct Fields<'a> {
     name: Option<&'a str>,
@@ -332,6 +363,7 @@ struct Fields<'a> {
     record_types: Option<&'a [String]>,
     headers: Option<&'a BTreeMap<String, String>>,
     bundle_window_seconds: Option<i32>,
+    debounce: Option<&'a Debounce>,
     credentials: Option<&'a BTreeMap<String, String>>,
     metadata: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
@@ -353,6 +385,7 @@ impl NewIntegration {
             record_types: self.record_types.as_deref(),
             headers: self.headers.as_ref(),
             bundle_window_seconds: self.bundle_window_seconds,
+            debounce: self.debounce.as_ref(),
             credentials: self.credentials.as_ref(),
             metadata: self.metadata.as_ref(),
         }
@@ -368,6 +401,11 @@ impl NewIntegration {
             self.integration_type == IntegrationType::Bundle || self.bundle_window_seconds.is_none(),
             "/bundle_window_seconds",
             "is for integrations of type bundle only",
+        );
+        faults.require(
+            self.integration_type.may_debounce() || self.debounce.is_none(),
+            "/debounce",
+            NO_DEBOUNCE,
         );
         faults.into_result()
     }
@@ -388,6 +426,7 @@ impl IntegrationChanges {
             record_types: self.record_types.set().map(Vec::as_slice),
             headers: self.headers.set(),
             bundle_window_seconds: self.bundle_window_seconds.set().copied(),
+            debounce: self.debounce.set(),
             credentials: self.credentials.set(),
             metadata: self.metadata.set(),
         }
@@ -431,6 +470,15 @@ impl Fields<'_> {
             &limits::BUNDLE_WINDOW_SECONDS,
             "/bundle_window_seconds",
         );
+        if let Some(debounce) = self.debounce {
+            faults.require_within(Some(debounce.seconds), &limits::DEBOUNCE_SECONDS, "/debounce/seconds");
+            let most = *limits::DEBOUNCE_MAX_SECONDS.end();
+            faults.require(
+                (debounce.seconds..=most).contains(&debounce.max_seconds),
+                "/debounce/max_seconds",
+                "must be at least seconds, and at most 86,400",
+            );
+        }
         if let Some(types) = self.record_types {
             faults.require(
                 types.len() <= *limits::ITEMS.end(),

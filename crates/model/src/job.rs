@@ -154,6 +154,10 @@ pub struct Job {
     pub max_attempts: i16,
     /// Not before then.
     pub run_at: DateTime<Utc>,
+    /// Of a pending job that gathers changes until its record is quiet (`debounce` of its integration): each puts `run_at` off, never beyond
+    /// this. Null otherwise, and once an urgent change was folded in.
+    #[serde(default)]
+    pub gathers_until: Option<DateTime<Utc>>,
     /// Next attempt of a job that is to be retried.
     pub retry_at: Option<DateTime<Utc>>,
     /// A job that waits then, for its first attempt or another one, ends as `cancelled` with the `error_kind` `expired`: within some two

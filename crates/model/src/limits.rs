@@ -32,6 +32,10 @@ pub const TIMEOUT_MS: RangeInclusive<i32> = 100..=3_600_000;
 pub const MAX_CONCURRENCY: RangeInclusive<i32> = 1..=10_000;
 /// Seconds over which a bundle gathers.
 pub const BUNDLE_WINDOW_SECONDS: RangeInclusive<i32> = 1..=86_400;
+/// Seconds of quiet that end a debounce.
+pub const DEBOUNCE_SECONDS: RangeInclusive<i32> = 1..=3_600;
+/// The longest a debounced change waits.
+pub const DEBOUNCE_MAX_SECONDS: RangeInclusive<i32> = 1..=86_400;
 /// Requests of a rate limit …
 pub const REQUESTS: RangeInclusive<i32> = 1..=1_000_000;
 /// … in so many seconds.

@@ -118,6 +118,7 @@ impl Connection {
             record_types: None,
             headers: Some(BTreeMap::from([("x-demo-system".to_owned(), self.system.path().to_owned())])),
             bundle_window_seconds: None,
+            debounce: None,
             credentials: None,
             metadata: None,
         }

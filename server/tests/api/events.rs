@@ -99,6 +99,47 @@ async fn what_follows_from_a_request_goes_on_in_its_trace(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn changes_in_quick_succession_are_one_request_and_an_urgent_one_goes_at_once(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let receiver = Receiver::answering(200).await;
+    let id = a_webhook(&client, &app, &receiver.url()).await;
+    let integration = format!("/integrations/{id}");
+    let refused = client.patch(&integration, json!({"debounce": {"seconds": 60, "max_seconds": 5}})).await;
+    assert_eq!(refused.pointers(422), ["/debounce/max_seconds"]);
+    let debounce = json!({"seconds": 3_000, "max_seconds": 9_000});
+    let changed = client.patch(&integration, json!({"debounce": debounce})).await.ok(200);
+    assert_eq!(changed["debounce"], debounce);
+    let change = |price: i32, kind: &str| {
+        let mut event = an_event(&app, "sku-1");
+        event["type"] = json!(kind);
+        event["attributes"] = json!({"price": price});
+        event
+    };
+    for price in [5, 6, 7] {
+        client.post("/events", change(price, "record.updated")).await.ok(202);
+    }
+    let jobs = client.get(&format!("/jobs?integration_id={id}")).await.ok(200);
+    let job = &jobs["items"][0];
+    assert_eq!(
+        (jobs["items"].as_array().unwrap().len(), &job["status"], &job["folded"]),
+        (1, &json!("pending"), &json!(2))
+    );
+    assert!(job["gathers_until"].as_str() > job["run_at"].as_str());
+    let told = client.get(&format!("/jobs/{}/explain", job["id"].as_str().unwrap())).await.ok(200);
+    assert_eq!((&told["reasons"][0]["code"], &told["runs_at"]), (&json!("gathers_changes"), &job["run_at"]));
+    client.post("/events", change(8, "attribute.update")).await.ok(202);
+    let (_, body) = receiver.next().await;
+    assert_eq!((&body["type"], &body["changes"]["set"]["price"]), (&json!("attribute.update"), &json!(8)));
+    server.recorded(1).await;
+    let cleared = client.patch(&integration, json!({"debounce": null})).await.ok(200);
+    assert_eq!(cleared["debounce"], json!(null));
+    client.post("/events", change(9, "record.updated")).await.ok(202);
+    assert_eq!(receiver.next().await.1["changes"]["set"]["price"], json!(9));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn changes_of_a_record_that_waits_are_folded(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();

@@ -50,6 +50,8 @@ pub fn LimitsForm(
                     integration.timeout_ms.map(|ms| (f64::from(ms) / 1_000.0).to_string())
                 }
                 LimitField::RetrySchedule => integration.retry_schedule.clone(),
+                LimitField::DebounceSeconds => integration.debounce.map(|d| d.seconds.to_string()),
+                LimitField::DebounceMaxSeconds => integration.debounce.map(|d| d.max_seconds.to_string()),
             }
             .unwrap_or_default()
         }
@@ -72,6 +74,7 @@ pub fn LimitsForm(
             />
         }
     };
+    let may_debounce = integration.integration_type.may_debounce();
     let hidden = HiddenFields::default()
         .with("id", integration.id.to_string())
         .with("etag", integration.etag())
@@ -109,6 +112,19 @@ pub fn LimitsForm(
                 "Waits between attempts".to_owned(),
                 "Such as 10s,1m,10m: the last one repeats. Or exponential. Empty: the default",
             )}
+            {may_debounce
+                .then(|| {
+                    view! {
+                        <div class="grid grid-cols-2 gap-3">
+                            {field(
+                                LimitField::DebounceSeconds,
+                                "Seconds of quiet before changes go".to_owned(),
+                                "Gathers a record's changes into one request. Empty: each goes at once",
+                            )}
+                            {field(LimitField::DebounceMaxSeconds, "Longest wait in seconds".to_owned(), "Empty: as long as the quiet")}
+                        </div>
+                    }
+                })}
             <div>
                 <Button kind=ButtonKind::Primary>"Save limits"</Button>
             </div>

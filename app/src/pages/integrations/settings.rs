@@ -35,6 +35,13 @@ pub fn Settings(
                 <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
                 <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
                 <Fact name="Waits between attempts">{integration.retry_schedule.unwrap_or_else(|| "the default".to_owned())}</Fact>
+                {integration
+                    .debounce
+                    .map(|debounce| {
+                        let (quiet, longest) = (debounce.seconds.into(), debounce.max_seconds.into());
+                        let words = format!("until {} s of quiet, {} s at the latest", format::count(quiet), format::count(longest));
+                        view! { <Fact name="Gathers changes">{words}</Fact> }
+                    })}
                 <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
                 <Fact name="Last success">
                     {match last_success_at {

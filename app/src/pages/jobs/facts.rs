@@ -61,6 +61,17 @@ pub fn JobFacts(
                     <Ago at=job.created_at now=now />
                 </Fact>
                 {job
+                    .gathers_until
+                    .map(|at| {
+                        view! {
+                            <Fact name="Gathers changes">
+                                "until "
+                                <Instant at=at now=as_of />
+                                " at the latest"
+                            </Fact>
+                        }
+                    })}
+                {job
                     .expires_at
                     .map(|at| {
                         view! {

@@ -291,6 +291,7 @@ fn specs<'a>(
         let keyed = Arc::clone(&keyed);
         (0..keyed.len()).filter_map(move |index| {
             let (deduplication_id, key, event, request) = &keyed[index];
+            let (run_at, gathers_until) = integration.times(event.event_type);
             let spec = || JobSpec {
                 app_id: key.app_id,
                 integration_id: integration.id,
@@ -303,7 +304,8 @@ fn specs<'a>(
                 trace: event.trace,
                 batch_id: None,
                 priority: 0,
-                run_at: integration.window_ends_at,
+                run_at,
+                gathers_until,
                 expires_at: None,
                 max_attempts: integration.max_attempts.unwrap_or(max_attempts),
                 timeout_ms: integration.timeout_ms,

@@ -63,6 +63,7 @@ impl Delivery {
             record_types: new.record_types,
             headers: new.headers.unwrap_or_default(),
             bundle_window_seconds,
+            debounce: new.debounce,
             has_credentials: credentials.is_some(),
             metadata: new.metadata.unwrap_or_default(),
             created_at: DateTime::<Utc>::UNIX_EPOCH,

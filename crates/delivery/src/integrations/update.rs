@@ -5,7 +5,7 @@ use model::{
     id::IntegrationId,
     integration::{
         DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationChanges,
-        IntegrationState, IntegrationType,
+        IntegrationState, IntegrationType, NO_DEBOUNCE,
     },
     patch::Change,
     problem::Faults,
@@ -88,6 +88,7 @@ fn check_type(integration: &Integration, changes: &IntegrationChanges, faults: &
         "/bundle_window_seconds",
         "is for integrations of type bundle only",
     );
+    faults.require(kind.may_debounce() || changes.debounce.set().is_none(), "/debounce", NO_DEBOUNCE);
     faults.require(
         !integration.is_built_in || changes.state != Some(IntegrationState::Disabled),
         "/state",
@@ -122,6 +123,7 @@ fn apply(integration: &mut Integration, changes: IntegrationChanges) {
     integration.record_types = changes.record_types.apply(integration.record_types.take());
     integration.headers =
         changes.headers.apply(Some(std::mem::take(&mut integration.headers))).unwrap_or_default();
+    integration.debounce = changes.debounce.apply(integration.debounce);
     if integration.integration_type == IntegrationType::Bundle {
         let window = changes.bundle_window_seconds.apply(integration.bundle_window_seconds);
         integration.bundle_window_seconds = window.or(Some(DEFAULT_BUNDLE_WINDOW_SECONDS));

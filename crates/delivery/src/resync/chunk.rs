@@ -77,6 +77,7 @@ fn specs(delivery: &Delivery, resync: &Enumeration, wanted: &[Candidate]) -> Vec
             batch_id: Some(resync.batch_id),
             priority: PRIORITY,
             run_at: None,
+            gathers_until: None,
             expires_at: None,
             max_attempts: resync.max_attempts.unwrap_or(delivery.config.max_attempts),
             timeout_ms: resync.timeout_ms,

@@ -147,6 +147,7 @@ pub(super) async fn go_on_alone(
             batch_id: None,
             priority: 0,
             run_at: None,
+            gathers_until: None,
             expires_at: None,
             max_attempts: job.max_attempts.unwrap_or(delivery.config.max_attempts),
             timeout_ms: job.timeout_ms,

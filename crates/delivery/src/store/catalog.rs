@@ -8,7 +8,7 @@ use std::{collections::HashSet, time::Duration};
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
-    record::Attributes,
+    record::{Attributes, EventType},
 };
 use sqlx::{PgConnection, types::Json};
 
@@ -76,11 +76,22 @@ pub(crate) struct Interested {
     record_types: Option<Vec<String>>,
     pub(crate) timeout_ms: Option<i32>,
     pub(crate) max_attempts: Option<i16>,
-    /// Of a bundle: when its changes are due.
-    pub(crate) window_ends_at: Option<DateTime<Utc>>,
+    /// When its changes are due: at the end of a bundle's window, or once their record was quiet. None: now.
+    pub(crate) due_at: Option<DateTime<Utc>>,
+    /// Of one with a debounce: until when at the latest a change waits for others.
+    pub(crate) gathers_until: Option<DateTime<Utc>>,
 }
 
 impl Interested {
+    /// When a change is due, and until when at the latest it waits for others. Urgent ones wait for a bundle's window alone.
+    pub(crate) fn times(&self, event_type: EventType) -> (Option<DateTime<Utc>>, Option<DateTime<Utc>>) {
+        if self.gathers_until.is_some() && event_type.is_urgent() {
+            (None, None)
+        } else {
+            (self.due_at, self.gathers_until)
+        }
+    }
+
     pub(crate) fn wants(&self, key: &RecordKey) -> bool {
         self.app_id == key.app_id
             && self.record_types.as_ref().is_none_or(|types| types.contains(&key.record_type))
@@ -98,17 +109,21 @@ pub(crate) async fn hold_interested(
         with held as materialized (
             select id from headgate.apps where id = any ($1) order by id for key share
         ), interested as materialized (
-            select id, app_id, record_types, timeout_ms, max_attempts, bundle_window_seconds
+            select id, app_id, record_types, timeout_ms, max_attempts, bundle_window_seconds, debounce_seconds, debounce_max_seconds
             from headgate.integrations
             where app_id = any ($1) and state <> 'disabled' and integration_type <> 'external'
             order by id
             for key share
         )
         select id as "app_id!: AppId", null::uuid as "integration_id: IntegrationId", null::text[] as record_types,
-            null::int as timeout_ms, null::smallint as max_attempts, null::timestamptz as window_ends_at
+            null::int as timeout_ms, null::smallint as max_attempts, null::timestamptz as due_at,
+            null::timestamptz as gathers_until
         from held
         union all
-        select app_id, id, record_types, timeout_ms, max_attempts, headgate.window_ends_at(bundle_window_seconds) from interested
+        select app_id, id, record_types, timeout_ms, max_attempts,
+            coalesce(headgate.window_ends_at(bundle_window_seconds), clock_timestamp() + make_interval(secs => debounce_seconds)),
+            clock_timestamp() + make_interval(secs => debounce_max_seconds)
+        from interested
         "#,
         apps,
     )
@@ -126,7 +141,8 @@ pub(crate) async fn hold_interested(
                 record_types: row.record_types,
                 timeout_ms: row.timeout_ms,
                 max_attempts: row.max_attempts,
-                window_ends_at: row.window_ends_at,
+                due_at: row.due_at,
+                gathers_until: row.gathers_until,
             }),
         }
     }

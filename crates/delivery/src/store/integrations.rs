@@ -8,7 +8,7 @@ use model::{
     actor::Scope,
     breaker::Breaker,
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationState},
+    integration::{Debounce, Integration, IntegrationState},
     page::{Page, PageRequest},
     rate_limit::{RateLimit, RateLimits},
 };
@@ -42,6 +42,8 @@ pub(crate) struct IntegrationRow {
     record_types: Option<Vec<String>>,
     headers: Json<BTreeMap<String, String>>,
     bundle_window_seconds: Option<i32>,
+    debounce_seconds: Option<i32>,
+    debounce_max_seconds: Option<i32>,
     has_credentials: bool,
     metadata: Json<Map<String, Value>>,
     created_at: DateTime<Utc>,
@@ -78,6 +80,10 @@ impl TryFrom<IntegrationRow> for Integration {
             record_types: row.record_types,
             headers: row.headers.0,
             bundle_window_seconds: row.bundle_window_seconds,
+            debounce: row
+                .debounce_seconds
+                .zip(row.debounce_max_seconds)
+                .map(|(seconds, max_seconds)| Debounce { seconds, max_seconds }),
             has_credentials: row.has_credentials,
             metadata: row.metadata.0,
             created_at: row.created_at,
@@ -111,8 +117,8 @@ pub(crate) async fn insert(
         insert into headgate.integrations (
             id, app_id, name, integration_type, is_built_in, endpoint_url, state, timeout_ms, max_attempts, max_concurrency,
             record_types, rate_limits, rate_limit_key, bundle_window_seconds, headers, metadata, signing_secret_sealed, credentials_sealed,
-            retry_schedule
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+            retry_schedule, debounce_seconds, debounce_max_seconds
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         "#,
         integration.id as IntegrationId,
         integration.app_id as AppId,
@@ -133,6 +139,8 @@ pub(crate) async fn insert(
         sealed.signing_secret,
         sealed.credentials,
         integration.retry_schedule,
+        integration.debounce.map(|debounce| debounce.seconds),
+        integration.debounce.map(|debounce| debounce.max_seconds),
     )
     .execute(conn)
     .await?;
@@ -151,7 +159,8 @@ pub(crate) async fn update(
         update headgate.integrations
         set name = $2, endpoint_url = $3, state = $4, state_reason = $5, timeout_ms = $6, max_attempts = $7, max_concurrency = $8,
             record_types = $9, rate_limits = $10, rate_limit_key = $11, bundle_window_seconds = $12, headers = $13, metadata = $14,
-            credentials_sealed = case when $15 then $16 else credentials_sealed end, retry_schedule = $17, updated_at = clock_timestamp()
+            credentials_sealed = case when $15 then $16 else credentials_sealed end, retry_schedule = $17,
+            debounce_seconds = $18, debounce_max_seconds = $19, updated_at = clock_timestamp()
         where id = $1
         "#,
         integration.id as IntegrationId,
@@ -171,6 +180,8 @@ pub(crate) async fn update(
         credentials.is_some(),
         credentials.flatten(),
         integration.retry_schedule,
+        integration.debounce.map(|debounce| debounce.seconds),
+        integration.debounce.map(|debounce| debounce.max_seconds),
     )
     .execute(conn)
     .await?;
@@ -190,6 +201,7 @@ pub(crate) async fn get(
             b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
             b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
             i.timeout_ms, i.max_attempts, i.retry_schedule, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.debounce_seconds, i.debounce_max_seconds,
             i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
             i.updated_at
         from headgate.integrations i
@@ -266,6 +278,7 @@ pub(crate) async fn list(
             b.held_until as "breaker_held_until?", coalesce(b.failures_in_a_row, 0) as "failures_in_a_row!", b.at_once as "at_once?",
             b.reason as "breaker_reason?", i.rate_limits as "rate_limits: Json<Vec<RateLimit>>", i.rate_limit_key, i.max_concurrency,
             i.timeout_ms, i.max_attempts, i.retry_schedule, i.record_types, i.headers as "headers: Json<BTreeMap<String, String>>", i.bundle_window_seconds,
+            i.debounce_seconds, i.debounce_max_seconds,
             i.credentials_sealed is not null as "has_credentials!", i.metadata as "metadata: Json<Map<String, Value>>", i.created_at,
             i.updated_at
         from headgate.integrations i

@@ -46,6 +46,11 @@ fn every_impossible_field_is_named() {
         (json!({"headers": {"x-shop-access-token": "x"}}), "/headers/x-shop-access-token"),
         (json!({"headers": {"X-Tenant": "ok", "accept-language": "en"}, "name": ""}), "/name"),
         (json!({"bundle_window_seconds": 5}), "/bundle_window_seconds"),
+        (json!({"debounce": {"seconds": 0, "max_seconds": 5}}), "/debounce/seconds"),
+        (json!({"debounce": {"seconds": 3_601, "max_seconds": 3_601}}), "/debounce/seconds"),
+        (json!({"debounce": {"seconds": 5, "max_seconds": 4}}), "/debounce/max_seconds"),
+        (json!({"debounce": {"seconds": 5, "max_seconds": 86_401}}), "/debounce/max_seconds"),
+        (json!({"debounce": {"seconds": 5, "max_seconds": 5}, "integration_type": "bundle"}), "/debounce"),
     ] {
         assert_eq!(with(fields.clone()), [pointer], "{fields}");
     }

@@ -25,6 +25,8 @@ pub enum ReasonCode {
     CircuitOpen,
     /// It is not its time yet.
     Scheduled,
+    /// It gathers changes until its record is quiet.
+    GathersChanges,
     /// It failed and waits for the next attempt.
     WaitingRetry,
     /// Another job of its serialize key goes first.
@@ -59,6 +61,9 @@ impl ReasonCode {
             Self::ResyncPaused => "Resume the re-sync.",
             Self::CircuitOpen => "Mend the external system; then probe or close the breaker.",
             Self::Scheduled => "Wait: its time was given when it was made.",
+            Self::GathersChanges => {
+                "Wait, or shorten the integration's debounce for the next changes; an urgent change takes it along."
+            }
             Self::WaitingRetry => "Wait, or requeue it: then it is tried at once.",
             Self::BehindSerializeKey => "Look at the job that holds the key.",
             Self::HeldByReceiver => "Wait, or ask the external system for a higher limit.",
@@ -121,6 +126,8 @@ pub struct Gates {
     pub breaker: Breaker,
     /// Not before then.
     pub run_at: DateTime<Utc>,
+    /// It gathers changes, at the latest until then.
+    pub gathers_until: Option<DateTime<Utc>>,
     /// Next attempt.
     pub retry_at: Option<DateTime<Utc>>,
     /// Jobs of its serialize key before it, counted to [`MOST_AHEAD`].
@@ -177,7 +184,18 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::CircuitOpen, detail, until);
         }
         if gates.run_at > now {
-            closed(ReasonCode::Scheduled, "It is scheduled for later.".into(), Some(gates.run_at));
+            match gates.gathers_until {
+                Some(latest) => {
+                    let latest = latest.format("%H:%M:%S");
+                    let detail = format!(
+                        "It gathers changes until its record is quiet, at the latest until {latest} UTC."
+                    );
+                    closed(ReasonCode::GathersChanges, detail, Some(gates.run_at));
+                }
+                None => {
+                    closed(ReasonCode::Scheduled, "It is scheduled for later.".into(), Some(gates.run_at));
+                }
+            }
         }
         if let Some(at) = gates.retry_at.filter(|at| *at > now) {
             closed(ReasonCode::WaitingRetry, "The last attempt failed; the next one waits.".into(), Some(at));
@@ -287,6 +305,7 @@ mod tests {
             is_disabled: false,
             breaker: Breaker::default(),
             run_at: now,
+            gathers_until: None,
             retry_at: None,
             ahead_of_key: 0,
             held_until: None,

@@ -187,6 +187,7 @@ impl<J: Job> NewJob<J> {
             batch_id: None,
             priority: new.priority,
             run_at: new.run_at,
+            gathers_until: None,
             expires_at: new.expires_at,
             max_attempts: new.max_attempts.or(place.max_attempts).unwrap_or(DEFAULT_MAX_ATTEMPTS),
             timeout_ms: new.timeout_ms.or(place.timeout_ms),

@@ -56,6 +56,8 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "timeout_ms" => value(&limits::TIMEOUT_MS),
         "max_concurrency" => value(&limits::MAX_CONCURRENCY),
         "bundle_window_seconds" => value(&limits::BUNDLE_WINDOW_SECONDS),
+        "seconds" if schema == "Debounce" => value(&limits::DEBOUNCE_SECONDS),
+        "max_seconds" if schema == "Debounce" => value(&limits::DEBOUNCE_MAX_SECONDS),
         "requests" if schema == "RateLimit" => value(&limits::REQUESTS),
         "per_seconds" if schema == "RateLimit" => value(&limits::PER_SECONDS),
         "rate_per_second" => value(&limits::RATE_PER_SECOND),

@@ -40,7 +40,7 @@ with locked as materialized (
         follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (l.successor ->> 'folded')::int, twins = headgate.twins_of(l.successor),
         correlation_ids = headgate.correlation_ids_of(l.successor), earlier_correlations = (l.successor ->> 'earlier_correlations')::int,
-        traceparent = l.successor ->> 'traceparent',
+        traceparent = l.successor ->> 'traceparent', gathers_until = (l.successor ->> 'gathers_until')::timestamptz,
         created_at = (l.successor ->> 'created_at')::timestamptz,
         run_at = (l.successor ->> 'run_at')::timestamptz,
         expires_at = (l.successor ->> 'expires_at')::timestamptz,

@@ -44,6 +44,8 @@ pub struct JobSpec {
     pub priority: i16,
     /// Not before then; none: now.
     pub run_at: Option<DateTime<Utc>>,
+    /// It gathers changes: each that is folded in puts `run_at` off to its own, never beyond this.
+    pub gathers_until: Option<DateTime<Utc>>,
     /// Called off when it waits then, wherever that is.
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
@@ -73,6 +75,7 @@ struct Row<'a> {
     rank: i16,
     payload: &'a Option<Value>,
     run_at: Option<DateTime<Utc>>,
+    gathers_until: Option<DateTime<Utc>>,
     expires_at: Option<DateTime<Utc>>,
     max_attempts: i16,
     timeout_ms: Option<i32>,
@@ -258,6 +261,7 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             row.trace = spec.trace.or(row.trace);
             // Now (none) is sooner than any time.
             row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
+            row.gathers_until = row.gathers_until.zip(spec.gathers_until).map(|(a, _)| a);
             // As the statement folds into a row: never (none) is the latest of all, the last one's wish counts where it has one.
             row.expires_at = row.expires_at.zip(spec.expires_at).map(|(a, b)| a.max(b));
             row.max_attempts = row.max_attempts.max(spec.max_attempts);
@@ -274,6 +278,7 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             rank,
             payload: &spec.payload,
             run_at: spec.run_at,
+            gathers_until: spec.gathers_until,
             expires_at: spec.expires_at,
             max_attempts: spec.max_attempts,
             timeout_ms: spec.timeout_ms,
@@ -346,6 +351,7 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Fo
         &sparse(rows, |row| i32::try_from(row.earlier_correlations()).ok().filter(|n| *n > 0))
             as &[Option<i32>],
         &sparse(rows, |row| row.trace.map(|trace| trace.to_string())) as &[Option<String>],
+        &sparse(rows, |row| row.gathers_until) as &[Option<DateTime<Utc>>],
     )
     .fetch_all(connection)
     .await?;

@@ -12,7 +12,7 @@ with moment as materialized (
 ), stored as materialized (
     insert into headgate.jobs as j (
         id, app_id, integration_id, batch_id, created_at, run_at, expires_at, timeout_ms, rank, previous_rank, priority, max_attempts,
-        is_full, follows_batch, folded, twins, correlation_ids, earlier_correlations, traceparent, job_type, record_type, record_id,
+        is_full, follows_batch, folded, twins, correlation_ids, earlier_correlations, traceparent, gathers_until, job_type, record_type, record_id,
         deduplication_id, serialize_key, correlation_id, payload
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
@@ -27,7 +27,7 @@ with moment as materialized (
         case when g.correlations is not null then array(
             select k.id from jsonb_array_elements_text(g.correlations) with ordinality k (id, n) order by k.n
         ) end,
-        g.earlier_correlations, g.traceparent,
+        g.earlier_correlations, g.traceparent, g.gathers_until,
         g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload
     from (
@@ -39,7 +39,7 @@ with moment as materialized (
             unnest($13::text[]) as job_type, unnest($14::text[]) as record_type, unnest($15::text[]) as record_id,
             unnest($16::text[]) as deduplication_id, unnest($17::text[]) as serialize_key, unnest($18::text[]) as correlation_id,
             unnest($19::jsonb[]) as payload, unnest($21::jsonb[]) as kinds, unnest($22::jsonb[]) as correlations,
-            unnest($23::int[]) as earlier_correlations, unnest($24::text[]) as traceparent,
+            unnest($23::int[]) as earlier_correlations, unnest($24::text[]) as traceparent, unnest($25::timestamptz[]) as gathers_until,
             -- The order of acceptance is the order of the input, not the order of the locks.
             m.now + unnest($20::int[]) * interval '1 microsecond' as created_at
         from moment m
@@ -89,7 +89,15 @@ with moment as materialized (
             when j.status = 1 or j.successor is not null then j.batch_id else coalesce(excluded.batch_id, j.batch_id)
         end,
         run_at = case
-            when j.status = 1 or j.successor is not null then j.run_at else least(j.run_at, excluded.run_at)
+            when j.status = 1 or j.successor is not null then j.run_at
+            -- The quiet begins anew, unless it is over: then the job may stand in `ready`.
+            when j.status = 0 and j.gathers_until is not null and excluded.gathers_until is not null and j.run_at > excluded.created_at
+                then least(j.gathers_until, excluded.run_at)
+            else least(j.run_at, excluded.run_at)
+        end,
+        -- With a change that does not wait all of it goes.
+        gathers_until = case
+            when j.status = 1 or j.successor is not null or excluded.gathers_until is not null then j.gathers_until
         end,
         -- Never (null) is the latest of all.
         expires_at = case
@@ -121,7 +129,13 @@ with moment as materialized (
                 'traceparent', coalesce(excluded.traceparent, j.successor ->> 'traceparent'),
                 'previous_batch_id', j.successor ->> 'batch_id',
                 'batch_id', coalesce(excluded.batch_id, (j.successor ->> 'batch_id')::uuid),
-                'run_at', least((j.successor ->> 'run_at')::timestamptz, excluded.run_at),
+                'run_at', case
+                    when j.successor ->> 'gathers_until' is not null and excluded.gathers_until is not null
+                        and (j.successor ->> 'run_at')::timestamptz > excluded.created_at
+                        then least((j.successor ->> 'gathers_until')::timestamptz, excluded.run_at)
+                    else least((j.successor ->> 'run_at')::timestamptz, excluded.run_at)
+                end,
+                'gathers_until', case when excluded.gathers_until is not null then j.successor ->> 'gathers_until' end,
                 'expires_at', case
                     when excluded.expires_at is not null and j.successor ->> 'expires_at' is not null
                         then greatest((j.successor ->> 'expires_at')::timestamptz, excluded.expires_at)
@@ -147,6 +161,7 @@ with moment as materialized (
                 'batch_id', excluded.batch_id, 'previous_batch_id', null, 'is_full', excluded.is_full, 'follows_batch', excluded.follows_batch,
                 'folded', excluded.folded, 'twins', excluded.twins, 'correlation_ids', excluded.correlation_ids,
                 'earlier_correlations', excluded.earlier_correlations, 'traceparent', excluded.traceparent,
+                'gathers_until', excluded.gathers_until,
                 'created_at', excluded.created_at, 'run_at', excluded.run_at, 'expires_at', excluded.expires_at,
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )

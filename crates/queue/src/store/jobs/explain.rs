@@ -86,6 +86,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             ..Breaker::default()
         },
         run_at: if job.retry_at.is_some() { job.run_at } else { not_before(job.run_at) },
+        gathers_until: job.gathers_until,
         retry_at: job.retry_at.map(not_before),
         ahead_of_key: row.ahead_of_key,
         held_until: row.held_until,

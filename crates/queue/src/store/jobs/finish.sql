@@ -87,7 +87,7 @@ with given as materialized (
         follows_batch = (a.successor ->> 'follows_batch')::boolean, is_held = false,
         folded = (a.successor ->> 'folded')::int, twins = headgate.twins_of(a.successor),
         correlation_ids = headgate.correlation_ids_of(a.successor), earlier_correlations = (a.successor ->> 'earlier_correlations')::int,
-        traceparent = a.successor ->> 'traceparent',
+        traceparent = a.successor ->> 'traceparent', gathers_until = (a.successor ->> 'gathers_until')::timestamptz,
         created_at = (a.successor ->> 'created_at')::timestamptz,
         run_at = (a.successor ->> 'run_at')::timestamptz,
         expires_at = (a.successor ->> 'expires_at')::timestamptz,

@@ -33,6 +33,7 @@ pub(crate) struct JobRow {
     pub attempt: i16,
     pub max_attempts: i16,
     pub run_at: DateTime<Utc>,
+    pub gathers_until: Option<DateTime<Utc>>,
     pub retry_at: Option<DateTime<Utc>>,
     pub expires_at: Option<DateTime<Utc>>,
     pub started_at: Option<DateTime<Utc>>,
@@ -51,7 +52,7 @@ pub(crate) struct JobRow {
 /// Of rows of `jobs j`.
 const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
-     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, j.retry_at, j.expires_at, j.started_at, \
+     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, case when j.status = 0 then j.gathers_until end as gathers_until, j.retry_at, j.expires_at, j.started_at, \
      case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
      clock_timestamp() as now";
@@ -63,7 +64,7 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
      j.record_id, j.deduplication_id, j.successor ->> 'serialize_key' as serialize_key, \
      j.successor ->> 'correlation_id' as correlation_id, headgate.correlation_ids_of(j.successor) as correlation_ids, \
      (j.successor ->> 'earlier_correlations')::int as earlier_correlations, (j.successor ->> 'batch_id')::uuid as batch_id, 0::smallint as attempt, \
-     (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, \
+     (j.successor ->> 'max_attempts')::smallint as max_attempts, (j.successor ->> 'run_at')::timestamptz as run_at, (j.successor ->> 'gathers_until')::timestamptz as gathers_until, \
      null::timestamptz as retry_at, (j.successor ->> 'expires_at')::timestamptz as expires_at, null::timestamptz as started_at, \
      null::timestamptz as cancel_requested_at, null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
      null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now";
@@ -72,14 +73,14 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
 /// that was deleted are their app's still.
 const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
-     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, j.expires_at, \
+     j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now";
 
 /// Of rows of `dead_letter_jobs j`.
 const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
      j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
-     j.serialize_key, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as retry_at, \
+     j.serialize_key, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, \
      j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
      j.folded, clock_timestamp() as now";
 
@@ -140,6 +141,7 @@ impl From<JobRow> for Job {
             attempt: row.attempt,
             max_attempts: row.max_attempts,
             run_at: row.run_at,
+            gathers_until: row.gathers_until,
             retry_at: row.retry_at,
             expires_at: row.expires_at,
             started_at: row.started_at,

@@ -8,6 +8,7 @@ use model::{
     job::{EnqueueOutcome, JobStatus},
     page::PageRequest,
     record::EventType,
+    rules::explain::ReasonCode,
     trace::TraceContext,
 };
 use queue::store::{
@@ -163,6 +164,100 @@ async fn a_job_goes_on_in_the_last_trace_that_came(pool: PgPool) {
     let plain = JobSpec { trace: trace(5), ..world.spec(lane) };
     world.accept(&[plain]).await;
     assert_eq!(world.claim(worker, 1).await[0].trace, trace(5));
+}
+
+/// Seconds until a job is due, as its entry and as its row say, and until when it gathers.
+async fn waits(pool: &PgPool, id: JobId) -> (Option<i32>, i32, Option<i32>) {
+    sqlx::query_as(
+        "select round(extract(epoch from (select due_at from headgate.waiting where job_id = id) - clock_timestamp()))::int,
+             round(extract(epoch from run_at - clock_timestamp()))::int, round(extract(epoch from gathers_until - clock_timestamp()))::int
+         from headgate.jobs where id = $1",
+    )
+    .bind(id)
+    .fetch_one(pool)
+    .await
+    .unwrap()
+}
+
+/// Moves a job and its entry nearer, as if so many seconds had passed.
+async fn pass(pool: &PgPool, seconds: i32) {
+    for sql in [
+        "update headgate.jobs set run_at = run_at - make_interval(secs => $1), gathers_until = gathers_until - make_interval(secs => $1)",
+        "update headgate.waiting set due_at = due_at - make_interval(secs => $1)",
+    ] {
+        sqlx::query(sql).bind(seconds).execute(pool).await.unwrap();
+    }
+    sqlx::raw_sql("select headgate.promote_due(100)").execute(pool).await.unwrap();
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn changes_are_gathered_until_it_is_quiet_and_never_beyond_the_longest_wait(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (lane, worker) = (world.lane().await, world.worker().await);
+    let later = |seconds| Some(chrono::Utc::now() + chrono::Duration::seconds(seconds));
+    let change = || JobSpec { run_at: later(1_000), gathers_until: later(2_500), ..keyed(&world, lane, "a") };
+    let id = world.accept(&[change()]).await[0].id;
+    let near = |(entry, row, latest): (Option<i32>, i32, Option<i32>),
+                wanted: (Option<i32>, i32, Option<i32>)| {
+        // The machine may be slow.
+        let is_near = |a: i32, b: i32| (b - 200..=b).contains(&a);
+        let both = |a: Option<i32>, b: Option<i32>| match (a, b) {
+            (Some(a), Some(b)) => is_near(a, b),
+            (a, b) => a == b,
+        };
+        assert!(
+            both(entry, wanted.0) && is_near(row, wanted.1) && both(latest, wanted.2),
+            "{:?} instead of {wanted:?}",
+            (entry, row, latest)
+        );
+    };
+    near(waits(&pool, id).await, (Some(1_000), 1_000, Some(2_500)));
+    pass(&pool, 600).await;
+    world.accept(&[change(), change()]).await;
+    near(waits(&pool, id).await, (Some(400), 1_000, Some(1_900)));
+    pass(&pool, 600).await;
+    near(waits(&pool, id).await, (Some(400), 400, Some(1_300)));
+    assert_eq!(world.claim(worker, 1).await.len(), 0, "it was not quiet for long enough");
+    world.accept(&[change()]).await;
+    pass(&pool, 500).await;
+    world.accept(&[change()]).await;
+    near(waits(&pool, id).await, (Some(500), 800, Some(800)));
+    pass(&pool, 801).await;
+    let held = world.claim(worker, 1).await;
+    assert_eq!((held[0].id, world.get(id).await.job.folded), (id, 4));
+
+    // What comes meanwhile gathers behind it, by the same rule.
+    let second = world.accept(&[change()]).await[0].id;
+    world.accept(&[change()]).await;
+    assert!(world.get(second).await.job.gathers_until.is_some());
+    world.finish(&[end(&held[0], sent())]).await;
+    near(waits(&pool, second).await, (Some(1_000), 1_000, Some(2_500)));
+    // An urgent one goes at once, and what follows it does not put it off.
+    let urgent = JobSpec { job_type: "attribute.update".into(), ..keyed(&world, lane, "a") };
+    world.accept(&[urgent]).await;
+    world.accept(&[change()]).await;
+    let held = world.claim(worker, 1).await;
+    assert_eq!((held[0].id, held[0].job_type.as_str()), (second, "attribute.update"));
+
+    // A retry waits for its own time.
+    world.finish(&[end(&held[0], retried(Duration::from_secs(3_000)))]).await;
+    world.accept(&[change()]).await;
+    let job = world.get(second).await.job;
+    assert!(job.run_at <= chrono::Utc::now() && job.gathers_until.is_none());
+    near(waits(&pool, second).await, (Some(3_000), 0, None));
+    world.must_be_sound().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_gathers_says_so(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let (lane, _worker) = (world.lane().await, world.worker().await);
+    let later = |seconds| Some(chrono::Utc::now() + chrono::Duration::seconds(seconds));
+    let change = JobSpec { run_at: later(1_000), gathers_until: later(2_500), ..keyed(&world, lane, "a") };
+    let id = world.accept(&[change]).await[0].id;
+    let told = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+    let job = world.get(id).await.job;
+    assert_eq!((told.reasons[0].code, told.runs_at), (ReasonCode::GathersChanges, Some(job.run_at)));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -149,6 +149,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
         batch_id: None,
         priority: 0,
         run_at: None,
+        gathers_until: None,
         expires_at: None,
         max_attempts: 3,
         timeout_ms: None,

@@ -296,6 +296,7 @@ pub(crate) fn spec(app_id: AppId, integration_id: IntegrationId) -> JobSpec {
         batch_id: None,
         priority: 0,
         run_at: None,
+        gathers_until: None,
         expires_at: None,
         max_attempts: 10,
         timeout_ms: None,
