@@ -136,7 +136,7 @@ pub struct JobPage {
     pub masked: u32,
     /// They are shown, until then, because this reader asked for it.
     pub revealed_until: Option<DateTime<Utc>>,
-    /// The moment of all that.
+    /// When all that began to be read.
     pub as_of: DateTime<Utc>,
 }
 
@@ -148,13 +148,13 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let cx = context::current()?;
+    let as_of = Utc::now();
     let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
     let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
     let record = cx.record_of(scope, &detail.job).await?;
     let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
     let revealed_until = if revealed { masked::revealed_until(&cx, &actor, id).await? } else { None };
     let beside = beside::of(&cx, scope, &detail.job).await?;
-    let as_of = Utc::now();
     let mut page = JobPage { detail, explanation, record, gauge, beside, masked: 0, revealed_until, as_of };
     if revealed_until.is_none() {
         masked::job(&cx, &mut page).await?;

@@ -49,7 +49,7 @@ pub struct OperationPage {
     pub operation: Operation,
     /// What its integrations are called.
     pub names: Names,
-    /// The moment of all that.
+    /// When all that began to be read.
     pub as_of: DateTime<Utc>,
 }
 
@@ -60,10 +60,11 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
     use model::rules::permission::Permission;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
+    let as_of = Utc::now();
     let operation = queue::store::operations::get(&cx.delivery.pool, scope, id).await?;
     let counted = operation.breakdown.iter().map(|part| part.integration_id);
     let names = cx.names(scope, counted, &operation.filter).await?;
-    Ok(OperationPage { operation, names, as_of: Utc::now() })
+    Ok(OperationPage { operation, names, as_of })
 }
 
 /// Pauses, resumes, aborts or takes one back.

@@ -4,7 +4,8 @@ use crate::{
     format,
     state::{
         clock,
-        live::{self, Link, Live},
+        event_stream::Link,
+        live::{self, Live},
     },
     ui::Tone,
 };

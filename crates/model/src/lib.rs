@@ -29,6 +29,7 @@ pub mod limit_use;
 pub mod limits;
 pub mod matched;
 pub mod moment;
+pub mod opened;
 pub mod operation;
 pub mod page;
 pub mod patch;

@@ -1,10 +1,11 @@
-use crate::support::{Answer, Client, Server, a_webhook, an_app};
-use futures::{Stream, StreamExt};
+use crate::support::{Answer, Client, Server, Statements, a_webhook, an_app};
+use futures::{Stream, StreamExt, future::join_all};
 use model::actor::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
+use server::{connections::ConnectionLimits, middleware::Pace};
 use sqlx::PgPool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The first snapshot of a stream.
 async fn first(client: &Client, query: &str) -> Value {
@@ -133,4 +134,146 @@ async fn shutdown_ends_the_stream(pool: PgPool) {
     server.state.stop.cancel();
     let rest = tokio::time::timeout(Duration::from_secs(20), response.bytes()).await;
     rest.expect("the end of the stream in time").unwrap();
+}
+
+/// A stream that tells of one thing: what it says of that.
+struct Watching<S> {
+    kind: &'static str,
+    stream: S,
+    text: String,
+}
+
+async fn watching(
+    client: &Client,
+    kind: &'static str,
+    id: &str,
+) -> Watching<impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin> {
+    let path = format!("/api/v1/live?open={kind}:{id}");
+    let response = client.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    Watching { kind, stream: Box::pin(response.bytes_stream()), text: String::new() }
+}
+
+impl<B: AsRef<[u8]>, S: Stream<Item = reqwest::Result<B>> + Unpin> Watching<S> {
+    /// What it is told to be next.
+    async fn told(&mut self) -> Value {
+        let (name, data) = next(&mut self.stream, &mut self.text).await;
+        assert_eq!(name, self.kind, "no snapshot of the sampler's");
+        data["now"].clone()
+    }
+
+    /// Until it is told to be like that.
+    async fn is_told(&mut self, is_like_that: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let told = self.told().await;
+            if is_like_that(&told) {
+                return told;
+            }
+        }
+    }
+}
+
+/// A job that nobody runs.
+async fn a_job_of(client: &Client, app: &str, payload: Value) -> String {
+    let new = json!({"app_id": app, "job_type": "export", "payload": payload});
+    let made = client.post("/jobs", new).await.ok(201);
+    made["items"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_is_open_is_told_as_it_is_and_with_each_change_and_not_by_the_sampler(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let job = a_job_of(&client, &app, json!({"apiKey": "k-1", "n": 1})).await;
+
+    let mut of_job = watching(&client, "job", &job).await;
+    let told = of_job.told().await;
+    assert_eq!((&told["detail"]["id"], &told["detail"]["status"]), (&json!(job), &json!("pending")));
+    assert_eq!(told["explanation"], client.get(&format!("/jobs/{job}/explain")).await.ok(200));
+    assert_eq!(
+        told["detail"]["payload"],
+        json!({"apiKey": "[masked]", "n": 1}),
+        "a page reveals by itself nothing"
+    );
+    client.act(&format!("/jobs/{job}/cancel")).await.ok(200);
+    let told = of_job.is_told(|now| now["detail"]["status"] == "cancelled").await;
+    assert_eq!(told["explanation"]["state"], "cancelled");
+    client.act(&format!("/jobs/{job}/requeue")).await.ok(200);
+    of_job.is_told(|now| now["detail"]["status"] == "pending").await;
+
+    let mut of_integration = watching(&client, "integration", &integration).await;
+    assert_eq!(of_integration.told().await["state"], "active");
+    client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
+    of_integration.is_told(|now| now["state"] == "paused").await;
+
+    let jobs: Vec<Value> =
+        (0..101).map(|n| json!({"app_id": app, "job_type": "export", "payload": n})).collect();
+    client.post("/jobs", json!(jobs)).await.ok(201);
+    let body =
+        json!({"action": "cancel", "filter": {"app_id": app}, "hold_seconds": 3600, "reason": "by mistake"});
+    let started = client.post("/jobs/bulk", body).await.ok(202);
+    let operation = started["operation_id"].as_str().unwrap();
+    let mut of_operation = watching(&client, "operation", operation).await;
+    assert_eq!(of_operation.told().await["state"], "held");
+    client.act(&format!("/operations/{operation}/pause")).await.ok(200);
+    of_operation.is_told(|now| now["state"] == "paused").await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_another_app_has_cannot_be_open(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
+    let integration = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
+    let job = a_job_of(&client, &foreign, json!({})).await;
+    // Somebody who may has them open: what was read for them is told to nobody else.
+    let mut of_job = watching(&client, "job", &job).await;
+    of_job.told().await;
+    let mut of_integration = watching(&client, "integration", &integration).await;
+    of_integration.told().await;
+    let portal = server.key(Role::Portal, Some(&own)).await;
+    portal.get(&format!("/live?open=job:{job}")).await.problem(404);
+    portal.get(&format!("/live?open=integration:{integration}")).await.problem(404);
+    let nothing = "01890a5d-ac96-774b-bcce-b302099a8057";
+    client.get(&format!("/live?open=operation:{nothing}")).await.problem(404);
+    for unreadable in ["job", "job:7", "app:01890a5d-ac96-774b-bcce-b302099a8057"] {
+        assert_eq!(
+            client.get(&format!("/live?open={unreadable}")).await.pointers(422),
+            ["open"],
+            "{unreadable}"
+        );
+    }
+    let own_job = a_job_of(&client, &own, json!({})).await;
+    let mut of_own_job = watching(&portal, "job", &own_job).await;
+    assert_eq!(of_own_job.told().await["detail"]["app_id"], json!(own));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn two_hundred_who_have_a_job_open_cost_the_database_what_one_costs(pool: PgPool) {
+    const READS_A_JOB: &str = "headgate.attempts_of($1)";
+    const LOOKS: &str = "'job:' || o.id";
+    let limits = ConnectionLimits { all: 400, of_one_address: 400, ..ConnectionLimits::for_files(None) };
+    let server = Server::bounded(pool.clone(), limits, Pace::default()).await;
+    let client = server.operator();
+    let job = a_job_of(&client, &an_app(&client, "Shop").await, json!({})).await;
+    let (statements, began_at) = (Statements::of_this_test(), Instant::now());
+    let mut viewers = join_all((0..200).map(|_| watching(&client, "job", &job))).await;
+    join_all(viewers.iter_mut().map(Watching::told)).await;
+    assert_eq!(statements.saying(READS_A_JOB), 1, "read by the first of them");
+    // Nobody reads it but for the streams: it is changed behind their backs.
+    let change = "update headgate.jobs set priority = 1 where id = $1::uuid";
+    sqlx::query(change).bind(&job).execute(&pool).await.unwrap();
+    join_all(
+        viewers.iter_mut().map(async |viewer| viewer.is_told(|now| now["detail"]["priority"] == 1).await),
+    )
+    .await;
+    assert_eq!(statements.saying(READS_A_JOB), 2, "and once for all after a change");
+    let looks = statements.saying(LOOKS);
+    let at_most = began_at.elapsed().as_millis() / 40 + 1;
+    assert!(
+        (2..=at_most).contains(&(looks as u128)),
+        "one look for all of them each time: {looks} of {at_most}"
+    );
 }

@@ -18,7 +18,7 @@ use crate::{
     },
     format,
     state::{
-        clock, live,
+        clock, live, opened,
         page_url::{self, PageUrl},
         refresh, revision,
         what_if::Load,
@@ -34,6 +34,7 @@ use model::{
     breaker::{Breaker, BreakerState},
     id::IntegrationId,
     integration::{Integration, IntegrationState, IntegrationType},
+    opened::Opened,
     rules::permission::Permission,
     stats::{IntegrationGauge, Window},
 };
@@ -106,13 +107,16 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
-    // The stream's gauges once they are newer than what the page was loaded with.
+    let told = opened::follow::<IntegrationGauge>(Opened::Integration(id));
+    // The streams' gauges once they are newer than what the page was loaded with: those of each second, and those of a change.
     let gauge = Memo::new(move |_| {
-        let newer = snapshot.with(|s| {
-            let s = s.as_ref().filter(|s| s.at >= as_of)?;
-            s.integrations.iter().find(|g| g.integration_id == id).cloned()
+        let sampled = snapshot.with(|s| {
+            let s = s.as_ref()?;
+            Some((s.at, s.integrations.iter().find(|g| g.integration_id == id)?.clone()))
         });
-        newer.unwrap_or_else(|| gauge.clone())
+        let told = told.with(|told| told.as_ref().map(|told| (told.at, told.now.clone())));
+        let newest = [sampled, told].into_iter().flatten().max_by_key(|(at, _)| *at);
+        newest.filter(|(at, _)| *at >= as_of).map_or_else(|| gauge.clone(), |(_, newest)| newest)
     });
     let closed = match integration.breaker.state {
         BreakerState::Closed => integration.breaker.clone(),

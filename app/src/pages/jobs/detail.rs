@@ -20,7 +20,7 @@ use crate::{
         Loaded, PageHead, Payload, RecordSyncs,
     },
     format,
-    state::{page_url, payload_draft, refresh, revision},
+    state::{opened, page_url, payload_draft, refresh, revision},
     ui::{Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use chrono::{DateTime, Utc};
@@ -29,6 +29,7 @@ use leptos_router::hooks::use_params_map;
 use model::{
     id::{IntegrationId, JobId},
     job::JobStatus,
+    opened::{ExplainedJob, Opened, Told},
     rules::permission::Permission,
     stats::IntegrationGauge,
 };
@@ -84,13 +85,21 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let id = page.detail.job.id;
     let is_live = page.detail.job.status.is_live();
     let is_revealed = page.revealed_until.is_some();
-    // A finished job does not change; a live one is asked for again.
-    let newer = if is_live {
-        refresh::every(Duration::from_secs(2), move || load_job(id, is_revealed))
-    } else {
-        RwSignal::new(None)
-    };
-    let page = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
+    // What it is told to be has its secrets masked: who had them revealed asks.
+    let told = (!is_revealed).then(|| opened::follow::<ExplainedJob>(Opened::Job(id)));
+    let period = Duration::from_secs(if is_revealed { 2 } else { 10 });
+    // What stands beside a finished job does not change.
+    let newer =
+        if is_live { refresh::every(period, move || load_job(id, is_revealed)) } else { RwSignal::new(None) };
+    let page = Memo::new(move |_| {
+        let loaded = newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone()));
+        match told.and_then(|told| told.get()) {
+            Some(Told { at, now: ExplainedJob { detail, explanation } }) if at >= loaded.as_of => {
+                JobPage { detail, explanation, ..loaded }
+            }
+            _ => loaded,
+        }
+    });
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));

@@ -12,7 +12,7 @@ use crate::{
         operation_look::{about, list_of, what_it_does},
     },
     format,
-    state::{clock, page_url, refresh, revision},
+    state::{clock, opened, page_url, revision},
     ui::{Ago, Card, Fact, Facts, Link, Table},
 };
 use chrono::{DateTime, Utc};
@@ -20,10 +20,10 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use model::{
     id::OperationId,
+    opened::Opened,
     operation::{BulkAction, DryRunPart, Operation, OperationState},
     rules::permission::Permission,
 };
-use std::time::Duration;
 
 /// The page.
 #[component]
@@ -63,10 +63,11 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
     let id = first.id;
     let now = clock::now_or(as_of);
     // One that has ended can still be undone by somebody else.
-    let newer = refresh::every(Duration::from_secs(1), move || load_operation(id));
+    let told = opened::follow::<Operation>(Opened::Operation(id));
     let loaded = first.clone();
     let operation = Memo::new(move |_| {
-        newer.with(|page| page.as_ref().map_or_else(|| loaded.clone(), |page| page.operation.clone()))
+        told.with(|told| told.as_ref().filter(|told| told.at >= as_of).map(|told| told.now.clone()))
+            .unwrap_or_else(|| loaded.clone())
     });
     let has_ended = Memo::new(move |_| operation.with(|o| o.finished_at.is_some()));
     let crumbs = || {

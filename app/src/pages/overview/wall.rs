@@ -8,11 +8,7 @@ use crate::{
         ThroughputChart, WorkerTrouble, marks,
     },
     format,
-    state::{
-        clock,
-        live::{self, Link},
-        page_url, revision,
-    },
+    state::{clock, event_stream::Link, live, page_url, revision},
     ui::{Card, ChartCursor, Glyph, LinkButton},
 };
 use chrono::{DateTime, Utc};

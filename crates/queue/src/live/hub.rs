@@ -1,6 +1,6 @@
 //! Reads the newest snapshot each second and hands it to whoever watches.
 
-use super::{LiveState, Outage, Yesterday, history::History};
+use super::{LiveState, Outage, Versions, Yesterday, history::History, opened::OpenedHere};
 use crate::{
     error::QueueError,
     store::stats::{
@@ -12,6 +12,7 @@ use crate::{
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     id::IntegrationId,
+    opened::Opened,
     snapshot_changes::SnapshotChanges,
     stats::{FlowMinute, MinuteTotals, Snapshot},
 };
@@ -41,6 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct LiveHub {
     state: watch::Receiver<Arc<LiveState>>,
     history: Arc<Mutex<History>>,
+    opened: OpenedHere,
 }
 
 impl LiveHub {
@@ -49,6 +51,7 @@ impl LiveHub {
     pub fn start(pool: PgPool, token: CancellationToken) -> Self {
         let (sender, state) = watch::channel(Arc::new(LiveState::empty()));
         let history = Arc::new(Mutex::new(History::default()));
+        let opened = OpenedHere::new(pool.clone(), token.clone());
         let mut reader = Reader { pool, sender, history: Arc::clone(&history) };
         tokio::spawn(async move {
             loop {
@@ -60,7 +63,7 @@ impl LiveHub {
                 }
             }
         });
-        Self { state, history }
+        Self { state, history, opened }
     }
 
     /// What is known now.
@@ -85,6 +88,13 @@ impl LiveHub {
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Arc<LiveState>> {
         self.state.clone()
+    }
+
+    /// Changes, some forty milliseconds later at most, with each change of what a viewer has open, for as long as the receiver is kept: one small
+    /// query each time for all that is open in this process.
+    #[must_use]
+    pub fn open(&self, opened: Opened) -> Versions {
+        self.opened.open(opened)
     }
 
     /// Totals of the last hour, one point a minute, oldest first; a minute that nobody sampled is left out.

@@ -14,6 +14,7 @@ pub mod find;
 pub mod jobs;
 pub mod lanes;
 pub mod leader;
+pub(crate) mod opened;
 pub mod operations;
 pub(crate) mod own_lanes;
 pub mod partitions;

@@ -9,7 +9,12 @@ use crate::{
     state::AppState,
 };
 use axum::Router;
-use model::limits::KEY_CHARS;
+use model::{
+    limits::KEY_CHARS,
+    opened::{ExplainedJob, Told},
+    snapshot_changes::SnapshotChanges,
+    stats::{IntegrationGauge, Snapshot},
+};
 use utoipa::{
     OpenApi as _, PartialSchema, ToSchema as _,
     openapi::{
@@ -94,8 +99,11 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
     #[derive(utoipa::OpenApi)]
     #[openapi(components(schemas(
         Document,
-        model::stats::Snapshot,
-        model::snapshot_changes::SnapshotChanges
+        Snapshot,
+        SnapshotChanges,
+        Told<ExplainedJob>,
+        Told<IntegrationGauge>,
+        Told<model::operation::Operation>
     )))]
     struct Shared;
     openapi.merge(Shared::openapi());

@@ -5,9 +5,11 @@ mod client;
 mod lossy;
 mod receiver;
 mod server;
+mod statements;
 
 pub(crate) use builders::{a_job, a_webhook, an_app, an_event, an_external};
 pub(crate) use client::{Answer, Client};
 pub(crate) use lossy::Lossy;
 pub(crate) use receiver::Receiver;
 pub(crate) use server::{ADMIN_KEY, Server};
+pub(crate) use statements::Statements;

@@ -1,7 +1,9 @@
-//! `/live`: server-sent events, one `snapshot` a second at most.
+//! `/live`: server-sent events, one `snapshot` a second at most, or what a viewer has open as soon as it changes.
 //!
-//! All viewers share what the hub read. A stream ends at shutdown (a server waits for open ones for ever), and within a second of its key
+//! All viewers share what was read. A stream ends at shutdown (a server waits for open ones for ever), and within a second of its key
 //! or session.
+
+mod opened;
 
 use super::{
     extract::{Can, Query, Read},
@@ -19,7 +21,8 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use futures::{Stream, stream};
-use model::{actor::Scope, id::IntegrationId};
+use model::{actor::Scope, id::IntegrationId, opened::Opened};
+use opened::OpenThing;
 use queue::live::LiveState;
 use serde::Deserialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -35,7 +38,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(live))
 }
 
-/// What the stream is narrowed to.
+/// What the stream tells.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -46,14 +49,21 @@ struct LiveParams {
     /// that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer that is left behind is sent a
     /// `snapshot` again. Without effect on a part of the deployment, which is small.
     changes: bool,
+    /// Instead of snapshots one thing alone: `job:`, `integration:` or `operation:` and its id. An event of that name tells it at the beginning
+    /// and then within a tenth of a second of each change, secrets masked. Of an integration that is a change of its state, its settings or its
+    /// breaker; how its numbers move is told by snapshots.
+    #[param(value_type = Option<String>, pattern = "^(job|integration|operation):[0-9A-Fa-f-]{36}$")]
+    open: Option<Opened>,
 }
 
-/// The deployment as it changes: server-sent events named `snapshot`, one a second at most. Takes the console's session as well as a key.
+/// The deployment as it changes: server-sent events named `snapshot`, one a second at most; or what is `open`, as soon as it changes. Takes the
+/// console's session as well as a key.
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
     responses(
-        (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`.",
+        (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`, of `job` events \
+            `Told_ExplainedJob`, of `integration` events `Told_IntegrationGauge`, of `operation` events `Told_Operation`.",
             body = LiveEvent, content_type = "text/event-stream"),
-        (status = 404, description = "The integration is not there, or another app's."),
+        (status = 404, description = "The integration, or what is to be open, is not there or another app's."),
     ))]
 async fn live(
     actor: Can<Read>,
@@ -64,6 +74,11 @@ async fn live(
     if let Some(id) = params.integration_id {
         state.delivery.integration(actor.scope(), id).await?;
     }
+    let stay = state.access.stay(&actor, session::token_of(&headers).as_deref());
+    if let Some(opened) = params.open {
+        let thing = OpenThing::begin(state, &actor, opened, stay).await?;
+        return Ok(answer(stream::unfold(thing, async |mut thing| Some((Ok(thing.next().await?), thing)))));
+    }
     let viewer = Viewer {
         snapshots: state.live.subscribe(),
         is_first: true,
@@ -72,14 +87,17 @@ async fn live(
         wants_changes: params.changes,
         sent_at: None,
         shutdown: state.stop.clone(),
-        stay: state.access.stay(&actor, session::token_of(&headers).as_deref()),
+        stay,
     };
-    let sse = Sse::new(events(viewer)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-    let mut response = sse.into_response();
+    Ok(answer(stream::unfold(viewer, async |mut viewer| Some((Ok(viewer.next().await?), viewer)))))
+}
+
+fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     // A proxy that gathers the answer before it passes it on would show nothing.
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    Ok(response)
+    response
 }
 
 /// An event as a browser's `EventSource` hands it over, for the OpenAPI document.
@@ -87,11 +105,11 @@ async fn live(
 #[expect(dead_code, reason = "read by utoipa alone; axum writes the events")]
 struct LiveEvent {
     /// What `data` is.
-    #[schema(pattern = "^(snapshot|changes)$")]
+    #[schema(pattern = "^(snapshot|changes|job|integration|operation)$")]
     event: String,
-    /// The moment of it, in milliseconds since 1970.
-    id: String,
-    /// A `Snapshot` or `SnapshotChanges`, as JSON.
+    /// The moment of a snapshot, in milliseconds since 1970.
+    id: Option<String>,
+    /// The snapshot, the changes or the thing, as JSON.
     data: String,
 }
 
@@ -105,13 +123,6 @@ struct Viewer {
     sent_at: Option<DateTime<Utc>>,
     shutdown: CancellationToken,
     stay: Stay,
-}
-
-fn events(viewer: Viewer) -> impl Stream<Item = Result<Event, Infallible>> {
-    stream::unfold(viewer, async |mut viewer| {
-        let event = viewer.next().await?;
-        Some((Ok(event), viewer))
-    })
 }
 
 impl Viewer {
