@@ -14,7 +14,8 @@ pub const MAX_LIMIT: i64 = 500;
 pub struct Page<T> {
     /// Newest first.
     pub items: Vec<T>,
-    /// Where the next page begins; null on the last.
+    /// Where the next page begins; null on the last. A page of a filter that no index serves may hold fewer than were asked for, or none, and
+    /// not be the last.
     pub next_cursor: Option<String>,
 }
 
@@ -28,6 +29,20 @@ impl<T> Page<T> {
         let next_cursor =
             if has_more { rows.last().map(|last| Cursor::After(id(last)).to_string()) } else { None };
         Self { items: rows, next_cursor }
+    }
+
+    /// The same page, which ends there because no more rows were looked at, unless it was full before.
+    #[must_use]
+    pub fn that_looked_as_far_as(self, bound: Option<Uuid>) -> Self {
+        let here = bound.map(|id| Cursor::After(id).to_string());
+        Self { next_cursor: self.next_cursor.or(here), ..self }
+    }
+
+    /// What asks for the page after it; none on the last.
+    #[must_use]
+    pub fn following(&self, limit: i64) -> Option<PageRequest> {
+        let cursor = self.next_cursor.as_deref()?;
+        PageRequest::parse(Some(limit), Some(cursor)).ok()
     }
 
     /// The same page of other things.

@@ -24,7 +24,6 @@ use model::{
 };
 use queue::store::dead_letters;
 use utoipa_axum::{router::OpenApiRouter, routes};
-use uuid::Uuid;
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(export_dead_letters))
@@ -43,7 +42,7 @@ async fn export_dead_letters(
     let filter = askable(&state, &actor, &filter).await?;
     let source = Source { state, actor: (*actor).clone(), filter };
     // Read before anything is answered: a filter that is too wide is an error and not a broken file.
-    let first = source.page(None).await?;
+    let first = source.page(PageRequest { limit: MAX_LIMIT, after: None }).await?;
     let rows = stream::try_unfold((source, Some((first, true))), next);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -59,8 +58,7 @@ struct Source {
 }
 
 impl Source {
-    async fn page(&self, after: Option<Uuid>) -> Result<Page<DeadLetter>, Problem> {
-        let page = PageRequest { limit: MAX_LIMIT, after };
+    async fn page(&self, page: PageRequest) -> Result<Page<DeadLetter>, Problem> {
         let Self { state, actor, filter } = self;
         let page = dead_letters::list(&state.console_pool, actor.scope(), filter, page).await?;
         shown(state, actor, page).await
@@ -73,9 +71,9 @@ type Reading = (Source, Option<(Page<DeadLetter>, bool)>);
 async fn next((source, at_hand): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
     let Some((page, is_first)) = at_hand else { return Ok(None) };
     let text = as_text(&page.items, is_first).map_err(std::io::Error::other)?;
-    let following = match page.items.last().filter(|_| page.next_cursor.is_some()) {
-        Some(last) => {
-            let following = source.page(Some(last.id.0)).await;
+    let following = match page.following(MAX_LIMIT) {
+        Some(following) => {
+            let following = source.page(following).await;
             Some((following.map_err(|problem| std::io::Error::other(format!("{problem:?}")))?, false))
         }
         None => None,

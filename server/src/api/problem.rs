@@ -266,8 +266,8 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE,
             "took-too-long",
             "The search took too long",
-            "Ask with correlation_id instead of q: it has an index everywhere. Or narrow it: integration_id leaves one integration's jobs to \
-             look through, status=failed the dead letters, a later created_after fewer finished jobs.",
+            "Narrow it: integration_id leaves one integration's jobs to look through, status=failed the dead letters, a later created_after \
+             fewer finished jobs.",
         )
         .retry_after(AWAY)
     }

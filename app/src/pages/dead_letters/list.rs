@@ -96,6 +96,16 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
+    // No index has what is asked for: so far none was among those that were looked at.
+    let goes_on = is_empty && page.next_cursor.is_some();
+    let narrowed = if goes_on {
+        (
+            "None among those looked at",
+            "No index has what these filters ask for: look further by the link below, or narrow them.",
+        )
+    } else {
+        ("No dead letter fits these filters", "There may be others: clear the filters to see all.")
+    };
     let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
     let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
     let matched = grid.as_ref().map(|grid| grid::number(grid.total, grid.is_least));
@@ -146,7 +156,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                     view! {
                         <EmptyList
                             clear=has_filter.then(|| url_filters::cleared(&url).to_string())
-                            narrowed=("No dead letter fits these filters", "There may be others: clear the filters to see all.")
+                            narrowed=narrowed
                             glyph=Glyph::Check
                             tone=Tone::Delivered
                             nothing=("No dead letters", "Everything that was tried has arrived, or will be tried again by itself.")
@@ -169,7 +179,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                     }
                         .into_any()
                 }}
-                {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+                {(!is_empty || goes_on || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
             </Card>
         </div>
     }

@@ -151,6 +151,19 @@ fn Content(
     });
     let on_page = StoredValue::new(on_page);
     let is_empty = page.items.is_empty();
+    // No index has what is asked for: so far none was among those that were looked at.
+    let goes_on = is_empty && page.next_cursor.is_some();
+    let narrowed = if goes_on {
+        (
+            "None among those looked at",
+            "No index has what these filters ask for: look further by the link below, or narrow them.",
+        )
+    } else {
+        (
+            "No job fits these filters",
+            "Finished jobs show for 24 hours unless the address says created_after.",
+        )
+    };
     let ask = |action: &str| settled.clone().with("confirm", action).to_string();
     let (ask_requeue, ask_cancel) = (ask("requeue"), ask("cancel"));
     view! {
@@ -184,7 +197,7 @@ fn Content(
                 view! {
                     <EmptyList
                         clear=has_filter.then_some(clear)
-                        narrowed=("No job fits these filters", "Finished jobs show for 24 hours unless the address says created_after.")
+                        narrowed=narrowed
                         glyph=Glyph::List
                         nothing=("No jobs yet", "A record change sent to POST /api/v1/events makes one for every integration that wants it.")
                     />
@@ -235,7 +248,7 @@ fn Content(
                         />
                     }
                 })}
-            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown first=first next=next /> })}
+            {(!is_empty || goes_on || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown first=first next=next /> })}
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
     }

@@ -70,11 +70,7 @@ pub(crate) async fn list(
         select found.app_id as "app_id: AppId", found.record_type, found.record_id, found.version,
             found.attributes as "attributes: Json<Attributes>", found.deleted_at, found.created_at, found.updated_at
         from (
-            select told.app_id, told.record_type from (
-                select app_id, record_type from headgate.record_counts
-                union
-                select app_id, record_type from headgate.record_count_deltas
-            ) told
+            select told.app_id, told.record_type from headgate.record_kinds told
             where ($1::uuid is null or told.app_id = $1) and ($2::text is null or told.record_type = $2)
                 and ($3::uuid is null or (told.app_id, told.record_type) >= ($3, $4))
             -- In this order the next pairs are read only while the page is not full.

@@ -37,11 +37,7 @@ pub(crate) async fn list(
         r#"
         select found.record_type, found.record_id, found.version, found.sent_at, found.attributes as "attributes: Json<Attributes>"
         from (
-            select told.record_type from (
-                select app_id, record_type from headgate.record_counts
-                union
-                select app_id, record_type from headgate.record_count_deltas
-            ) told
+            select told.record_type from headgate.record_kinds told
             join headgate.integrations i on i.app_id = told.app_id
             where i.id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or told.record_type = $3)
                 and ($5::text is null or told.record_type >= $5)

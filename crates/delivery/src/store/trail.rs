@@ -27,11 +27,7 @@ pub(crate) async fn records(
     let rows = sqlx::query!(
         r#"
         select found.app_id as "app_id!: AppId", found.record_type as "record_type!", found.record_id as "record_id!"
-        from (
-            select app_id, record_type from headgate.record_counts where $1::uuid is null or app_id = $1
-            union
-            select app_id, record_type from headgate.record_count_deltas where $1::uuid is null or app_id = $1
-        ) pair
+        from headgate.record_kinds pair
         cross join unnest($2::text[], $3::text[]) named (record_type, record_id)
         -- With a limit it stays a probe, whatever the planner believes of the catalog's size.
         cross join lateral (
@@ -39,7 +35,7 @@ pub(crate) async fn records(
             where r.app_id = pair.app_id and r.record_type = pair.record_type and r.record_id = named.record_id
             limit 1
         ) found
-        where named.record_type is null or named.record_type = pair.record_type
+        where ($1::uuid is null or pair.app_id = $1) and (named.record_type is null or named.record_type = pair.record_type)
         order by 1, 2, 3
         limit $4
         "#,

@@ -59,8 +59,7 @@ pub struct JobFilter {
     /// that may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// A job id, a record id, a correlation id or a deduplication id, exactly. It looks through all jobs that the other conditions leave (a
-    /// million in about 0.4 s); after 5 s it ends with 503 `took-too-long`, which names the filters that make it cheap.
+    /// A job id, a record id, a correlation id or a deduplication id, exactly: each is found by an index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Accepted at or after.

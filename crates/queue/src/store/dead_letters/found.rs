@@ -1,6 +1,6 @@
 //! How many dead letters a filter finds, by fingerprint and integration.
 
-use crate::store::jobs::filter::{self, Part};
+use crate::store::jobs::{arms::Arm, filter};
 use model::{actor::Scope, filter::JobFilter, matched::MOST};
 use sqlx::{Postgres, QueryBuilder};
 
@@ -39,16 +39,15 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
 
 /// The same of any filter, by looking at dead letters: at the newest that match, one more than are told apart.
 pub(super) fn push_counted(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
-    sql.push(
-        "select j.fingerprint, j.integration_id, count(*) as count from (select j.fingerprint, j.integration_id \
-         from ",
-    );
-    filter::push_table(sql, Part::Dead, filter.correlation_id.as_ref());
-    sql.push(" where true");
-    filter::push_scope(sql, scope, Part::Dead);
-    filter::push(sql, filter, Part::Dead);
-    sql.push(format_args!(
-        " order by j.id desc limit {}) j group by j.fingerprint, j.integration_id",
-        MOST + 1
-    ));
+    let newest = format!(" order by id desc limit {}", MOST + 1);
+    sql.push("select j.fingerprint, j.integration_id, count(*) as count from (select * from (");
+    for (n, arm) in Arm::of_dead_letters(scope, filter).iter().enumerate() {
+        sql.push(if n == 0 { "(" } else { " union all (" });
+        let select = "select j.id, j.fingerprint, j.integration_id";
+        arm.push(sql, select, |sql| {
+            sql.push(&newest);
+        });
+        sql.push(")");
+    }
+    sql.push(format_args!(") found{newest}) j group by j.fingerprint, j.integration_id"));
 }

@@ -3,7 +3,10 @@
 use super::found::{is_kept, push_kept};
 use crate::{
     error::QueueError,
-    store::jobs::filter::{self, Part},
+    store::jobs::{
+        arms::{self, Arm},
+        filter::{self, Part},
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -13,7 +16,7 @@ use model::{
     filter::JobFilter,
     id::{AppId, DeadLetterId, IntegrationId, JobId},
     job::JobStatus,
-    page::{Page, PageRequest},
+    page::{Order, Page, PageRequest},
     rules::{narrowing, verdict::ErrorKind},
 };
 use serde_json::Value;
@@ -41,7 +44,7 @@ pub(super) struct Row {
 
 const SELECT: &str = "select j.id, j.job_id, j.app_id, j.integration_id, j.job_type, coalesce(j.sent_body, j.payload) as payload, \
      j.record_type, j.record_id, j.correlation_id, j.attempts, j.error_kind, j.error_message, j.fingerprint, j.failed_at, \
-     j.created_at from ";
+     j.created_at";
 
 impl From<Row> for DeadLetter {
     fn from(row: Row) -> Self {
@@ -65,7 +68,7 @@ impl From<Row> for DeadLetter {
     }
 }
 
-/// Dead letters, newest first.
+/// Dead letters, newest first. A page ends where it has looked at enough rows, as one of [`crate::store::jobs::list`].
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
@@ -76,17 +79,28 @@ pub async fn list(
     page: PageRequest,
 ) -> Result<Page<DeadLetter>, QueueError> {
     check(filter)?;
-    let mut query = QueryBuilder::new(SELECT);
-    filter::push_table(&mut query, Part::Dead, filter.correlation_id.as_ref());
-    query.push(" where true");
-    filter::push_scope(&mut query, scope, Part::Dead);
-    filter::push(&mut query, filter, Part::Dead);
-    if let Some(after) = page.after {
-        query.push(" and j.id < ").push_bind(after);
+    let arms = Arm::of_dead_letters(scope, filter);
+    let bound = arms::bound(pool, &arms, |_| "j.id", page, Order::Newest).await?;
+    let most = page.limit + 1;
+    let mut query = QueryBuilder::new("select * from (");
+    for (n, arm) in arms.iter().enumerate() {
+        query.push(if n == 0 { "(" } else { " union all (" });
+        arm.push(&mut query, SELECT, |query| {
+            if let Some(after) = page.after {
+                query.push(" and j.id < ").push_bind(after);
+            }
+            if let Some(bound) = bound {
+                query.push(" and j.id >= ").push_bind(bound);
+            }
+            query.push(format_args!(" order by j.id desc limit {most}"));
+        });
+        query.push(")");
     }
-    query.push(format_args!(" order by j.id desc limit {}", page.limit + 1));
+    query.push(format_args!(") found order by id desc limit {most}"));
     let rows = query.build_query_as::<Row>().fetch_all(pool).await?;
-    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(DeadLetter::from))
+    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0)
+        .map(DeadLetter::from)
+        .that_looked_as_far_as(bound))
 }
 
 /// Whatever else is asked for, these are dead letters.
@@ -101,7 +115,7 @@ pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
 /// [`QueueError::NotFound`] when there is none in scope.
 pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLetter, QueueError> {
     let mut query = QueryBuilder::new(SELECT);
-    query.push(Part::Dead.table()).push(" where j.id = ").push_bind(id.0);
+    query.push(" from ").push(Part::Dead.table()).push(" where j.id = ").push_bind(id.0);
     filter::push_scope(&mut query, scope, Part::Dead);
     let row = query.build_query_as::<Row>().fetch_optional(pool).await?;
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
@@ -170,14 +184,15 @@ fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> Que
 fn counted_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new(
         "with found as (select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
-         min(j.failed_at) as first_at, max(j.failed_at) as last_at from ",
+         min(j.failed_at) as first_at, max(j.failed_at) as last_at from (",
     );
-    filter::push_table(&mut query, Part::Dead, filter.correlation_id.as_ref());
-    query.push(" where true");
-    filter::push_scope(&mut query, scope, Part::Dead);
-    filter::push(&mut query, filter, Part::Dead);
+    for (n, arm) in Arm::of_dead_letters(scope, filter).iter().enumerate() {
+        query.push(if n == 0 { "" } else { " union all " });
+        let select = "select j.fingerprint, j.error_message, j.integration_id, j.failed_at";
+        arm.push(&mut query, select, |_| {});
+    }
     query.push(
-        " group by j.fingerprint, j.integration_id) \
+        ") j group by j.fingerprint, j.integration_id) \
          select fingerprint, error, integration_id, count, first_at, last_at from found",
     );
     push_page(&mut query, page);

@@ -1,7 +1,8 @@
 //! How many jobs a filter finds: of each place up to ten thousand, for as long as a page may wait.
 
 use super::{
-    filter::{self, Part},
+    arms::Arm,
+    filter::Part,
     list::{list_from, may_hold},
 };
 use crate::{error::QueueError, store::count_briefly::count_briefly};
@@ -60,24 +61,21 @@ pub async fn list_counted(
     Ok((found, matched.ok().flatten().map(|matched| matched.beside(shown))))
 }
 
-/// By place and status.
+/// By way and status.
 fn statement(scope: Scope, filter: &JobFilter, most: i64) -> Option<QueryBuilder<Postgres>> {
+    let arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
+    let limit = format!(" limit {}", most + 1);
     let mut query = QueryBuilder::new("");
-    let mut is_first = true;
-    for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
-        query.push(if is_first { "" } else { " union all " });
-        is_first = false;
-        query.push(format_args!(
-            "select found.status, count(*) from (select {} as status from ",
-            part.status(),
-        ));
-        filter::push_table(&mut query, part, filter.correlation_id.as_ref());
-        query.push(" where true");
-        filter::push_scope(&mut query, scope, part);
-        filter::push(&mut query, filter, part);
-        query.push(format_args!(" limit {}) found group by found.status", most + 1));
+    for (n, arm) in arms.iter().enumerate() {
+        query.push(if n == 0 { "" } else { " union all " });
+        query.push("select found.status, count(*) from (select * from (");
+        let select = format!("select {} as status", arm.part.status());
+        arm.push(&mut query, &select, |query| {
+            query.push(&limit);
+        });
+        query.push(") each").push(&limit).push(") found group by found.status");
     }
-    (!is_first).then_some(query)
+    (!arms.is_empty()).then_some(query)
 }
 
 /// What is counted of a place that holds more than are counted is as much as was met.

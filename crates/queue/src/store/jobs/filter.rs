@@ -1,4 +1,5 @@
-//! A filter as conditions: one builder for lists, dead letters and bulk actions, so that a button touches what its list shows.
+//! A filter as conditions: one builder for lists, dead letters and bulk actions, so that a button touches what its list shows. [`super::arms`]
+//! lead to what they are asked of.
 //!
 //! What the API calls a job lies in four places ([`Part`]); each condition is written for the place it is asked of, and a place
 //! that cannot hold what is asked for says `false`.
@@ -13,7 +14,6 @@ use model::{
     rules::masking::AsShown,
 };
 use sqlx::{Postgres, QueryBuilder};
-use uuid::Uuid;
 
 /// Where jobs lie. In all of a part's SQL its row is `j`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub(crate) fn push_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id:
     push_is_of_correlation(sql, part, id);
 }
 
-fn push_is_of_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
+pub(super) fn push_is_of_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
     sql.push(format_args!("({} = ", part.own("correlation_id"))).push_bind(id.to_owned());
     if part == Part::Successors {
         sql.push(" or j.successor -> 'correlation_ids' ? ").push_bind(id.to_owned()).push(")");
@@ -165,7 +165,8 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         record_type,
         record_id,
         error,
-        q,
+        // A way of its own: `arms`.
+        q: _,
         created_after: _,
         created_before: _,
         min_age: _,
@@ -218,9 +219,6 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         (Some(_), Part::Successors | Part::Finished) => {
             sql.push(" and false");
         }
-    }
-    if let Some(q) = q {
-        push_search(sql, q, part);
     }
     filter_time::push(sql, filter, part);
     if let (Some(kind), Some(id)) = (record_type, record_id) {
@@ -314,21 +312,6 @@ fn push_ids(
     if let Some(id) = batch_id {
         sql.push(format_args!(" and {}::uuid = ", part.own("batch_id"))).push_bind(id);
     }
-}
-
-/// A job id, a record id, a correlation id or a deduplication id, exactly.
-fn push_search(sql: &mut QueryBuilder<Postgres>, q: &str, part: Part) {
-    sql.push(" and (");
-    push_is_of_correlation(sql, part, q);
-    sql.push(" or j.record_id = ").push_bind(q.to_owned());
-    sql.push(" or j.deduplication_id = ").push_bind(q.to_owned());
-    if let Ok(id) = Uuid::try_parse(q.trim()) {
-        sql.push(format_args!(" or {} = ", part.job_id())).push_bind(id);
-        if part == Part::Dead {
-            sql.push(" or j.id = ").push_bind(id);
-        }
-    }
-    sql.push(")");
 }
 
 /// Leads to the index that has the record: of live jobs that of deduplication ids, of those that ended one that begins with the app.

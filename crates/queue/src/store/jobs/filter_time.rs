@@ -4,7 +4,7 @@
 //! ids with ten minutes to spare, and the row's own time is compared as well.
 
 use super::filter::Part;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use model::{filter::JobFilter, id::first_id};
 use sqlx::{Postgres, QueryBuilder};
 
@@ -42,6 +42,21 @@ pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
                 sql.push(" and j.id >= ").push_bind(first_id(after - SLACK));
             }
         }
+    }
+}
+
+/// Appends ` and …` for what bounds a walk along ids: no more of a row than the index tells, or the day that it lies in.
+pub(super) fn push_walk(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
+    let filter = &filter.at(Utc::now());
+    let id = part.job_id();
+    if let Some(after) = filter.created_after {
+        sql.push(format_args!(" and {id} >= ")).push_bind(first_id(after - SLACK));
+    }
+    if let Some(before) = filter.created_before {
+        sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
+    }
+    if let (Part::Finished, Some(since)) = (part, since(filter)) {
+        sql.push(" and j.finished_at >= ").push_bind(since.date_naive().and_time(NaiveTime::MIN).and_utc());
     }
 }
 

@@ -4,7 +4,8 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        filter::{self, Part},
+        arms::{self, Arm},
+        filter::Part,
         rows::{JobRow, push_select},
     },
 };
@@ -18,8 +19,10 @@ use model::{
     rules::narrowing,
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
+use uuid::Uuid;
 
-/// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when.
+/// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when. A page of a filter that no index
+/// serves ends where it has looked at enough rows: it may have fewer jobs than it could, or none, and still a next page.
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide for the pool's `statement_timeout`.
@@ -52,39 +55,44 @@ pub async fn list_from(
         );
         return Err(faults.into());
     }
-    let Some(mut query) = statement(scope, filter, page, order) else {
+    let arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
+    if arms.is_empty() {
         return Ok(Page { items: Vec::new(), next_cursor: None });
-    };
-    let rows = query.build_query_as::<JobRow>().fetch_all(pool).await?;
-    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(Job::from))
+    }
+    let bound = arms::bound(pool, &arms, Part::job_id, page, order).await?;
+    let rows = statement(&arms, page, order, bound).build_query_as::<JobRow>().fetch_all(pool).await?;
+    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(Job::from).that_looked_as_far_as(bound))
 }
 
-/// The union of all parts that may hold a match, each limited by itself; none when no part may.
-pub(crate) fn statement(
-    scope: Scope,
-    filter: &JobFilter,
+/// The union of all ways, each limited by itself, and up to `bound`.
+fn statement(
+    arms: &[Arm<'_>],
     page: PageRequest,
     order: Order,
-) -> Option<QueryBuilder<Postgres>> {
-    let (beyond, direction) = match order {
-        Order::Newest => ("<", "desc"),
-        Order::Oldest => (">", "asc"),
-    };
+    bound: Option<Uuid>,
+) -> QueryBuilder<Postgres> {
+    let (beyond, direction) = arms::directions(order);
+    let most = page.limit + 1;
     let mut query = QueryBuilder::new("select * from (");
-    let mut is_first = true;
-    for part in Part::of(filter).filter(|part| may_hold(*part, filter)) {
-        query.push(if is_first { "(" } else { " union all (" });
-        push_select(&mut query, part, filter.correlation_id.as_ref());
-        is_first = false;
-        filter::push_scope(&mut query, scope, part);
-        filter::push(&mut query, filter, part);
-        if let Some(after) = page.after {
-            query.push(format_args!(" and {} {beyond} ", part.job_id())).push_bind(after);
-        }
-        query.push(format_args!(" order by {} {direction} limit {})", part.job_id(), page.limit + 1));
+    for (n, arm) in arms.iter().enumerate() {
+        let id = arm.part.job_id();
+        query.push(if n == 0 { "(" } else { " union all (" });
+        let select = |sql: &mut QueryBuilder<Postgres>, correlation_id: Option<&String>| {
+            push_select(sql, arm.part, correlation_id);
+        };
+        arm.push_selected(&mut query, select, |query| {
+            if let Some(after) = page.after {
+                query.push(format_args!(" and {id} {beyond} ")).push_bind(after);
+            }
+            if let Some(bound) = bound {
+                query.push(" and ").push_bind(bound).push(format_args!(" {beyond}= {id}"));
+            }
+            query.push(format_args!(" order by {id} {direction} limit {most}"));
+        });
+        query.push(")");
     }
-    query.push(format_args!(") found order by id {direction} limit {}", page.limit + 1));
-    (!is_first).then_some(query)
+    query.push(format_args!(") found order by id {direction} limit {most}"));
+    query
 }
 
 /// A part that cannot hold a match is not asked.

@@ -1,5 +1,6 @@
 //! Jobs: accepted, claimed, finished, called off, asked about.
 
+pub(crate) mod arms;
 mod bring_back;
 #[cfg(feature = "testing")]
 mod by_hand;

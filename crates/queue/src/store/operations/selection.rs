@@ -3,7 +3,7 @@
 use super::{memory, undo::Undone};
 use crate::{
     error::QueueError,
-    store::jobs::filter::{self, Part},
+    store::jobs::{arms::Arm, filter::Part},
 };
 use model::{
     actor::Scope,
@@ -65,21 +65,36 @@ impl Selection {
         }
     }
 
-    fn push_table_and_conditions(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
-        filter::push_table(sql, part, self.filter.correlation_id.as_ref().filter(|_| self.ids.is_none()));
-        sql.push(" where true");
-        filter::push_scope(sql, self.scope, part);
-        if let Some(ids) = &self.ids {
-            if part == Part::Successors {
-                sql.push(" and j.successor is not null");
-            }
-            sql.push(format_args!(" and {} = any (", self.id_of(part))).push_bind(ids.clone()).push(")");
-        } else {
-            filter::push(sql, &self.filter, part);
-            if part == Part::Live && self.action == BulkAction::Requeue {
-                // A pending job is in the queue already, a processing one is about to tell.
-                sql.push(" and j.status = 2");
-            }
+    /// The ways to what the lists show; those that are named are probed for by their ids.
+    fn arms(&self) -> Vec<Arm<'_>> {
+        let parts = self.parts().iter().copied();
+        match (&self.ids, self.subject) {
+            (Some(_), _) => Arm::of_ids(parts, self.scope, &self.filter),
+            (None, BulkSubject::DeadLetters) => Arm::of_dead_letters(self.scope, &self.filter),
+            (None, _) => Arm::of(parts, self.scope, &self.filter),
+        }
+    }
+
+    /// Appends a union of all that is selected: of each way what `select` says and `end` orders and limits.
+    fn push(
+        &self,
+        sql: &mut QueryBuilder<Postgres>,
+        select: impl Fn(Part) -> String,
+        end: impl Fn(&mut QueryBuilder<Postgres>, Part),
+    ) {
+        for (n, arm) in self.arms().iter().enumerate() {
+            sql.push(if n == 0 { "(" } else { " union all (" });
+            arm.push(sql, &select(arm.part), |sql| {
+                if let Some(ids) = &self.ids {
+                    sql.push(format_args!(" and {} = any (", self.id_of(arm.part)));
+                    sql.push_bind(ids.clone()).push(")");
+                } else if arm.part == Part::Live && self.action == BulkAction::Requeue {
+                    // A pending job is in the queue already, a processing one is about to tell.
+                    sql.push(" and j.status = 2");
+                }
+                end(sql, arm.part);
+            });
+            sql.push(")");
         }
     }
 
@@ -88,17 +103,10 @@ impl Selection {
         // There is no max() of uuids before Postgres 18; their text sorts alike.
         let mut sql =
             QueryBuilder::new("select integration_id, status, count(*), max(id::text)::uuid from (");
-        for (index, part) in self.parts().iter().enumerate() {
-            if index > 0 {
-                sql.push(" union all ");
-            }
-            sql.push(format_args!(
-                "select j.integration_id, {} as status, {} as id from ",
-                part.status(),
-                self.id_of(*part),
-            ));
-            self.push_table_and_conditions(&mut sql, *part);
-        }
+        let select = |part: Part| {
+            format!("select j.integration_id, {} as status, {} as id", part.status(), self.id_of(part))
+        };
+        self.push(&mut sql, select, |_, _| {});
         sql.push(") matched group by integration_id, status order by count(*) desc, integration_id, status");
         let rows: Vec<(IntegrationId, String, i64, Uuid)> = sql.build_query_as().fetch_all(pool).await?;
         let mut found = Found::default();
@@ -125,19 +133,15 @@ impl Selection {
             return memory::jobs(pool, undone.id, after, most).await;
         }
         let mut sql = QueryBuilder::new("select id from (");
-        for (index, part) in self.parts().iter().enumerate() {
-            if index > 0 {
-                sql.push(" union all ");
-            }
-            let id = self.id_of(*part);
-            sql.push(format_args!("(select {id} as id from "));
-            self.push_table_and_conditions(&mut sql, *part);
+        let select = |part: Part| format!("select {} as id", self.id_of(part));
+        self.push(&mut sql, select, |sql, part| {
+            let id = self.id_of(part);
             sql.push(format_args!(" and {id} <= ")).push_bind(upper);
             if let Some(after) = after {
                 sql.push(format_args!(" and {id} > ")).push_bind(after);
             }
-            sql.push(format_args!(" order by {id} limit ")).push_bind(most).push(")");
-        }
+            sql.push(format_args!(" order by {id} limit ")).push_bind(most);
+        });
         sql.push(") matched order by id limit ").push_bind(most);
         Ok(sql.build_query_scalar().fetch_all(pool).await?)
     }
@@ -146,18 +150,16 @@ impl Selection {
     pub(super) async fn sample(&self, pool: &PgPool, most: i64) -> Result<Vec<SampleRow>, QueueError> {
         let mut sql =
             QueryBuilder::new("select job_id, integration_id, job_type, record_type, record_id from (");
-        for (index, part) in self.parts().iter().enumerate() {
-            if index > 0 {
-                sql.push(" union all ");
-            }
-            let id = part.job_id();
-            sql.push(format_args!(
-                "(select {id} as job_id, j.integration_id, {} as job_type, j.record_type, j.record_id from ",
-                part.own("job_type"),
-            ));
-            self.push_table_and_conditions(&mut sql, *part);
-            sql.push(format_args!(" order by {id} desc limit ")).push_bind(most).push(")");
-        }
+        let select = |part: Part| {
+            format!(
+                "select {} as job_id, j.integration_id, {} as job_type, j.record_type, j.record_id",
+                part.job_id(),
+                part.own("job_type")
+            )
+        };
+        self.push(&mut sql, select, |sql, part| {
+            sql.push(format_args!(" order by {} desc limit ", part.job_id())).push_bind(most);
+        });
         sql.push(") matched order by job_id desc limit ").push_bind(most);
         Ok(sql.build_query_as().fetch_all(pool).await?)
     }

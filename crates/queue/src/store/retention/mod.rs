@@ -195,7 +195,16 @@ async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
         with records as (
-            delete from headgate.record_counts where n = 0 and (select headgate.is_leader($1, $2))
+            -- A job of a record that is gone is found by the record's type.
+            delete from headgate.record_counts c
+            where n = 0 and (select headgate.is_leader($1, $2))
+                and not exists (
+                    select from headgate.finished_jobs j
+                    where j.app_id = c.app_id and j.record_type = c.record_type and j.record_id is not null
+                ) and not exists (
+                    select from headgate.dead_letter_jobs j
+                    where j.app_id = c.app_id and j.record_type = c.record_type and j.record_id is not null
+                )
         ), in_sync as (
             -- A fold or a change beside the deletion of an integration may leave what belongs to nobody.
             delete from headgate.in_sync_counts c

@@ -26,6 +26,11 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
+    sqlx::query("insert into headgate.record_counts (app_id, record_type, n) values ($1, 'product', 6)")
+        .bind(world.app_id)
+        .execute(&pool)
+        .await
+        .unwrap();
     let spec = |id: &str| JobSpec {
         deduplication_id: Some(jobs::deduplication_id("product", id)),
         correlation_id: format!("corr-{id}"),

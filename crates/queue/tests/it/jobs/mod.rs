@@ -7,6 +7,7 @@ mod claiming;
 mod claiming_few;
 mod counting;
 mod failing;
+mod finding;
 mod finishing;
 mod grid;
 mod holding;

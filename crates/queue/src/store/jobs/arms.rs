@@ -1,0 +1,404 @@
+//! Ways that lead to what a filter asks for. Each is an index of its own, so each is asked apart: an arm of one union. A job that two ways
+//! lead to is left to the first of them, so that none is met twice.
+
+use super::{
+    filter::{self, Part},
+    filter_time,
+    record_key::record_of,
+};
+use crate::error::QueueError;
+use model::{
+    actor::Scope,
+    filter::JobFilter,
+    id::AppId,
+    job::JobStatus,
+    page::{Order, PageRequest},
+};
+use sqlx::{PgPool, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+/// What a filter asks of one place, by one way.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm<'a> {
+    pub(crate) part: Part,
+    scope: Scope,
+    filter: &'a JobFilter,
+    way: Way,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Way {
+    /// The conditions themselves: by an index of theirs, or row after row in the order of the list.
+    Conditions,
+    /// Integration after integration of an app: nothing is indexed by the app alone.
+    Integrations(AppId),
+    /// A record's id without its type: pair after pair of app and type, as the counters tell them.
+    RecordId(String),
+    /// `q`, as the last of these and as none before it.
+    Search(Vec<Reading>),
+}
+
+/// What `q` may name.
+#[derive(Clone, Debug, PartialEq)]
+enum Reading {
+    Job(Uuid),
+    DeadLetter(Uuid),
+    Correlation(String),
+    RecordId(String),
+    /// By the deduplication id that stands for it.
+    Record(String, String),
+    Deduplication(String),
+}
+
+/// Rows of each place that a page looks at where no index tells which of them match. What lies behind them is the next page's.
+const LOOKED_AT: i64 = 10_000;
+
+impl<'a> Arm<'a> {
+    /// All ways to jobs, in the order of their ids.
+    pub(crate) fn of(
+        parts: impl IntoIterator<Item = Part>,
+        scope: Scope,
+        filter: &'a JobFilter,
+    ) -> Vec<Self> {
+        let ways = |part| ways(part, scope, filter).into_iter().map(move |way| (part, way));
+        parts.into_iter().flat_map(ways).map(|(part, way)| Self { part, scope, filter, way }).collect()
+    }
+
+    /// All ways to dead letters, in the order of their own ids: those are indexed by app.
+    pub(crate) fn of_dead_letters(scope: Scope, filter: &'a JobFilter) -> Vec<Self> {
+        let mut arms = Self::of([Part::Dead], scope, filter);
+        for arm in &mut arms {
+            if matches!(arm.way, Way::Integrations(_)) {
+                arm.way = Way::Conditions;
+            }
+        }
+        arms
+    }
+
+    /// Of ids that stand in `end`: an empty filter.
+    pub(crate) fn of_ids(
+        parts: impl IntoIterator<Item = Part>,
+        scope: Scope,
+        filter: &'a JobFilter,
+    ) -> Vec<Self> {
+        parts.into_iter().map(|part| Self { part, scope, filter, way: Way::Conditions }).collect()
+    }
+
+    /// Appends the columns of the part's rows (`select …`) and what is asked of them; `end` may narrow it by ` and …`, order and limit it.
+    pub(crate) fn push(
+        &self,
+        sql: &mut QueryBuilder<Postgres>,
+        columns: &str,
+        end: impl FnOnce(&mut QueryBuilder<Postgres>),
+    ) {
+        let select = |sql: &mut QueryBuilder<Postgres>, correlation_id: Option<&String>| {
+            sql.push(columns).push(" from ");
+            filter::push_table(sql, self.part, correlation_id);
+            sql.push(" where true");
+        };
+        self.push_selected(sql, select, end);
+    }
+
+    /// The same; `select` writes all up to the first ` and …`, of this correlation id where there is one.
+    pub(crate) fn push_selected(
+        &self,
+        sql: &mut QueryBuilder<Postgres>,
+        select: impl FnOnce(&mut QueryBuilder<Postgres>, Option<&String>),
+        end: impl FnOnce(&mut QueryBuilder<Postgres>),
+    ) {
+        let is_led = self.push_lead(sql);
+        select(sql, self.correlation_id());
+        sql.push(self.link());
+        filter::push_scope(sql, self.scope, self.part);
+        filter::push(sql, self.filter, self.part);
+        self.push_search(sql);
+        end(sql);
+        if is_led {
+            sql.push(") led");
+        }
+    }
+
+    fn correlation_id(&self) -> Option<&String> {
+        match &self.way {
+            Way::Search(readings) => match readings.last() {
+                Some(Reading::Correlation(id)) => Some(id),
+                _ => None,
+            },
+            _ => self.filter.correlation_id.as_ref(),
+        }
+    }
+
+    /// Appends what leads to the rows, one probe after the other; false when nothing need.
+    fn push_lead(&self, sql: &mut QueryBuilder<Postgres>) -> bool {
+        let is_live = matches!(self.part, Part::Live | Part::Failing | Part::Successors);
+        let begin = "select led.* from (";
+        let of_app = self.scope.app_id().or(self.filter.app_id);
+        match &self.way {
+            Way::Integrations(app_id) => {
+                sql.push(begin).push("select o.id from headgate.integrations o where o.app_id = ");
+                sql.push_bind(*app_id);
+                if self.part == Part::Finished {
+                    // What an integration finished stays its app's.
+                    sql.push(
+                        " union select unnest(g.integration_ids) from headgate.deletions g where g.app_id = ",
+                    );
+                    sql.push_bind(*app_id);
+                }
+            }
+            Way::RecordId(id) => push_kinds(sql, is_live, id, of_app),
+            Way::Search(readings) => match readings.last() {
+                Some(Reading::RecordId(id)) => push_kinds(sql, is_live, id, of_app),
+                Some(Reading::Record(..)) => {
+                    sql.push(begin).push("select o.id as app_id from headgate.apps o");
+                }
+                Some(Reading::Deduplication(_)) if is_live => {
+                    sql.push(begin).push("select o.id from headgate.integrations o");
+                }
+                _ => return false,
+            },
+            Way::Conditions => return false,
+        }
+        sql.push(") k cross join lateral (");
+        true
+    }
+
+    /// How a row is found from what leads to it.
+    fn link(&self) -> &'static str {
+        let by_record = || match self.part {
+            Part::Live | Part::Failing | Part::Successors => {
+                " and j.integration_id = k.id and j.deduplication_id = k.deduplication_id"
+            }
+            Part::Finished | Part::Dead => " and j.app_id = k.app_id and j.record_type = k.record_type",
+        };
+        match &self.way {
+            Way::Conditions => "",
+            Way::Integrations(_) if self.part == Part::Failing => " and f.integration_id = k.id",
+            Way::Integrations(_) => " and j.integration_id = k.id",
+            Way::RecordId(_) => by_record(),
+            Way::Search(readings) => match readings.last() {
+                Some(Reading::RecordId(_)) => by_record(),
+                Some(Reading::Record(..)) => " and j.app_id = k.app_id",
+                Some(Reading::Deduplication(_)) if matches!(self.part, Part::Live | Part::Failing) => {
+                    " and j.integration_id = k.id"
+                }
+                _ => "",
+            },
+        }
+    }
+
+    fn push_search(&self, sql: &mut QueryBuilder<Postgres>) {
+        match (&self.way, &self.filter.q) {
+            (Way::Search(readings), _) => {
+                let Some((this, before)) = readings.split_last() else { return };
+                sql.push(" and ");
+                this.push(sql, self.part);
+                for other in before {
+                    sql.push(" and (");
+                    other.push(sql, self.part);
+                    sql.push(") is not true");
+                }
+            }
+            (_, Some(q)) => {
+                for (n, reading) in Reading::all(q, self.part).iter().enumerate() {
+                    sql.push(if n == 0 { " and (" } else { " or " });
+                    reading.push(sql, self.part);
+                }
+                sql.push(")");
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Whether rows are looked at one by one, of which few may match: no index has what is asked for.
+    fn is_sifted(&self) -> bool {
+        let Self { filter, way, .. } = self;
+        let is_found = is_led(filter)
+            || filter.record_id.is_some()
+            || matches!(way, Way::RecordId(_) | Way::Search(_))
+            || filter.q.is_some();
+        let by_status = match filter.status {
+            // What is finished is completed, but for a few.
+            None | Some(JobStatus::Failed | JobStatus::Completed) => false,
+            // Indexed, though not by whose they are.
+            Some(JobStatus::Cancelled) => !self.has_status_index(),
+            Some(_) => true,
+        };
+        !is_found
+            && (by_status
+                || [filter.attempt, filter.attempt_min, filter.attempt_max].iter().any(Option::is_some)
+                || [&filter.job_type, &filter.record_type, &filter.error].into_iter().any(Option::is_some)
+                || filter.response_status.is_some()
+                || filter.worker_id.is_some()
+                || filter.payload.is_some())
+    }
+
+    fn has_status_index(&self) -> bool {
+        self.filter.status == Some(JobStatus::Cancelled)
+            && self.way == Way::Conditions
+            && self.filter.integration_id.is_none()
+    }
+
+    /// Appends where a page that looks at so many rows of it ends; `id` is what the list is in the order of.
+    fn push_bound(
+        &self,
+        sql: &mut QueryBuilder<Postgres>,
+        id: &str,
+        page: PageRequest,
+        beyond: &str,
+        direction: &str,
+    ) {
+        let is_led = self.push_lead(sql);
+        let table = match self.part {
+            Part::Live => "headgate.jobs j where true",
+            Part::Successors => "headgate.jobs j where j.successor is not null",
+            Part::Failing => "headgate.failing_jobs f where true",
+            Part::Finished => "headgate.finished_jobs j where true",
+            Part::Dead => "headgate.dead_letter_jobs j where true",
+        };
+        sql.push(format_args!("select {id} as id from {table}")).push(self.link());
+        filter_time::push_walk(sql, self.filter, self.part);
+        if let Some(integration_id) = self.filter.integration_id {
+            let row = if self.part == Part::Failing { "f" } else { "j" };
+            sql.push(format_args!(" and {row}.integration_id = ")).push_bind(integration_id);
+        } else if self.has_status_index() {
+            sql.push(" and j.status = 4");
+        }
+        let of_app = self.scope.app_id().or(self.filter.app_id);
+        if let (Part::Dead, Some(app_id), false) = (self.part, of_app, is_led) {
+            sql.push(" and j.app_id = ").push_bind(app_id);
+        }
+        if let Some(after) = page.after {
+            sql.push(format_args!(" and {id} {beyond} ")).push_bind(after);
+        }
+        sql.push(format_args!(" order by {id} {direction} limit 1 offset "));
+        if let Way::Integrations(app_id) = self.way {
+            sql.push(format_args!(
+                "(select {LOOKED_AT} / greatest(count(*), 1) + {} from headgate.integrations o where o.app_id = ",
+                page.limit
+            ));
+            sql.push_bind(app_id).push(")");
+        } else {
+            // Not told to the planner, which would read a table that has no more than that from end to end.
+            sql.push(format_args!("(select {LOOKED_AT})"));
+        }
+        if is_led {
+            sql.push(") led");
+        }
+    }
+}
+
+/// Where a page ends that would have to look at more rows than it may: at the first id beyond which one of the places was not looked at.
+///
+/// # Errors
+/// When the database is away.
+pub(crate) async fn bound(
+    pool: &PgPool,
+    arms: &[Arm<'_>],
+    id: impl Fn(Part) -> &'static str,
+    page: PageRequest,
+    order: Order,
+) -> Result<Option<Uuid>, QueueError> {
+    let walked: Vec<&Arm<'_>> = arms.iter().filter(|arm| arm.is_sifted()).collect();
+    if walked.is_empty() {
+        return Ok(None);
+    }
+    let (beyond, direction) = directions(order);
+    let mut sql = QueryBuilder::new("select id from (");
+    for (n, arm) in walked.into_iter().enumerate() {
+        sql.push(if n == 0 { "(" } else { " union all (" });
+        arm.push_bound(&mut sql, id(arm.part), page, beyond, direction);
+        sql.push(")");
+    }
+    sql.push(format_args!(") ends order by id {direction} limit 1"));
+    Ok(sql.build_query_scalar().fetch_optional(pool).await?)
+}
+
+/// What comes after an id, and which end comes first.
+pub(crate) fn directions(order: Order) -> (&'static str, &'static str) {
+    match order {
+        Order::Newest => ("<", "desc"),
+        Order::Oldest => (">", "asc"),
+    }
+}
+
+/// Whether an index leads to few rows, whatever stands beside it.
+fn is_led(filter: &JobFilter) -> bool {
+    filter.correlation_id.is_some()
+        || filter.batch_id.is_some()
+        || filter.fingerprint.is_some()
+        || filter.status == Some(JobStatus::Processing)
+}
+
+fn ways(part: Part, scope: Scope, filter: &JobFilter) -> Vec<Way> {
+    // The few that stand behind a processing job have an index of their own.
+    if part == Part::Successors {
+        return vec![Way::Conditions];
+    }
+    if let Some(q) = &filter.q {
+        let all = Reading::all(q, part);
+        return (1..=all.len()).map(|n| Way::Search(all[..n].to_vec())).collect();
+    }
+    match (scope.app_id().or(filter.app_id), &filter.record_type, &filter.record_id) {
+        (_, None, Some(record_id)) => vec![Way::RecordId(record_id.clone())],
+        (Some(app_id), _, None) if filter.integration_id.is_none() && !is_led(filter) => {
+            vec![Way::Integrations(app_id)]
+        }
+        _ => vec![Way::Conditions],
+    }
+}
+
+/// Appends each pair of app and type, as the index that has the record is asked.
+fn push_kinds(sql: &mut QueryBuilder<Postgres>, is_live: bool, record_id: &str, of_app: Option<AppId>) {
+    if is_live {
+        sql.push("select led.* from (select o.id, headgate.record_deduplication_id(t.record_type, ");
+        sql.push_bind(record_id.to_owned()).push(
+            ") as deduplication_id from headgate.record_kinds t join headgate.integrations o on o.app_id = t.app_id",
+        );
+    } else {
+        sql.push("select led.* from (select t.app_id, t.record_type from headgate.record_kinds t");
+    }
+    if let Some(app_id) = of_app {
+        sql.push(" where t.app_id = ").push_bind(app_id);
+    }
+}
+
+impl Reading {
+    /// What `q` may name where such rows lie.
+    fn all(q: &str, part: Part) -> Vec<Self> {
+        let is_ended = matches!(part, Part::Finished | Part::Dead);
+        let id = Uuid::try_parse(q.trim()).ok();
+        let record = record_of(q).filter(|_| is_ended);
+        [
+            id.map(Self::Job),
+            id.filter(|_| part == Part::Dead).map(Self::DeadLetter),
+            Some(Self::Correlation(q.to_owned())),
+            Some(Self::RecordId(q.to_owned())),
+            record.map(|(record_type, record_id)| Self::Record(record_type, record_id)),
+            Some(Self::Deduplication(q.to_owned())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn push(&self, sql: &mut QueryBuilder<Postgres>, part: Part) {
+        match self {
+            Self::Job(id) => sql.push(format_args!("{} = ", part.job_id())).push_bind(*id),
+            Self::DeadLetter(id) => sql.push("j.id = ").push_bind(*id),
+            Self::Correlation(id) => {
+                filter::push_is_of_correlation(sql, part, id);
+                sql
+            }
+            Self::RecordId(id) => sql.push("j.record_id = ").push_bind(id.clone()),
+            Self::Record(record_type, record_id) => {
+                sql.push("j.record_type = ").push_bind(record_type.clone());
+                sql.push(" and j.record_id = ").push_bind(record_id.clone())
+            }
+            // Of what ended only jobs that are about no record are indexed by it; the others are found by the record it names.
+            Self::Deduplication(id) if matches!(part, Part::Finished | Part::Dead) => {
+                sql.push("j.record_id is null and j.deduplication_id = ").push_bind(id.clone())
+            }
+            Self::Deduplication(id) => sql.push("j.deduplication_id = ").push_bind(id.clone()),
+        };
+    }
+}

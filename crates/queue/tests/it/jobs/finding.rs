@@ -1,0 +1,301 @@
+//! Each filter alone finds what it names, however many rows lie beside it and whatever the planner believes about them: by the index that has
+//! it, or page after page of which none looks at more than it may.
+
+use crate::support::{Plans, Touched, World, end, given_up, sent, session};
+use model::{
+    actor::{Actor, ActorKind, Role, Scope},
+    filter::JobFilter,
+    id::{AppId, JobId},
+    job::{Job, JobStatus},
+    matched::AtLeast,
+    operation::{BulkAction, BulkSubject, NewBulk},
+    page::{Order, Page, PageRequest},
+};
+use queue::store::{
+    dead_letters,
+    jobs::{self, JobSpec},
+    operations,
+};
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Jobs that wait, as many that are done; a quarter of it is dead.
+const MANY: i32 = 60_000;
+/// What a page reads of which an index tells where it lies.
+const FEW: u64 = 2_500;
+/// What a page reads that looks at rows one by one: ten thousand of each place, once to see where they end.
+const SIFTED: u64 = 65_000;
+
+/// Big's jobs, and among the oldest one of each kind that is rare: Small's.
+async fn fill(pool: &PgPool) -> AppId {
+    let small = AppId::generate();
+    sqlx::query(
+        "with app as (
+            insert into headgate.apps (id, name, slug) values ('00000000-0000-7000-a000-000000000001', 'Big', 'big'), ($1, 'Small', 'small')
+        ), integration as (
+            insert into headgate.integrations (id, app_id, name, integration_type, endpoint_url, signing_secret_sealed)
+            select ('00000000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid,
+                case when n = 0 then $1 else '00000000-0000-7000-a000-000000000001' end, 'Shop ' || n, 'webhook', 'https://x.test', ''
+            from generate_series(0, 4) n
+        ), kind as (
+            insert into headgate.record_counts (app_id, record_type, n)
+            values ('00000000-0000-7000-a000-000000000001', 'product', 1), ($1, 'product', 1), ($1, 'order', 1)
+        ), made as materialized (
+            select g, place, g = 7 as is_rare,
+                (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(g * 3 + place), 19, '0'))::uuid as id, at,
+                case when g = 7 then $1 else '00000000-0000-7000-a000-000000000001' end as app_id,
+                ('00000000-0000-7000-9000-' || lpad((case when g = 7 then 0 else 1 + g % 4 end)::text, 12, '0'))::uuid as integration_id,
+                case when g = 7 then 'rare' else 'test' end as job_type,
+                case when g = 7 then 'order' else 'product' end as record_type,
+                case when g = 7 then 'rare' else g::text end as record_id,
+                'headgate:record:' || case when g = 7 then 'order:rare' else 'product:' || g end as deduplication_id,
+                case when g = 7 then 'c-rare' else 'c-' || g end as correlation_id
+            from (
+                select g, place, clock_timestamp() - interval '90 minutes' + g * interval '1 hour' / $2 as at
+                from generate_series(1, $2) g cross join generate_series(0, 2) place where place < 2 or g <= $2 / 4
+            ) g
+        ), live as (
+            insert into headgate.jobs (id, app_id, integration_id, created_at, rank, max_attempts, job_type, record_type, record_id,
+                deduplication_id, correlation_id)
+            select id, app_id, integration_id, at, 0, 10, job_type, record_type, record_id, deduplication_id, correlation_id
+            from made where place = 0
+        ), finished as (
+            insert into headgate.finished_jobs (id, app_id, integration_id, created_at, run_at, status, priority, attempt, max_attempts, is_full,
+                folded, job_type, record_type, record_id, deduplication_id, correlation_id, outcome)
+            select id, app_id, integration_id, at, at, 3, 0, 1, 10, false, 0, job_type, record_type, record_id, deduplication_id,
+                correlation_id, 'sent'
+            from made where place = 1
+        )
+        insert into headgate.dead_letter_jobs (id, job_id, app_id, integration_id, created_at, run_at, rank, priority, attempt, max_attempts,
+            is_full, folded, job_type, record_type, record_id, deduplication_id, correlation_id, error_kind, error_message, fingerprint, attempts)
+        select id, id, app_id, integration_id, at, at, 0, 0, 10, 10, false, 0, job_type, record_type, record_id, deduplication_id,
+            correlation_id, 'not_retryable', case when is_rare then 'rare words' else 'no shelf' end, md5(integration_id::text), '[]'
+        from made where place = 2",
+    )
+    .bind(small)
+    .bind(MANY)
+    .execute(pool)
+    .await
+    .unwrap();
+    small
+}
+
+/// Every page of it, with how many there were.
+async fn all_pages(pool: &PgPool, filter: &JobFilter, limit: i64, order: Order) -> (Vec<Job>, usize) {
+    let (mut found, mut pages) = (Vec::new(), 0);
+    let mut page = PageRequest { limit, after: None };
+    loop {
+        let Page { items, next_cursor } =
+            jobs::list_from(pool, Scope::AllApps, filter, page, order).await.unwrap();
+        found.extend(items);
+        pages += 1;
+        let Some(cursor) = next_cursor else { return (found, pages) };
+        page = PageRequest::parse(Some(limit), Some(&cursor)).unwrap();
+    }
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// Each filter alone, rare and dense, with what a page of it may read and how many jobs it names where that is few.
+fn alone(small: AppId) -> Vec<(&'static str, JobFilter, u64, Option<usize>)> {
+    let all = JobFilter::default;
+    vec![
+        ("q, a record's id", JobFilter { q: text("rare"), ..all() }, FEW, Some(3)),
+        ("q, a correlation id", JobFilter { q: text("c-rare"), ..all() }, FEW, Some(3)),
+        ("q, a deduplication id", JobFilter { q: text("headgate:record:order:rare"), ..all() }, FEW, Some(3)),
+        ("q, a job's id", JobFilter { q: Some(Uuid::now_v7().to_string()), ..all() }, FEW, Some(0)),
+        ("record_id, rare", JobFilter { record_id: text("rare"), ..all() }, FEW, Some(3)),
+        ("record_id, unknown", JobFilter { record_id: text("unknown"), ..all() }, FEW, Some(0)),
+        ("app, few", JobFilter { app_id: Some(small), ..all() }, FEW, Some(3)),
+        (
+            "app, many",
+            JobFilter { app_id: "00000000-0000-7000-a000-000000000001".parse().ok(), ..all() },
+            FEW,
+            None,
+        ),
+        ("correlation_id", JobFilter { correlation_id: text("c-rare"), ..all() }, FEW, Some(3)),
+        ("job_type, dense", JobFilter { job_type: text("test"), ..all() }, SIFTED, None),
+        ("job_type, rare", JobFilter { job_type: text("rare"), ..all() }, SIFTED, Some(3)),
+        ("record_type, rare", JobFilter { record_type: text("order"), ..all() }, SIFTED, Some(3)),
+        ("error, dense", JobFilter { error: text("SHELF"), ..all() }, SIFTED, None),
+        ("error, rare", JobFilter { error: text("rare words"), ..all() }, SIFTED, Some(1)),
+        ("attempt, none", JobFilter { attempt: Some(3), ..all() }, SIFTED, Some(0)),
+        ("status, none", JobFilter { status: Some(JobStatus::ToBeRetried), ..all() }, FEW, Some(0)),
+    ]
+}
+
+fn is_kept(what: &str, touched: Touched, most: u64) {
+    println!("{what}: {touched:?}");
+    assert!(touched.rows <= most && touched.in_sequence <= 500, "{what}: {touched:?}");
+}
+
+/// Reads a page of each, then all pages of those that name few.
+async fn finds_each(
+    pool: &PgPool,
+    plans: &Plans,
+    asked: impl IntoIterator<Item = (&'static str, JobFilter, u64, Option<usize>)>,
+) {
+    for (what, filter, most, named) in asked {
+        plans.touched();
+        jobs::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        is_kept(what, plans.touched(), most);
+        if let Some(named) = named {
+            let (found, pages) = all_pages(pool, &filter, 50, Order::Newest).await;
+            assert_eq!(found.len(), named, "{what}");
+            assert_eq!(pages > 1, most == SIFTED, "{what}: {pages} pages");
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn each_filter_alone_reads_what_it_shows(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let small = fill(&pool).await;
+    sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
+    finds_each(&pool, &plans, alone(small)).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_an_index_tells_is_probed_for_on_stale_statistics(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    sqlx::raw_sql(
+        "do $$
+        declare name text;
+        begin
+            for name in select oid::regclass from pg_class where relnamespace = 'headgate'::regnamespace and relkind = 'r'
+                and relname ~ '^(jobs|finished_jobs_.*|dead_letter_jobs)$'
+            loop
+                execute format('alter table %s set (autovacuum_enabled = off)', name);
+            end loop;
+        end $$;
+        analyze",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    let small = fill(&pool).await;
+    let named = alone(small).into_iter().filter(|(_, _, most, named)| *most == FEW && named.is_some());
+    finds_each(&pool, &plans, named).await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn dead_letters_are_found_as_jobs_are(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let small = fill(&pool).await;
+    sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
+    for (what, filter, most, named) in alone(small) {
+        let Some(named) = named.filter(|_| filter.status.is_none()) else { continue };
+        // One place of three.
+        let (most, named) = (if most == SIFTED { 22_000 } else { most }, named.min(1));
+        let (mut found, mut page) = (0, PageRequest::default());
+        loop {
+            plans.touched();
+            let read = dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
+            is_kept(what, plans.touched(), most);
+            found += read.items.len();
+            let Some(cursor) = read.next_cursor else { break };
+            page = PageRequest::parse(None, Some(&cursor)).unwrap();
+        }
+        assert_eq!(found, named, "{what}");
+    }
+}
+
+/// Jobs wherever they may lie, of which `q` names one by each of its ids, by several at once, or not at all.
+async fn named_alike(world: &World) -> BTreeSet<JobId> {
+    let (lane, worker) = (world.lane().await, world.worker().await);
+    let of = |record: Option<&str>, deduplication: &str, correlation: &str| JobSpec {
+        record: record.map(|id| ("product".to_owned(), id.to_owned())),
+        deduplication_id: Some(
+            record.map_or(deduplication.to_owned(), |id| jobs::deduplication_id("product", id)),
+        ),
+        correlation_id: correlation.to_owned(),
+        ..world.spec(lane)
+    };
+    let round = [
+        of(Some("x"), "", "x"),
+        of(Some("y"), "", "x"),
+        of(None, "x", "other"),
+        of(None, "other", "x"),
+        of(Some("z"), "", "z"),
+    ];
+    let mut ids = BTreeSet::new();
+    for ending in [sent(), given_up()] {
+        let made = world.accept(&round).await;
+        let held = world.claim(worker, 10).await;
+        world.finish(&held.iter().map(|job| end(job, ending.clone())).collect::<Vec<_>>()).await;
+        ids.extend(made[..4].iter().map(|job| job.id));
+    }
+    let made = world.accept(&round).await;
+    ids.extend(made[..4].iter().map(|job| job.id));
+    // Behind those that run.
+    world.claim(worker, 10).await;
+    let behind = world.accept(&round[..3]).await;
+    ids.extend(behind.iter().map(|job| job.id));
+    sqlx::query("insert into headgate.record_counts (app_id, record_type, n) values ($1, 'product', 3)")
+        .bind(world.app_id)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    ids
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_search_meets_each_job_once_whatever_of_it_is_named(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let named = named_alike(&world).await;
+    let filter = JobFilter { q: text("x"), ..Default::default() };
+    let (found, pages) = all_pages(&pool, &filter, 2, Order::Newest).await;
+    assert!(pages > 5 && found.windows(2).all(|pair| pair[0].id > pair[1].id), "{pages} pages");
+    assert_eq!(found.iter().map(|job| job.id).collect::<BTreeSet<_>>(), named);
+    let matched = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
+    assert_eq!(matched.all, AtLeast { n: named.len() as i64, is_more: false });
+
+    // By its own id, and a dead letter by that, too.
+    let dead = dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    assert_eq!(dead.items.len(), 4);
+    for id in [dead.items[0].id.0, dead.items[0].job_id.0] {
+        let (found, _) =
+            all_pages(&pool, &JobFilter { q: Some(id.to_string()), ..Default::default() }, 2, Order::Newest)
+                .await;
+        assert_eq!(found.iter().map(|job| job.id).collect::<Vec<_>>(), [dead.items[0].job_id]);
+    }
+    let elsewhere = JobFilter { app_id: Some(AppId::generate()), ..filter.clone() };
+    assert!(all_pages(&pool, &elsewhere, 2, Order::Newest).await.0.is_empty());
+
+    // What is selected is what the list shows.
+    let bulk = NewBulk {
+        action: BulkAction::Cancel,
+        ids: None,
+        filter: Some(filter),
+        dry_run: true,
+        rate_per_second: None,
+        hold_seconds: None,
+        reason: None,
+    };
+    let operator =
+        Actor { kind: ActorKind::System, name: "ops".to_owned(), role: Role::Operator, app_id: None };
+    let asked = operations::start(&pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
+    let operations::BulkStart::DryRun(asked) = asked else { panic!("it was done") };
+    let live = found.iter().filter(|job| job.status.is_live()).count();
+    assert_eq!((asked.matched, live), (7, 7));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_database_names_records_jobs_as_we_do(pool: PgPool) {
+    let long = "ä".repeat(255);
+    for (record_type, record_id) in [("product", "1"), ("a:b%", "c:d"), ("product", &long), (&long, &long)] {
+        let named: String = sqlx::query_scalar("select headgate.record_deduplication_id($1, $2)")
+            .bind(record_type)
+            .bind(record_id)
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+        assert_eq!(named, jobs::deduplication_id(record_type, record_id));
+    }
+}
