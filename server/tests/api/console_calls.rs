@@ -14,6 +14,7 @@ const ARGUMENTS: &str = "id=01890a5d-ac96-774b-bcce-b302099a8057&back=%2Fjobs&qu
     &bulk[action]=pause&bulk[query]=&bulk[matched]=1";
 
 const THEME: &str = "/console/theme";
+const FORGET_NEW_KEY: &str = "/console/forget-new-key";
 
 /// Every call with arguments that could be right.
 fn calls() -> Vec<(&'static str, Method, String)> {
@@ -93,7 +94,13 @@ async fn no_call_leads_where_its_request_says_it_comes_from(pool: PgPool) {
 async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Operator).await;
-    let takes_none = ["/console/session", "/console/saved-views", "/console/nav-counts", "/console/workers"];
+    let takes_none = [
+        "/console/session",
+        "/console/saved-views",
+        "/console/nav-counts",
+        "/console/workers",
+        FORGET_NEW_KEY,
+    ];
     for (path, method, _) in calls() {
         let answer = call(&ada, path, &method, "").await;
         if takes_none.contains(&path) {
@@ -113,7 +120,7 @@ async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
 async fn a_role_that_only_reads_changes_nothing_by_any_call(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Auditor).await;
-    let own_looks = [THEME, "/console/job-columns"];
+    let own_looks = [THEME, FORGET_NEW_KEY, "/console/job-columns"];
     // What a line needs is known when it is found.
     let by_line = ["/console/undo-audit-entry", "/console/repeat-audit-entry"];
     for (path, method, arguments) in calls() {

@@ -88,7 +88,7 @@ pub fn JobFacts(
                         .cloned()
                         .map(|id| {
                             view! {
-                                <Link href=correlation_href(&id) class="type-mono type-label block">
+                                <Link href=correlation_href(&id) class="type-mono type-label block py-1">
                                     {id}
                                 </Link>
                             }

@@ -50,7 +50,7 @@ struct LiveParams {
     /// `snapshot` again. Without effect on a part of the deployment, which is small.
     changes: bool,
     /// Instead of snapshots one thing alone: `job:`, `integration:` or `operation:` and its id. An event of that name tells it at the beginning
-    /// and then within a tenth of a second of each change, secrets masked. Of an integration that is a change of its state, its settings or its
+    /// and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration that is a change of its state, its settings or its
     /// breaker; how its numbers move is told by snapshots.
     #[param(value_type = Option<String>, pattern = "^(job|integration|operation):[0-9A-Fa-f-]{36}$")]
     open: Option<Opened>,
