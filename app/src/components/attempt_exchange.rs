@@ -9,8 +9,7 @@ use leptos::prelude::*;
 use model::{
     attempt::{Attempt, AttemptOutcome},
     exchange::{AnswerHead, BodySize, Exchange, Header, SentRequest, Timing},
-    text::EXCERPT_CHARS,
-    text::shown,
+    text::{EXCERPT_CHARS, shown},
 };
 
 /// Under an attempt's words.

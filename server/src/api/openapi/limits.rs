@@ -76,24 +76,20 @@ fn filter_limit(field: &str) -> Option<Limit> {
     }
 }
 
-/// Writes them into every schema and parameter.
-pub(super) fn write(openapi: &mut OpenApi) {
-    for item in openapi.paths.paths.values_mut() {
-        for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-            for parameter in operation.parameters.iter_mut().flatten() {
-                if let RefOr::T(Parameter {
-                    name,
-                    parameter_in: ParameterIn::Query,
-                    schema: Some(schema),
-                    ..
-                }) = parameter
-                    && let Some(limit) = filter_limit(name)
-                {
-                    of_field(schema, &limit);
-                }
-            }
+/// Writes them into the parameters of an operation.
+pub(super) fn narrow(parameters: &mut [RefOr<Parameter>]) {
+    for parameter in parameters {
+        if let RefOr::T(Parameter { name, parameter_in: ParameterIn::Query, schema: Some(schema), .. }) =
+            parameter
+            && let Some(limit) = filter_limit(name)
+        {
+            of_field(schema, &limit);
         }
     }
+}
+
+/// Writes them into every schema.
+pub(super) fn write(openapi: &mut OpenApi) {
     let Some(components) = openapi.components.as_mut() else { return };
     for (name, schema) in &mut components.schemas {
         let RefOr::T(schema) = schema else { continue };
@@ -135,24 +131,19 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
             let field = Object::builder().schema_type(Type::String).enum_values(Some(values.iter().copied()));
             *schema = field.into();
         }
-        (limit, RefOr::T(Schema::Object(field))) => of_scalar(field, limit),
-        (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
-        _ => {}
-    }
-}
-
-fn of_scalar(field: &mut Object, limit: &Limit) {
-    match limit {
-        Limit::Value(least, most) => {
+        (Limit::Value(least, most), RefOr::T(Schema::Object(field))) => {
             field.minimum = Some(Number::Int(*least));
             field.maximum = Some(Number::Int(*most));
         }
-        Limit::Length(range) => {
+        (Limit::Length(range), RefOr::T(Schema::Object(field))) => {
             field.min_length = Some(*range.start()).filter(|least| *least > 0);
             field.max_length = Some(*range.end());
         }
-        Limit::Pattern(pattern) => field.pattern = Some((*pattern).to_owned()),
-        Limit::OneOf(_) => {}
+        (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
+        (Limit::Pattern(pattern), RefOr::T(Schema::Object(field))) => {
+            field.pattern = Some((*pattern).to_owned())
+        }
+        _ => {}
     }
 }
 

@@ -156,6 +156,7 @@ fn complete(path: &str, item: &mut PathItem) {
         if is_post {
             parameters.push(RefOr::T(idempotency_key()));
         }
+        limits::narrow(parameters);
         add_problems(path, operation, is_post);
     }
     if let Some(patch) = &mut item.patch {
