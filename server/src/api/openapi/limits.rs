@@ -141,7 +141,7 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
         }
         (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
         (Limit::Pattern(pattern), RefOr::T(Schema::Object(field))) => {
-            field.pattern = Some((*pattern).to_owned())
+            field.pattern = Some((*pattern).to_owned());
         }
         _ => {}
     }
