@@ -28,6 +28,41 @@ pub fn is_on() -> Signal<bool> {
         .map_or_else(|| false.into(), |reasons| Signal::derive(move || reasons.0.get() > 0))
 }
 
+/// What a stream told last: shown at once, or when the page stands still no more.
+pub struct Newest<T: 'static> {
+    told: StoredValue<Option<T>>,
+    shown: RwSignal<Option<T>>,
+    is_held: Signal<bool>,
+}
+
+impl<T: Clone + Send + Sync + 'static> Newest<T> {
+    /// Nothing so far; `shown` is what the page reads.
+    pub fn new(shown: RwSignal<Option<T>>, is_held: Signal<bool>) -> Self {
+        let told = StoredValue::new(None);
+        Effect::new(move |_| {
+            if !is_held.get()
+                && let Some(newest) = told.get_value()
+            {
+                shown.set(Some(newest));
+            }
+        });
+        Self { told, shown, is_held }
+    }
+
+    /// The stream told this.
+    pub fn tell(&self, newest: T) {
+        self.told.try_set_value(Some(newest.clone()));
+        if self.is_held.try_get_untracked() != Some(true) {
+            self.shown.try_set(Some(newest));
+        }
+    }
+
+    /// Made of what was told last; none where nothing was, or the page is gone.
+    pub fn map<U>(&self, make: impl FnOnce(&T) -> Option<U>) -> Option<U> {
+        self.told.try_with_value(|told| make(told.as_ref()?)).flatten()
+    }
+}
+
 /// Stands still for as long as the component lives.
 pub fn while_here() {
     while_true(true.into());

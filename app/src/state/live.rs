@@ -6,7 +6,7 @@
 use super::{
     base_path,
     event_stream::{self, Link},
-    hold,
+    hold::{self, Newest},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
@@ -125,30 +125,17 @@ pub fn current() -> Live {
 }
 
 fn connect(url: String, live: Live) {
-    // What the stream said last; it is shown unless the page stands still.
-    let newest: StoredValue<Option<Snapshot>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        if live.is_held.get() {
-            live.held_since.set(Some(Utc::now()));
-        } else {
-            live.held_since.set(None);
-            if let Some(snapshot) = newest.get_value() {
-                live.snapshot.set(Some(snapshot));
-            }
-        }
-    });
+    Effect::new(move |_| live.held_since.set(live.is_held.get().then(Utc::now)));
+    let newest = Newest::new(live.snapshot, live.is_held);
     let on_event = move |name: &str, text: &str| {
         let told = if name == "changes" {
             let changes = serde_json::from_str::<SnapshotChanges>(text).ok();
-            newest.try_with_value(|newest| changes?.onto(newest.as_ref()?)).flatten()
+            newest.map(|snapshot| changes?.onto(snapshot))
         } else {
             serde_json::from_str::<Snapshot>(text).ok()
         };
         let Some(snapshot) = told else { return false };
-        newest.try_set_value(Some(snapshot.clone()));
-        if live.is_held.try_get_untracked() != Some(true) {
-            live.snapshot.try_set(Some(snapshot));
-        }
+        newest.tell(snapshot);
         live.received_at.try_set(Some(Utc::now()));
         true
     };
