@@ -83,7 +83,7 @@ impl Look {
                 look(
                     Tone::Delivered,
                     words,
-                    "Numbers arrive once a second while this tab is visible".to_owned(),
+                    "Numbers arrive once a second, twice while something moves, as long as this tab is visible".to_owned(),
                 )
             }
             (Link::Starting, ..) => look(

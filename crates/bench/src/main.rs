@@ -31,7 +31,7 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "bench")]
 pub(crate) struct Options {
-    /// Scenarios to run, comma-separated: accept, deliver, single, latency, reads, idle, enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
+    /// Scenarios to run, comma-separated: accept, deliver, single, latency, live, reads, idle, enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Ten times less of everything: for a look whether it works.
@@ -107,6 +107,7 @@ async fn run(options: &Options, server: &str) -> Result<()> {
             "deliver" => http::deliver(options, server, &mut report).await,
             "single" => http::single(options, server, &mut report).await,
             "latency" => http::latency(options, server, &mut report).await,
+            "live" => http::live(options, server, &mut report).await,
             "reads" => http::reads(options, server, &mut report).await,
             "idle" => http::idle(options, server, &mut report).await,
             "enqueue" => enqueue::run(options, server, &mut report).await,
@@ -125,11 +126,12 @@ async fn run(options: &Options, server: &str) -> Result<()> {
     if options.report_only || options.quick { Ok(()) } else { report.judge() }
 }
 
-const SCENARIOS: [&str; 15] = [
+const SCENARIOS: [&str; 16] = [
     "accept",
     "deliver",
     "single",
     "latency",
+    "live",
     "reads",
     "idle",
     "enqueue",

@@ -1,9 +1,10 @@
 //! `headgate serve` as its users start it: the release, a process of its own.
 
 use anyhow::{Context, Result, bail};
-use reqwest::{Client, RequestBuilder, header};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, header};
 use serde_json::Value;
 use std::{
+    net::Ipv4Addr,
     path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
@@ -82,10 +83,17 @@ impl Program {
 
     /// An operator's script.
     pub(crate) fn operator(&self) -> Result<Operator> {
+        Ok(Operator { client: self.client()?.build()?, url: self.api() })
+    }
+
+    fn client(&self) -> Result<ClientBuilder> {
         let key = format!("Bearer {KEY}").parse()?;
         let headers = header::HeaderMap::from_iter([(header::AUTHORIZATION, key)]);
-        let client = Client::builder().default_headers(headers).build()?;
-        Ok(Operator { client, url: format!("{}/api/v1", self.url) })
+        Ok(Client::builder().default_headers(headers))
+    }
+
+    fn api(&self) -> String {
+        format!("{}/api/v1", self.url)
     }
 
     pub(crate) async fn stop(mut self) -> Result<()> {
@@ -124,5 +132,46 @@ impl Operator {
         let text = answer.text().await?;
         anyhow::ensure!(status.is_success(), "{path} was answered with {status}: {text}");
         Ok(text)
+    }
+}
+
+/// Server-sent events, read by an operator's script.
+pub(crate) struct EventStream {
+    response: Response,
+    read: Vec<u8>,
+}
+
+impl EventStream {
+    /// From `127.0.0.n`: a connection of its own.
+    pub(crate) async fn open(program: &Program, path: &str, n: u8) -> Result<Self> {
+        let client =
+            program.client()?.local_address(std::net::IpAddr::from(Ipv4Addr::new(127, 0, 0, n))).build()?;
+        let response = client.get(format!("{}{path}", program.api())).send().await?;
+        anyhow::ensure!(response.status().is_success(), "{path} was answered with {}", response.status());
+        Ok(Self { response, read: Vec::new() })
+    }
+
+    /// The next event's text.
+    pub(crate) async fn next(&mut self) -> Result<String> {
+        loop {
+            if let Some(end) = self.read.windows(2).position(|two| two == b"\n\n") {
+                let event: Vec<u8> = self.read.drain(..end + 2).collect();
+                // A comment says that the stream lives.
+                if !event.starts_with(b":") {
+                    return Ok(String::from_utf8(event)?);
+                }
+                continue;
+            }
+            let chunk = self.response.chunk().await?;
+            self.read.extend_from_slice(&chunk.context("the stream ended")?);
+        }
+    }
+
+    /// Its data.
+    pub(crate) async fn told(&mut self) -> Result<Value> {
+        let event = self.next().await?;
+        let data =
+            event.lines().find_map(|line| line.strip_prefix("data: ")).context("an event without data")?;
+        Ok(serde_json::from_str(data)?)
     }
 }

@@ -91,6 +91,42 @@ async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that
     }
 }
 
+/// The moments of the events of a stream, in milliseconds, as their ids tell them.
+async fn moments(client: Client, query: &'static str) -> impl Stream<Item = i64> + Unpin {
+    let response = client.request(Method::GET, &format!("/api/v1/live{query}")).send().await.unwrap();
+    let chunks = response.bytes_stream().map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap());
+    let ids = chunks.flat_map(|text| {
+        let ids: Vec<i64> = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+        futures::stream::iter(ids)
+    });
+    Box::pin(ids)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn while_something_moves_changes_come_sooner_and_snapshots_once_a_second(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Own").await;
+    let mut changes = moments(client.clone(), "?changes=true").await;
+    let mut snapshots = moments(client.clone(), "").await;
+    let mut before = changes.next().await.unwrap();
+    loop {
+        // Until a sample follows one that saw something move.
+        a_job_of(&client, &app, json!({})).await;
+        let at = changes.next().await.unwrap();
+        if at - before < 900 {
+            break;
+        }
+        before = at;
+    }
+    let mut before = snapshots.next().await.unwrap();
+    for _ in 0..3 {
+        let at = snapshots.next().await.unwrap();
+        assert!(at - before >= 900, "{} ms after the one before", at - before);
+        before = at;
+    }
+}
+
 /// A stream of a client, past its first snapshot.
 async fn opened(client: Client) -> impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin {
     let response = client.request(Method::GET, "/api/v1/live").send().await.unwrap();

@@ -1,6 +1,6 @@
-//! Reads the newest snapshot each second and hands it to whoever watches.
+//! Reads each snapshot when it is due and hands it to whoever watches.
 
-use super::{LiveState, Outage, Versions, Yesterday, history::History, opened::OpenedHere};
+use super::{LiveState, Outage, SnapshotInterval, Versions, Yesterday, history::History, opened::OpenedHere};
 use crate::{
     error::QueueError,
     store::stats::{
@@ -28,8 +28,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two snapshots.
-const STEP: Duration = Duration::from_secs(1);
+/// Between two looks while nobody samples.
+const POLL: Duration = Duration::from_secs(1);
 /// From when the sampler begins to read one until it is written, mostly.
 const TAKES: Duration = Duration::from_millis(50);
 /// Between two looks for one that is late.
@@ -52,14 +52,20 @@ impl LiveHub {
         let (sender, state) = watch::channel(Arc::new(LiveState::empty()));
         let history = Arc::new(Mutex::new(History::default()));
         let opened = OpenedHere::new(pool.clone(), token.clone());
-        let mut reader = Reader { pool, sender, history: Arc::clone(&history) };
+        let mut reader = Reader {
+            pool,
+            sender,
+            history: Arc::clone(&history),
+            interval: SnapshotInterval::default(),
+            due: POLL,
+        };
         tokio::spawn(async move {
             loop {
                 reader.look().await;
                 let age = reader.sender.borrow().age();
                 tokio::select! {
                     () = token.cancelled() => return,
-                    () = sleep(until_next(age)) => {}
+                    () = sleep(until_next(age, reader.due)) => {}
                 }
             }
         });
@@ -123,15 +129,15 @@ impl LiveHub {
     }
 }
 
-/// Until the next look, by the age of the newest snapshot: a look comes when the sampler has just written. A second of its own beside the
-/// sampler's would make a change up to two seconds old before anybody sees it.
-fn until_next(age: Option<Duration>) -> Duration {
-    let due = STEP + TAKES;
+/// Until the next look, by the age of the newest snapshot and the time to the next one: a look comes when the sampler has just written. A clock
+/// of its own beside the sampler's would make a change twice as old before anybody sees it.
+fn until_next(age: Option<Duration>, interval: Duration) -> Duration {
+    let due = interval + TAKES;
     match age {
         Some(age) if age < due => due - age,
-        Some(age) if age < due + STEP => AGAIN,
+        Some(age) if age < due + POLL => AGAIN,
         // Nobody samples, or one takes that long.
-        _ => STEP,
+        _ => POLL,
     }
 }
 
@@ -151,6 +157,9 @@ struct Reader {
     pool: PgPool,
     sender: watch::Sender<Arc<LiveState>>,
     history: Arc<Mutex<History>>,
+    interval: SnapshotInterval,
+    /// From the newest snapshot to the next one.
+    due: Duration,
 }
 
 impl Reader {
@@ -202,7 +211,7 @@ impl Reader {
         Ok(())
     }
 
-    fn tell(&self, known: &LiveState, read: Option<Read>) {
+    fn tell(&mut self, known: &LiveState, read: Option<Read>) {
         let (aged, snapshot, json, measures) = match read {
             Some(Read { written, snapshot, measures }) => {
                 (Some((written.age, Instant::now())), snapshot, written.json, measures)
@@ -219,6 +228,7 @@ impl Reader {
             });
             return;
         };
+        self.due = self.interval.after(&snapshot);
         let changes = known.snapshot.as_ref().and_then(|before| {
             let changes = SnapshotChanges::between(before, &snapshot);
             Some((before.at, Arc::from(serde_json::to_string(&changes).ok()?)))
@@ -254,8 +264,15 @@ mod tests {
         for (age, wait) in
             [(30, 1_020), (900, 150), (1_049, 1), (1_050, 100), (2_000, 100), (2_050, 1_000), (60_000, 1_000)]
         {
-            assert_eq!(until_next(Some(millis(age))), millis(wait), "{age}");
+            assert_eq!(until_next(Some(millis(age)), POLL), millis(wait), "{age}");
         }
-        assert_eq!(until_next(None), STEP);
+        for (age, wait) in [(30, 520), (549, 1), (550, 100), (1_549, 100), (1_550, 1_000)] {
+            assert_eq!(
+                until_next(Some(millis(age)), millis(500)),
+                millis(wait),
+                "{age} while something moves"
+            );
+        }
+        assert_eq!(until_next(None, POLL), POLL);
     }
 }

@@ -1,8 +1,9 @@
-//! The deployment's one sampler: a snapshot a second, measures every few, and the first of each minute for later.
+//! The deployment's one sampler: a snapshot a second, two while something moves; measures every few; and the first of each minute for later.
 
 use super::{MaintenanceHealth, Service};
 use crate::{
     error::QueueError,
+    live::SnapshotInterval,
     store::{
         leader::Term,
         stats::{
@@ -25,17 +26,14 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// The wait between two snapshots.
-const STEP: Duration = Duration::from_secs(1);
-/// And between two measures, which no one looks at by the second.
+/// The wait between two measures, which no one looks at by the second.
 const MEASURES_STEP: Duration = Duration::from_secs(5);
 
 /// Reads the counters and writes them as the row every process reads.
 #[derive(Debug, Default)]
 pub struct Sample {
     remembered: Mutex<Remembered>,
-    /// How long the last run took.
-    took_ms: AtomicU64,
+    wait_ms: AtomicU64,
     health: OnceLock<MaintenanceHealth>,
 }
 
@@ -47,6 +45,7 @@ struct Remembered {
     measured_at: Option<Instant>,
     warnings: Vec<Warning>,
     minutes: minutes::Writer,
+    interval: SnapshotInterval,
     /// What the leaders before this term counted.
     carried_over: Option<(Term, CarriedOver)>,
 }
@@ -57,9 +56,8 @@ impl Service for Sample {
         "sample"
     }
 
-    /// A second, or longer where thousands of integrations make a snapshot dear: it may take a tenth of the time.
     fn interval(&self) -> Duration {
-        Duration::from_millis(self.took_ms.load(Ordering::Relaxed).saturating_mul(9)).max(STEP)
+        Duration::from_millis(self.wait_ms.load(Ordering::Relaxed))
     }
 
     fn watch(&self, health: &MaintenanceHealth) {
@@ -102,12 +100,15 @@ impl Service for Sample {
         }
         snapshot.warnings.clone_from(&remembered.warnings);
         live_snapshots::write(pool, term, &snapshot, measured.as_ref()).await?;
+        let due = remembered.interval.after(&snapshot);
         if remembered.minutes.wants(&snapshot) {
             let moment = Moment { snapshot, workers: workers::list(pool).await? };
             remembered.minutes.write(pool, term, &moment).await?;
         }
-        let took_ms = u64::try_from(begun_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.took_ms.store(took_ms, Ordering::Relaxed);
+        let took = begun_at.elapsed();
+        // Where thousands of integrations make a snapshot dear, it may take a tenth of the time.
+        let wait = due.saturating_sub(took).max(took.saturating_mul(9));
+        self.wait_ms.store(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
         Ok(false)
     }
 }

@@ -1,4 +1,5 @@
-//! `/live`: server-sent events, one `snapshot` a second at most, or what a viewer has open as soon as it changes.
+//! `/live`: server-sent events, one `snapshot` a second at most, what changed in it as soon as that was sampled, or what a viewer has open as soon as
+//! it changes.
 //!
 //! All viewers share what was read. A stream ends at shutdown (a server waits for open ones for ever), and within a second of its key
 //! or session.
@@ -19,7 +20,7 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, stream};
 use model::{actor::Scope, id::IntegrationId, opened::Opened};
 use opened::OpenThing;
@@ -31,6 +32,8 @@ use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+/// Between two `snapshot` events: a second, but for what the sampler's clock is off.
+const SNAPSHOTS_APART: TimeDelta = TimeDelta::milliseconds(900);
 /// How often an idle stream says that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -45,7 +48,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 struct LiveParams {
     /// One integration alone.
     integration_id: Option<IntegrationId>,
-    /// After the first snapshot send what changes alone: events named `changes`. `since` is `at` of the event before, `integrations` holds those
+    /// After the first snapshot send what changes alone: events named `changes`, two a second while something moves. `since` is `at` of the event before, `integrations` holds those
     /// that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer that is left behind is sent a
     /// `snapshot` again. Without effect on a part of the deployment, which is small.
     changes: bool,
@@ -142,18 +145,19 @@ impl Viewer {
         }
     }
 
+    /// None: the next one is told instead.
     fn event(&mut self, state: &LiveState) -> Option<Event> {
         let snapshot = state.snapshot.as_ref()?;
-        let event = |name| Event::default().event(name).id(snapshot.at.timestamp_millis().to_string());
-        let sent_at = self.sent_at.replace(snapshot.at);
-        if self.scope == Scope::AllApps && self.integration_id.is_none() {
-            return Some(match &state.changes {
-                Some((since, json)) if self.wants_changes && sent_at == Some(*since) => {
-                    event("changes").data(json)
-                }
-                _ => event("snapshot").data(&state.json),
-            });
-        }
-        Some(event("snapshot").data(state.part(self.scope, self.integration_id)?))
+        let is_whole = self.scope == Scope::AllApps && self.integration_id.is_none();
+        let (name, json) = match &state.changes {
+            Some((since, changes)) if self.wants_changes && is_whole && self.sent_at == Some(*since) => {
+                ("changes", Arc::clone(changes))
+            }
+            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < SNAPSHOTS_APART) => return None,
+            _ if is_whole => ("snapshot", Arc::clone(&state.json)),
+            _ => ("snapshot", state.part(self.scope, self.integration_id)?),
+        };
+        self.sent_at = Some(snapshot.at);
+        Some(Event::default().event(name).id(snapshot.at.timestamp_millis().to_string()).data(json))
     }
 }
