@@ -51,7 +51,7 @@ impl LiveHub {
     pub fn start(pool: PgPool, token: CancellationToken) -> Self {
         let (sender, state) = watch::channel(Arc::new(LiveState::empty()));
         let history = Arc::new(Mutex::new(History::default()));
-        let opened = OpenedHere::new(pool.clone(), token.clone());
+        let opened = OpenedHere::new(&pool, token.clone());
         let mut reader = Reader {
             pool,
             sender,

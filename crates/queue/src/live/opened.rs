@@ -4,7 +4,7 @@
 //! It is looked at instead of told of by those who change it: dozens of statements do, and each of them would have to know what is open, or to
 //! notify for nobody. A look reads a few rows by their keys, costs those who write nothing, and sees whatever anybody wrote.
 
-use crate::{error::QueueError, store::opened::marks};
+use crate::{error::QueueError, pool, store::opened::marks};
 use model::{
     actor::{Role, Scope},
     opened::Opened,
@@ -69,6 +69,7 @@ pub type Versions = watch::Receiver<Option<Arc<Version>>>;
 /// All that viewers of this process have open.
 #[derive(Clone, Debug)]
 pub(super) struct OpenedHere {
+    /// One connection that keeps the plan of the look: making it took ten times what looking takes.
     pool: PgPool,
     token: CancellationToken,
     state: Arc<Mutex<State>>,
@@ -81,8 +82,8 @@ struct State {
 }
 
 impl OpenedHere {
-    pub(super) fn new(pool: PgPool, token: CancellationToken) -> Self {
-        Self { pool, token, state: Arc::default() }
+    pub(super) fn new(pool: &PgPool, token: CancellationToken) -> Self {
+        Self { pool: pool::probing(pool, 1), token, state: Arc::default() }
     }
 
     /// From now on, until the last receiver of it is dropped.
