@@ -7,15 +7,35 @@ import { collecting, jobOf, products } from "../fixtures/data";
 import { card, tile } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
+/** One after the other they take seconds: several samples. */
+const CHANGES = 200;
+
 test("numbers of the deployment", async ({ console: page, api, app, receiver }) => {
   await collecting(api, app, receiver, products(1));
   await openUntil(page, "/", () => expect(tile(page, "Backlog")).toHaveText("1", { timeout: 1_000 }));
-  const waits: number[] = [];
-  for (let n = 2; n <= 16; n++) {
-    // At every moment between two samples, and not just after the last one was shown.
-    await page.waitForTimeout((n * 377) % 1_000);
-    waits.push(await untilShown(tile(page, "Backlog"), String(n), () => api.sendEvents(app, products(1, `next-${n}`))));
+  const last = 1 + CHANGES;
+  const shown = tile(page, "Backlog").evaluate(
+    (figure, last) =>
+      new Promise<[number, number][]>((told) => {
+        const seen: [number, number][] = [];
+        const look = () => {
+          const n = Number(figure.textContent);
+          if (n !== seen.at(-1)?.[0]) seen.push([n, Date.now()]);
+          if (n === last) told(seen);
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+    last,
+  );
+  // One after the other, whatever the page shows: at every moment between two samples.
+  const sent: number[] = [];
+  for (let n = 2; n <= last; n++) {
+    sent.push(Date.now());
+    await api.sendEvents(app, products(1, `next-${n}`));
   }
+  const seen = await shown;
+  const waits = sent.map((at, i) => (seen.find(([n]) => n >= i + 2)?.[1] ?? Number.NaN) - at);
   promised(waits, { p50: 500, p99: 1_500 });
 });
 

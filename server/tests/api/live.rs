@@ -1,4 +1,5 @@
 use crate::support::{Answer, Client, Server, Statements, a_webhook, an_app};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, StreamExt, future::join_all};
 use model::actor::Role;
 use reqwest::Method;
@@ -91,15 +92,13 @@ async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that
     }
 }
 
-/// The moments of the events of a stream, in milliseconds, as their ids tell them.
-async fn moments(client: Client, query: &'static str) -> impl Stream<Item = i64> + Unpin {
-    let response = client.request(Method::GET, &format!("/api/v1/live{query}")).send().await.unwrap();
-    let chunks = response.bytes_stream().map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap());
-    let ids = chunks.flat_map(|text| {
-        let ids: Vec<i64> = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
-        futures::stream::iter(ids)
-    });
-    Box::pin(ids)
+/// The moment of the next event of a stream of snapshots or changes.
+async fn moment<B: AsRef<[u8]>>(
+    stream: &mut (impl Stream<Item = reqwest::Result<B>> + Unpin),
+    text: &mut String,
+) -> DateTime<Utc> {
+    let (_, told) = next(stream, text).await;
+    told["at"].as_str().unwrap().parse().unwrap()
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -107,22 +106,27 @@ async fn while_something_moves_changes_come_sooner_and_snapshots_once_a_second(p
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Own").await;
-    let mut changes = moments(client.clone(), "?changes=true").await;
-    let mut snapshots = moments(client.clone(), "").await;
-    let mut before = changes.next().await.unwrap();
+    let stream = async |query: &str| {
+        let response = client.request(Method::GET, &format!("/api/v1/live{query}")).send().await.unwrap();
+        (response.bytes_stream(), String::new())
+    };
+    let (mut changes, mut of_changes) = stream("?changes=true").await;
+    let (mut snapshots, mut of_snapshots) = stream("").await;
+    let apart = TimeDelta::milliseconds(900);
+    let mut before = moment(&mut changes, &mut of_changes).await;
     loop {
         // Until a sample follows one that saw something move.
         a_job_of(&client, &app, json!({})).await;
-        let at = changes.next().await.unwrap();
-        if at - before < 900 {
+        let at = moment(&mut changes, &mut of_changes).await;
+        if at - before < apart {
             break;
         }
         before = at;
     }
-    let mut before = snapshots.next().await.unwrap();
+    let mut before = moment(&mut snapshots, &mut of_snapshots).await;
     for _ in 0..3 {
-        let at = snapshots.next().await.unwrap();
-        assert!(at - before >= 900, "{} ms after the one before", at - before);
+        let at = moment(&mut snapshots, &mut of_snapshots).await;
+        assert!(at - before >= apart, "{} after the one before", at - before);
         before = at;
     }
 }

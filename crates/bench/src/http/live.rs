@@ -54,20 +54,18 @@ async fn open_thing(options: &Options, server: &str, report: &mut Report) -> Res
     let stage = Stage::set(server, 100, 0, "").await?;
     let integration = stage.webhook("Open", "http://127.0.0.1:9/").await?;
     let job = a_job(&stage).await?;
-    for (thing, path, actions) in [
-        (format!("job:{job}"), format!("/jobs/{job}"), ["cancel", "requeue"]),
-        (format!("integration:{integration}"), format!("/integrations/{integration}"), ["pause", "resume"]),
-    ] {
-        let mut viewers = Viewers::open(&stage.program, &thing).await?;
+    for (kind, id, actions) in
+        [("job", job, ["cancel", "requeue"]), ("integration", integration, ["pause", "resume"])]
+    {
+        let mut viewers = Viewers::open(&stage.program, &format!("{kind}:{id}")).await?;
         viewers.all_told().await?;
         let mut waits = Vec::new();
         for n in 0..options.seconds * 4 {
             let begun = Instant::now();
             let action = actions[usize::from(n % 2 == 1)];
-            stage.operator.post(&format!("{path}/{action}"), String::new()).await?;
+            stage.operator.post(&format!("/{kind}s/{id}/{action}"), String::new()).await?;
             waits.extend(viewers.all_told().await?.iter().map(|at| (*at - begun).as_secs_f64() * 1e3));
         }
-        let kind = thing.split(':').next().unwrap_or_default();
         let what = format!("from a change of {kind} being sent to each of {VIEWERS} who have it open");
         report.note(&format!("{what}, p50"), percentile(&waits, 50), "ms");
         report.row(&format!("{what}, p95"), percentile(&waits, 95), "ms", Target::AtMost(100.0));

@@ -48,9 +48,9 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 struct LiveParams {
     /// One integration alone.
     integration_id: Option<IntegrationId>,
-    /// After the first snapshot send what changes alone: events named `changes`, two a second while something moves. `since` is `at` of the event before, `integrations` holds those
-    /// that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer that is left behind is sent a
-    /// `snapshot` again. Without effect on a part of the deployment, which is small.
+    /// After the first snapshot send what changes alone: events named `changes`, two a second while something moves. `since` is `at` of the event
+    /// before, `integrations` holds those that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer
+    /// that is left behind is sent a `snapshot` again. Without effect on a part of the deployment, which is small.
     changes: bool,
     /// Instead of snapshots one thing alone: `job:`, `integration:` or `operation:` and its id. An event of that name tells it at the beginning
     /// and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration that is a change of its state, its settings or its
