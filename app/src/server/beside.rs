@@ -18,7 +18,7 @@ const MOST_CORRELATED: usize = 5;
 /// The database's.
 pub async fn of(cx: &ConsoleContext, scope: Scope, job: &Job) -> Result<Beside, CallError> {
     let keys = TrailKeys {
-        correlation_id: Some(job.correlation_id.clone()),
+        correlation_id: Some(job.last_correlation_id().to_owned()),
         app_id: Some(job.app_id),
         ..TrailKeys::default()
     };

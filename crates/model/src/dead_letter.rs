@@ -32,8 +32,12 @@ pub struct DeadLetter {
     pub record_type: Option<String>,
     /// Of a record's change.
     pub record_id: Option<String>,
-    /// Ties together what belongs together.
+    /// Ties together what belongs together: of the change the job was made by.
     pub correlation_id: String,
+    /// Of all that was folded into the job, oldest first: the last 20, and `correlation_id` at least.
+    pub correlation_ids: Vec<String>,
+    /// How many came before those.
+    pub earlier_correlations: i32,
     /// The whole failure history, oldest first.
     pub attempts: Vec<Attempt>,
     /// Why it was given up.

@@ -59,7 +59,7 @@ async fn list_groups(
 
 /// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202), after a hold in which it
 /// can be withdrawn. Follow, stop and undo it under `/operations/{id}`.
-#[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body = NewBulk,
+#[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body(content = ref("#/components/schemas/NewDeadLetterBulk"), content_type = "application/json"),
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
 async fn bulk_dead_letters(
     actor: Can<SteerJobs>,

@@ -153,6 +153,41 @@ async fn filters_narrow_the_list(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_page_that_found_nothing_yet_says_where_to_go_on(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    let rare = json!({"integration_id": integration, "job_type": "rare", "payload": {}});
+    let rare = client.post("/jobs", rare).await.ok(201)["items"][0]["id"].clone();
+    sqlx::query(
+        "insert into headgate.jobs (id, app_id, integration_id, rank, max_attempts, job_type, correlation_id)
+         select (lpad(to_hex((extract(epoch from now() + interval '1 second') * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(g), 19, '0'))::uuid,
+             $1::uuid, $2::uuid, 0, 10, 'dense', 'c-' || g
+         from generate_series(1, 3100) g",
+    )
+    .bind(&app)
+    .bind(&integration)
+    .execute(&pool)
+    .await
+    .unwrap();
+    for narrowed in [
+        "job_type=rare".to_owned(),
+        format!("job_type=rare&app_id={app}"),
+        format!("job_type=rare&integration_id={integration}"),
+    ] {
+        let mut page = client.get(&format!("/jobs?{narrowed}")).await.ok(200);
+        assert_eq!(page["items"], json!([]), "{narrowed}");
+        let mut found = Vec::new();
+        while let Some(cursor) = page["next_cursor"].as_str() {
+            page = client.get(&format!("/jobs?{narrowed}&cursor={cursor}")).await.ok(200);
+            found.extend(page["items"].as_array().unwrap().iter().map(|job| job["id"].clone()));
+        }
+        assert_eq!(found, std::slice::from_ref(&rare), "{narrowed}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();

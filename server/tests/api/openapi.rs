@@ -216,7 +216,9 @@ fn the_limits_of_the_contract_are_in_the_schemas() {
         ("NewIntegration", "max_concurrency", json!({"minimum": 1, "maximum": 10_000})),
         ("NewIntegration", "retry_schedule", json!({"minLength": 1, "maxLength": 2_000})),
         ("IntegrationChanges", "timeout_ms", json!({"minimum": 100, "maximum": 3_600_000})),
-        ("NewBulk", "ids", json!({"minItems": 1, "maxItems": 1_000})),
+        ("NewJobBulk", "action", json!({"enum": ["requeue", "cancel"]})),
+        ("NewDeadLetterBulk", "action", json!({"enum": ["requeue", "purge"]})),
+        ("NewDeadLetterBulk", "ids", json!({"minItems": 1, "maxItems": 1_000})),
         ("NewResync", "record_ids", json!({"minItems": 1, "maxItems": 1_000})),
     ] {
         let shown = &schemas[schema]["properties"][field];

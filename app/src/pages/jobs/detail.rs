@@ -271,7 +271,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                     }}
                     {move || {
                         let beside = beside.get();
-                        let correlation_id = the_job.with(|job| job.correlation_id.clone());
+                        let correlation_id = the_job.with(|job| job.last_correlation_id().to_owned());
                         view! { <Correlated correlation_id=correlation_id others=beside.correlated has_more=beside.has_more now=as_of /> }
                     }}
                     {move || {

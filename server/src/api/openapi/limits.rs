@@ -23,6 +23,10 @@ enum Limit {
     OneOf(&'static [&'static str]),
 }
 
+/// A bulk action as its two paths take it: what is done differs.
+const NEW_JOB_BULK: &str = "NewJobBulk";
+const NEW_DEAD_LETTER_BULK: &str = "NewDeadLetterBulk";
+
 fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
     let (least, most) = ((*range.start()).into(), (*range.end()).into());
     Some(Limit::Value(isize::try_from(least).ok()?, isize::try_from(most).ok()?))
@@ -45,7 +49,8 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "role" if schema.contains("User") && of_request => {
             Some(Limit::OneOf(&["operator", "support", "auditor"]))
         }
-        "action" if schema == "NewBulk" => Some(Limit::OneOf(&["requeue", "cancel", "purge"])),
+        "action" if schema == NEW_JOB_BULK => Some(Limit::OneOf(&["requeue", "cancel"])),
+        "action" if schema == NEW_DEAD_LETTER_BULK => Some(Limit::OneOf(&["requeue", "purge"])),
         "name" if of_request => Some(Limit::Length(limits::NAME_CHARS)),
         "reason" if of_request => Some(Limit::Length(limits::REASON_CHARS)),
         "ids" | "record_ids" if of_request => Some(Limit::Length(limits::ITEMS)),
@@ -91,6 +96,11 @@ pub(super) fn narrow(parameters: &mut [RefOr<Parameter>]) {
 /// Writes them into every schema.
 pub(super) fn write(openapi: &mut OpenApi) {
     let Some(components) = openapi.components.as_mut() else { return };
+    if let Some(bulk) = components.schemas.remove("NewBulk") {
+        for name in [NEW_JOB_BULK, NEW_DEAD_LETTER_BULK] {
+            components.schemas.insert(name.to_owned(), bulk.clone());
+        }
+    }
     for (name, schema) in &mut components.schemas {
         let RefOr::T(schema) = schema else { continue };
         if let Some(item) = name.strip_prefix("OneOrMany_") {

@@ -12,6 +12,7 @@ use axum::Router;
 use model::{
     limits::KEY_CHARS,
     opened::{ExplainedJob, Told},
+    operation::NewBulk,
     snapshot_changes::SnapshotChanges,
     stats::{IntegrationGauge, Snapshot},
 };
@@ -100,6 +101,7 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
     #[derive(utoipa::OpenApi)]
     #[openapi(components(schemas(
         Document,
+        NewBulk,
         Snapshot,
         SnapshotChanges,
         Told<ExplainedJob>,

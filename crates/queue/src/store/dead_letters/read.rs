@@ -4,8 +4,9 @@ use super::found::{is_kept, push_kept};
 use crate::{
     error::QueueError,
     store::jobs::{
-        arms::{self, Arm},
+        arms::Arm,
         filter::{self, Part},
+        walk::{self, Listing},
     },
 };
 use chrono::{DateTime, Utc};
@@ -34,6 +35,8 @@ pub(super) struct Row {
     record_type: Option<String>,
     record_id: Option<String>,
     correlation_id: String,
+    correlation_ids: Option<Vec<String>>,
+    earlier_correlations: Option<i32>,
     attempts: Json<Vec<Attempt>>,
     error_kind: String,
     error_message: String,
@@ -43,7 +46,7 @@ pub(super) struct Row {
 }
 
 const SELECT: &str = "select j.id, j.job_id, j.app_id, j.integration_id, j.job_type, coalesce(j.sent_body, j.payload) as payload, \
-     j.record_type, j.record_id, j.correlation_id, j.attempts, j.error_kind, j.error_message, j.fingerprint, j.failed_at, \
+     j.record_type, j.record_id, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.attempts, j.error_kind, j.error_message, j.fingerprint, j.failed_at, \
      j.created_at";
 
 impl From<Row> for DeadLetter {
@@ -57,6 +60,8 @@ impl From<Row> for DeadLetter {
             payload: row.payload,
             record_type: row.record_type,
             record_id: row.record_id,
+            correlation_ids: row.correlation_ids.unwrap_or_else(|| vec![row.correlation_id.clone()]),
+            earlier_correlations: row.earlier_correlations.unwrap_or_default(),
             correlation_id: row.correlation_id,
             attempts: row.attempts.0,
             error_kind: row.error_kind.parse().unwrap_or(ErrorKind::NotRetryable),
@@ -80,27 +85,8 @@ pub async fn list(
 ) -> Result<Page<DeadLetter>, QueueError> {
     check(filter)?;
     let arms = Arm::of_dead_letters(scope, filter);
-    let bound = arms::bound(pool, &arms, |_| "j.id", page, Order::Newest).await?;
-    let most = page.limit + 1;
-    let mut query = QueryBuilder::new("select * from (");
-    for (n, arm) in arms.iter().enumerate() {
-        query.push(if n == 0 { "(" } else { " union all (" });
-        arm.push(&mut query, SELECT, |query| {
-            if let Some(after) = page.after {
-                query.push(" and j.id < ").push_bind(after);
-            }
-            if let Some(bound) = bound {
-                query.push(" and j.id >= ").push_bind(bound);
-            }
-            query.push(format_args!(" order by j.id desc limit {most}"));
-        });
-        query.push(")");
-    }
-    query.push(format_args!(") found order by id desc limit {most}"));
-    let rows = query.build_query_as::<Row>().fetch_all(pool).await?;
-    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0)
-        .map(DeadLetter::from)
-        .that_looked_as_far_as(bound))
+    let letters = Listing { id: |_| "j.id", id_of: |row: &Row| row.id.0, columns: |_| SELECT.to_owned() };
+    Ok(walk::page(pool, &arms, &letters, page, Order::Newest).await?.map(DeadLetter::from))
 }
 
 /// Whatever else is asked for, these are dead letters.

@@ -3,18 +3,10 @@
 
 use super::{
     filter::{self, Part},
-    filter_time,
     record_key::record_of,
 };
-use crate::error::QueueError;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::AppId,
-    job::JobStatus,
-    page::{Order, PageRequest},
-};
-use sqlx::{PgPool, Postgres, QueryBuilder};
+use model::{actor::Scope, filter::JobFilter, id::AppId, job::JobStatus};
+use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 /// What a filter asks of one place, by one way.
@@ -22,12 +14,12 @@ use uuid::Uuid;
 pub(crate) struct Arm<'a> {
     pub(crate) part: Part,
     scope: Scope,
-    filter: &'a JobFilter,
-    way: Way,
+    pub(super) filter: &'a JobFilter,
+    pub(super) way: Way,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Way {
+pub(super) enum Way {
     /// The conditions themselves: by an index of theirs, or row after row in the order of the list.
     Conditions,
     /// Integration after integration of an app: nothing is indexed by the app alone.
@@ -40,7 +32,7 @@ enum Way {
 
 /// What `q` may name.
 #[derive(Clone, Debug, PartialEq)]
-enum Reading {
+pub(super) enum Reading {
     Job(Uuid),
     DeadLetter(Uuid),
     Correlation(String),
@@ -49,9 +41,6 @@ enum Reading {
     Record(String, String),
     Deduplication(String),
 }
-
-/// Rows of each place that a page looks at where no index tells which of them match. What lies behind them is the next page's.
-const LOOKED_AT: i64 = 10_000;
 
 impl<'a> Arm<'a> {
     /// All ways to jobs, in the order of their ids.
@@ -91,31 +80,30 @@ impl<'a> Arm<'a> {
         columns: &str,
         end: impl FnOnce(&mut QueryBuilder<Postgres>),
     ) {
-        let select = |sql: &mut QueryBuilder<Postgres>, correlation_id: Option<&String>| {
-            sql.push(columns).push(" from ");
-            filter::push_table(sql, self.part, correlation_id);
-            sql.push(" where true");
-        };
-        self.push_selected(sql, select, end);
-    }
-
-    /// The same; `select` writes all up to the first ` and …`, of this correlation id where there is one.
-    pub(crate) fn push_selected(
-        &self,
-        sql: &mut QueryBuilder<Postgres>,
-        select: impl FnOnce(&mut QueryBuilder<Postgres>, Option<&String>),
-        end: impl FnOnce(&mut QueryBuilder<Postgres>),
-    ) {
         let is_led = self.push_lead(sql);
-        select(sql, self.correlation_id());
-        sql.push(self.link());
-        filter::push_scope(sql, self.scope, self.part);
-        filter::push(sql, self.filter, self.part);
-        self.push_search(sql);
+        sql.push(columns).push(" from ");
+        self.push_table(sql);
+        sql.push(" where true").push(self.link());
+        self.push_conditions(sql);
         end(sql);
         if is_led {
             sql.push(") led");
         }
+    }
+
+    pub(super) fn push_table(&self, sql: &mut QueryBuilder<Postgres>) {
+        filter::push_table(sql, self.part, self.correlation_id());
+    }
+
+    /// Appends ` and …` for all that is asked of a row, wherever it was met.
+    pub(super) fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>) {
+        filter::push_scope(sql, self.scope, self.part);
+        filter::push(sql, self.filter, self.part);
+        self.push_search(sql);
+    }
+
+    pub(super) fn app_id(&self) -> Option<AppId> {
+        self.scope.app_id().or(self.filter.app_id)
     }
 
     fn correlation_id(&self) -> Option<&String> {
@@ -129,10 +117,10 @@ impl<'a> Arm<'a> {
     }
 
     /// Appends what leads to the rows, one probe after the other; false when nothing need.
-    fn push_lead(&self, sql: &mut QueryBuilder<Postgres>) -> bool {
+    pub(super) fn push_lead(&self, sql: &mut QueryBuilder<Postgres>) -> bool {
         let is_live = matches!(self.part, Part::Live | Part::Failing | Part::Successors);
         let begin = "select led.* from (";
-        let of_app = self.scope.app_id().or(self.filter.app_id);
+        let of_app = self.app_id();
         match &self.way {
             Way::Integrations(app_id) => {
                 sql.push(begin).push("select o.id from headgate.integrations o where o.app_id = ");
@@ -163,7 +151,7 @@ impl<'a> Arm<'a> {
     }
 
     /// How a row is found from what leads to it.
-    fn link(&self) -> &'static str {
+    pub(super) fn link(&self) -> &'static str {
         let by_record = || match self.part {
             Part::Live | Part::Failing | Part::Successors => {
                 " and j.integration_id = k.id and j.deduplication_id = k.deduplication_id"
@@ -209,122 +197,20 @@ impl<'a> Arm<'a> {
         }
     }
 
-    /// Whether rows are looked at one by one, of which few may match: no index has what is asked for.
-    fn is_sifted(&self) -> bool {
-        let Self { filter, way, .. } = self;
-        let is_found = is_led(filter)
-            || filter.record_id.is_some()
-            || matches!(way, Way::RecordId(_) | Way::Search(_))
-            || filter.q.is_some();
-        let by_status = match filter.status {
-            // What is finished is completed, but for a few.
-            None | Some(JobStatus::Failed | JobStatus::Completed) => false,
-            // Indexed, though not by whose they are.
-            Some(JobStatus::Cancelled) => !self.has_status_index(),
-            Some(_) => true,
-        };
-        !is_found
-            && (by_status
-                || [filter.attempt, filter.attempt_min, filter.attempt_max].iter().any(Option::is_some)
-                || [&filter.job_type, &filter.record_type, &filter.error].into_iter().any(Option::is_some)
-                || filter.response_status.is_some()
-                || filter.worker_id.is_some()
-                || filter.payload.is_some())
-    }
-
-    fn has_status_index(&self) -> bool {
-        self.filter.status == Some(JobStatus::Cancelled)
-            && self.way == Way::Conditions
-            && self.filter.integration_id.is_none()
-    }
-
-    /// Appends where a page that looks at so many rows of it ends; `id` is what the list is in the order of.
-    fn push_bound(
-        &self,
-        sql: &mut QueryBuilder<Postgres>,
-        id: &str,
-        page: PageRequest,
-        beyond: &str,
-        direction: &str,
-    ) {
-        let is_led = self.push_lead(sql);
-        let table = match self.part {
-            Part::Live => "headgate.jobs j where true",
-            Part::Successors => "headgate.jobs j where j.successor is not null",
-            Part::Failing => "headgate.failing_jobs f where true",
-            Part::Finished => "headgate.finished_jobs j where true",
-            Part::Dead => "headgate.dead_letter_jobs j where true",
-        };
-        sql.push(format_args!("select {id} as id from {table}")).push(self.link());
-        filter_time::push_walk(sql, self.filter, self.part);
-        if let Some(integration_id) = self.filter.integration_id {
-            let row = if self.part == Part::Failing { "f" } else { "j" };
-            sql.push(format_args!(" and {row}.integration_id = ")).push_bind(integration_id);
-        } else if self.has_status_index() {
-            sql.push(" and j.status = 4");
-        }
-        let of_app = self.scope.app_id().or(self.filter.app_id);
-        if let (Part::Dead, Some(app_id), false) = (self.part, of_app, is_led) {
-            sql.push(" and j.app_id = ").push_bind(app_id);
-        }
-        if let Some(after) = page.after {
-            sql.push(format_args!(" and {id} {beyond} ")).push_bind(after);
-        }
-        sql.push(format_args!(" order by {id} {direction} limit 1 offset "));
-        if let Way::Integrations(app_id) = self.way {
-            sql.push(format_args!(
-                "(select {LOOKED_AT} / greatest(count(*), 1) + {} from headgate.integrations o where o.app_id = ",
-                page.limit
-            ));
-            sql.push_bind(app_id).push(")");
-        } else {
-            // Not told to the planner, which would read a table that has no more than that from end to end.
-            sql.push(format_args!("(select {LOOKED_AT})"));
-        }
-        if is_led {
-            sql.push(") led");
-        }
-    }
-}
-
-/// Where a page ends that would have to look at more rows than it may: at the first id beyond which one of the places was not looked at.
-///
-/// # Errors
-/// When the database is away.
-pub(crate) async fn bound(
-    pool: &PgPool,
-    arms: &[Arm<'_>],
-    id: impl Fn(Part) -> &'static str,
-    page: PageRequest,
-    order: Order,
-) -> Result<Option<Uuid>, QueueError> {
-    let walked: Vec<&Arm<'_>> = arms.iter().filter(|arm| arm.is_sifted()).collect();
-    if walked.is_empty() {
-        return Ok(None);
-    }
-    let (beyond, direction) = directions(order);
-    let mut sql = QueryBuilder::new("select id from (");
-    for (n, arm) in walked.into_iter().enumerate() {
-        sql.push(if n == 0 { "(" } else { " union all (" });
-        arm.push_bound(&mut sql, id(arm.part), page, beyond, direction);
-        sql.push(")");
-    }
-    sql.push(format_args!(") ends order by id {direction} limit 1"));
-    Ok(sql.build_query_scalar().fetch_optional(pool).await?)
-}
-
-/// What comes after an id, and which end comes first.
-pub(crate) fn directions(order: Order) -> (&'static str, &'static str) {
-    match order {
-        Order::Newest => ("<", "desc"),
-        Order::Oldest => (">", "asc"),
+    /// Whether rows are met one after the other in the order of the list: nothing leads to those that match alone.
+    pub(super) fn is_walked(&self) -> bool {
+        let by_claims = self.filter.worker_id.is_some() && matches!(self.part, Part::Live | Part::Failing);
+        matches!(self.way, Way::Conditions | Way::Integrations(_))
+            && !leads_to_few(self.filter)
+            && !by_claims
+            && self.filter.q.is_none()
+            && self.filter.record_id.is_none()
     }
 }
 
 /// Whether an index leads to few rows, whatever stands beside it.
-fn is_led(filter: &JobFilter) -> bool {
+fn leads_to_few(filter: &JobFilter) -> bool {
     filter.correlation_id.is_some()
-        || filter.batch_id.is_some()
         || filter.fingerprint.is_some()
         || filter.status == Some(JobStatus::Processing)
 }
@@ -340,7 +226,9 @@ fn ways(part: Part, scope: Scope, filter: &JobFilter) -> Vec<Way> {
     }
     match (scope.app_id().or(filter.app_id), &filter.record_type, &filter.record_id) {
         (_, None, Some(record_id)) => vec![Way::RecordId(record_id.clone())],
-        (Some(app_id), _, None) if filter.integration_id.is_none() && !is_led(filter) => {
+        (Some(app_id), _, None)
+            if filter.integration_id.is_none() && filter.batch_id.is_none() && !leads_to_few(filter) =>
+        {
             vec![Way::Integrations(app_id)]
         }
         _ => vec![Way::Conditions],

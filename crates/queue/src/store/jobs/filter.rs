@@ -50,18 +50,36 @@ impl Part {
         })
     }
 
-    /// For `from`.
-    pub(crate) fn table(self) -> &'static str {
+    /// For `from`: [`Part::relation`] as [`Part::row`], and what is [`Part::joined`].
+    pub(crate) fn table(self) -> String {
+        format!("{} {}{}", self.relation(), self.row(), self.joined())
+    }
+
+    /// What has the rows in the order of their ids.
+    pub(super) fn relation(self) -> &'static str {
         match self {
-            Self::Live | Self::Successors => "headgate.jobs j",
+            Self::Live | Self::Successors => "headgate.jobs",
+            Self::Failing => "headgate.failing_jobs",
+            Self::Finished => "headgate.finished_jobs",
+            Self::Dead => "headgate.dead_letter_jobs",
+        }
+    }
+
+    /// The name of its row.
+    pub(super) fn row(self) -> &'static str {
+        if self == Self::Failing { "f" } else { "j" }
+    }
+
+    /// What belongs to each of them.
+    pub(super) fn joined(self) -> &'static str {
+        match self {
             // `offset 0`: one probe each, whatever the planner believes about the table.
             Self::Failing => {
-                "headgate.failing_jobs f \
-                 cross join lateral (select * from headgate.jobs x where x.id = f.job_id offset 0) j"
+                " cross join lateral (select * from headgate.jobs x where x.id = f.job_id offset 0) j"
             }
             // Those of a deleted app are nobody's.
-            Self::Finished => "headgate.finished_jobs j join headgate.apps a on a.id = j.app_id",
-            Self::Dead => "headgate.dead_letter_jobs j",
+            Self::Finished => " join headgate.apps a on a.id = j.app_id",
+            Self::Live | Self::Successors | Self::Dead => "",
         }
     }
 
@@ -118,18 +136,18 @@ pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope, part: P
 /// Appends the part for `from`. Of a correlation id by two walks, each in the order of ids: one by the id a job came with, and one by those
 /// that were folded into it. Asked by one condition alone, the planner reads all that there are, or everything.
 pub(crate) fn push_table(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
-    let table = part.table();
-    match (correlation_id, part, table.split_once(" j")) {
-        (Some(id), Part::Live | Part::Finished | Part::Dead, Some((name, joined))) => {
+    match (correlation_id, part) {
+        (Some(id), Part::Live | Part::Finished | Part::Dead) => {
+            let name = part.relation();
             sql.push(format_args!("(select x.* from {name} x where x.correlation_id = "))
                 .push_bind(id.clone());
             sql.push(format_args!(" union all select x.* from {name} x where x.correlation_ids @> array["))
                 .push_bind(id.clone());
             sql.push("] and x.correlation_id <> ").push_bind(id.clone());
-            sql.push(format_args!(") j{joined}"));
+            sql.push(") j").push(part.joined());
         }
         _ => {
-            sql.push(table);
+            sql.push(part.table());
         }
     }
 }
@@ -273,7 +291,7 @@ fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: P
     }
 }
 
-fn status_condition(status: JobStatus, part: Part) -> &'static str {
+pub(super) fn status_condition(status: JobStatus, part: Part) -> &'static str {
     match (part, status) {
         (Part::Live, JobStatus::Pending) => "j.status = 0",
         // What workers hold stands in their claims as well: a probe each.
@@ -306,8 +324,7 @@ fn push_ids(
         sql.push(" and j.app_id = ").push_bind(id);
     }
     if let Some(id) = integration_id {
-        sql.push(if part == Part::Failing { " and f.integration_id = " } else { " and j.integration_id = " });
-        sql.push_bind(id);
+        sql.push(format_args!(" and {}.integration_id = ", part.row())).push_bind(id);
     }
     if let Some(id) = batch_id {
         sql.push(format_args!(" and {}::uuid = ", part.own("batch_id"))).push_bind(id);

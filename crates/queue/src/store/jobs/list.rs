@@ -4,9 +4,10 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        arms::{self, Arm},
+        arms::Arm,
         filter::Part,
-        rows::{JobRow, push_select},
+        rows::{self, JobRow},
+        walk::{self, Listing},
     },
 };
 use chrono::Utc;
@@ -18,8 +19,7 @@ use model::{
     problem::Faults,
     rules::narrowing,
 };
-use sqlx::{PgPool, Postgres, QueryBuilder};
-use uuid::Uuid;
+use sqlx::PgPool;
 
 /// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when. A page of a filter that no index
 /// serves ends where it has looked at enough rows: it may have fewer jobs than it could, or none, and still a next page.
@@ -59,40 +59,8 @@ pub async fn list_from(
     if arms.is_empty() {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     }
-    let bound = arms::bound(pool, &arms, Part::job_id, page, order).await?;
-    let rows = statement(&arms, page, order, bound).build_query_as::<JobRow>().fetch_all(pool).await?;
-    Ok(Page::from_surplus(rows, page.limit, |row| row.id.0).map(Job::from).that_looked_as_far_as(bound))
-}
-
-/// The union of all ways, each limited by itself, and up to `bound`.
-fn statement(
-    arms: &[Arm<'_>],
-    page: PageRequest,
-    order: Order,
-    bound: Option<Uuid>,
-) -> QueryBuilder<Postgres> {
-    let (beyond, direction) = arms::directions(order);
-    let most = page.limit + 1;
-    let mut query = QueryBuilder::new("select * from (");
-    for (n, arm) in arms.iter().enumerate() {
-        let id = arm.part.job_id();
-        query.push(if n == 0 { "(" } else { " union all (" });
-        let select = |sql: &mut QueryBuilder<Postgres>, correlation_id: Option<&String>| {
-            push_select(sql, arm.part, correlation_id);
-        };
-        arm.push_selected(&mut query, select, |query| {
-            if let Some(after) = page.after {
-                query.push(format_args!(" and {id} {beyond} ")).push_bind(after);
-            }
-            if let Some(bound) = bound {
-                query.push(" and ").push_bind(bound).push(format_args!(" {beyond}= {id}"));
-            }
-            query.push(format_args!(" order by {id} {direction} limit {most}"));
-        });
-        query.push(")");
-    }
-    query.push(format_args!(") found order by id {direction} limit {most}"));
-    query
+    let jobs = Listing { id: Part::job_id, id_of: |row: &JobRow| row.id.0, columns: rows::columns };
+    Ok(walk::page(pool, &arms, &jobs, page, order).await?.map(Job::from))
 }
 
 /// A part that cannot hold a match is not asked.

@@ -39,6 +39,7 @@ mod rows;
 mod take_back;
 mod trail;
 mod unheeded;
+pub(crate) mod walk;
 
 pub(crate) use bring_back::{Which, bring_back};
 #[cfg(feature = "testing")]

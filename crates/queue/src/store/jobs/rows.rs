@@ -49,17 +49,19 @@ pub(crate) struct JobRow {
     pub now: DateTime<Utc>,
 }
 
+/// Of every place. The type is looked up for the rows that are shown: joined, it would be for all that are looked at.
+const EVERYWHERE: &str = "j.app_id, j.integration_id, \
+     coalesce((select i.integration_type from headgate.integrations i where i.id = j.integration_id), 'webhook') as integration_type";
+
 /// Of rows of `jobs j`.
-const LIVE: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
-     j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
+const LIVE: &str = "j.id, j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, case when j.status = 0 then j.gathers_until end as gathers_until, j.retry_at, j.expires_at, j.started_at, \
      case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
      clock_timestamp() as now";
 
 /// Of successors: pending jobs that stand behind a row of `jobs j`.
-const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j.integration_id, \
-     coalesce(i.integration_type, 'webhook') as integration_type, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
+const SUCCESSORS: &str = "(j.successor ->> 'id')::uuid as id, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
      (j.successor ->> 'priority')::smallint as priority, nullif(j.successor -> 'payload', 'null') as payload, j.record_type, \
      j.record_id, j.deduplication_id, j.successor ->> 'serialize_key' as serialize_key, \
      j.successor ->> 'correlation_id' as correlation_id, headgate.correlation_ids_of(j.successor) as correlation_ids, \
@@ -71,43 +73,42 @@ const SUCCESSORS: &str = "select (j.successor ->> 'id')::uuid as id, j.app_id, j
 
 /// Of rows of `finished_jobs j`. They outlive their app until retention drops their day, and are nobody's then; those of an integration
 /// that was deleted are their app's still.
-const FINISHED: &str = "select j.id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
-     j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
+const FINISHED: &str = "j.id, j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now";
 
 /// Of rows of `dead_letter_jobs j`.
-const DEAD: &str = "select j.job_id as id, j.app_id, j.integration_id, coalesce(i.integration_type, 'webhook') as integration_type, \
-     j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
+const DEAD: &str = "j.job_id as id, j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
      j.serialize_key, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, \
      j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
      j.folded, clock_timestamp() as now";
 
 /// The select of a part; conditions are appended to it.
 pub(crate) fn select(part: Part) -> String {
-    format!("{} from {}{}", columns(part), part.table(), rest(part))
+    format!("{} from {}{}", columns(part), part.table(), within(part))
 }
 
 /// The same, of a correlation id by its indexes ([`filter::push_table`]).
 pub(crate) fn push_select(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
     sql.push(columns(part)).push(" from ");
     filter::push_table(sql, part, correlation_id);
-    sql.push(rest(part));
+    sql.push(within(part));
 }
 
-const fn columns(part: Part) -> &'static str {
-    match part {
+/// `select …`, up to `from`.
+pub(super) fn columns(part: Part) -> String {
+    let own = match part {
         Part::Live | Part::Failing => LIVE,
         Part::Successors => SUCCESSORS,
         Part::Finished => FINISHED,
         Part::Dead => DEAD,
-    }
+    };
+    format!("select {EVERYWHERE}, {own}")
 }
 
-fn rest(part: Part) -> String {
-    let only = if part == Part::Successors { "j.successor is not null" } else { "true" };
-    format!(" left join headgate.integrations i on i.id = j.integration_id where {only}")
+fn within(part: Part) -> &'static str {
+    if part == Part::Successors { " where j.successor is not null" } else { " where true" }
 }
 
 impl From<JobRow> for Job {

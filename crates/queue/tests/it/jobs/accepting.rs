@@ -133,6 +133,8 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     assert_eq!(found("n29").await, [second], "a dead letter");
     let filter = JobFilter { correlation_id: Some("n29".into()), ..JobFilter::default() };
     let letters = dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    let letter = &letters.items[0];
+    assert_eq!((&letter.correlation_ids, letter.earlier_correlations), (&job.correlation_ids, 14));
     assert_eq!(letters.items.len(), 1);
     world.requeue(second).await.unwrap();
     assert_eq!((found("n29").await, known(second).await.1), (vec![second], 14));
