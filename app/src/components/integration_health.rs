@@ -139,7 +139,13 @@ impl Health {
                 "Nothing has reached it yet: it gets what changes from now on, and everything by a re-sync.";
             return Self::new(Tone::Waiting, Glyph::Clock, "Never synced", 1, text.to_owned());
         }
-        Self::new(Tone::Delivered, Glyph::Check, "In sync", 0, "Every change is there.".to_owned())
+        Self::new(
+            Tone::Delivered,
+            Glyph::Check,
+            "In sync",
+            0,
+            "Nothing waits for it, and nothing fails.".to_owned(),
+        )
     }
 
     /// What holds the jobs back is told first; why, and what comes next, behind it.

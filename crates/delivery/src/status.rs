@@ -39,7 +39,7 @@ impl Delivery {
         let runs = integration.state == IntegrationState::Active && integration.breaker.at_once != Some(0);
         let eta_seconds = eta_seconds(sampled, runs, counts.outstanding(), &marks);
         Ok(SyncStatus {
-            sync_state: sync_state(integration.state, integration.breaker.state, &counts, &marks),
+            sync_state: sync_state(integration.state, integration.breaker.state, &counts, &records, &marks),
             eta_seconds,
             backlog: counts.backlog,
             processing: counts.processing,
@@ -105,6 +105,7 @@ fn sync_state(
     state: IntegrationState,
     breaker: BreakerState,
     counts: &LaneCounts,
+    records: &RecordCounts,
     marks: &Marks,
 ) -> SyncState {
     if state != IntegrationState::Active {
@@ -118,10 +119,12 @@ fn sync_state(
     }
     let has_trouble = counts.to_be_retried > 0 || counts.dead_letters > 0;
     if !has_trouble {
-        return match marks.last_success_at {
-            _ if counts.outstanding() > 0 => SyncState::Syncing,
-            Some(_) => SyncState::InSync,
-            None => SyncState::NeverSynced,
+        return if counts.outstanding() > 0 {
+            SyncState::Syncing
+        } else if marks.last_success_at.is_some() && records.in_sync >= records.total {
+            SyncState::InSync
+        } else {
+            SyncState::NeverSynced
         };
     }
     let failed_at = marks.last_error.as_ref().map(|error| error.at);
@@ -147,6 +150,8 @@ fn fails_now(
 mod tests {
     use super::*;
     use model::sync_status::LastError;
+
+    const ALL: RecordCounts = RecordCounts { total: 6, in_sync: 6 };
 
     #[test]
     fn one_word_says_how_an_integration_is_doing() {
@@ -183,10 +188,34 @@ mod tests {
                 rate_limit: None,
             };
             assert_eq!(
-                sync_state(state, BreakerState::Closed, &counts, &marks),
+                sync_state(state, BreakerState::Closed, &counts, &ALL, &marks),
                 word,
                 "{backlog} {to_be_retried} {dead_letters} {failed:?} {succeeded:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_it_has_not_got_is_not_in_sync() {
+        let counts = LaneCounts::default();
+        let now = DateTime::UNIX_EPOCH;
+        let marks = Marks {
+            now,
+            oldest_pending_age_seconds: None,
+            last_success_at: Some(now),
+            last_error: None,
+            rate_limit: None,
+        };
+        for (total, in_sync, word) in [
+            (30, 1, SyncState::NeverSynced),
+            (30, 29, SyncState::NeverSynced),
+            (30, 30, SyncState::InSync),
+            // Of jobs that are no record's.
+            (0, 0, SyncState::InSync),
+        ] {
+            let records = RecordCounts { total, in_sync };
+            let state = sync_state(IntegrationState::Active, BreakerState::Closed, &counts, &records, &marks);
+            assert_eq!(state, word, "{in_sync} of {total}");
         }
     }
 
@@ -209,11 +238,11 @@ mod tests {
         ] {
             let counts = LaneCounts { backlog, ..LaneCounts::default() };
             assert_eq!(
-                sync_state(IntegrationState::Active, breaker, &counts, &marks),
+                sync_state(IntegrationState::Active, breaker, &counts, &ALL, &marks),
                 word,
                 "{breaker:?} {backlog}"
             );
-            let paused = sync_state(IntegrationState::Paused, breaker, &counts, &marks);
+            let paused = sync_state(IntegrationState::Paused, breaker, &counts, &ALL, &marks);
             assert_eq!(paused, SyncState::Paused, "{breaker:?}");
         }
     }

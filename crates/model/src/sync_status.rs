@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SyncState {
-    /// Nothing has reached it yet, and nothing is on its way: it gets what changes from now on, and everything by a re-sync.
+    /// It has not got everything, and nothing is on its way: records are older than it is, or their changes were given up and purged, or called
+    /// off. It gets what changes from now on, and the rest by a re-sync; `records_in_sync` says how many it has.
     NeverSynced,
-    /// Every change since it was set up is there. What it was never sent, because it is older, is told by the number of records in sync.
+    /// It has the newest version of every record that it is interested in.
     InSync,
     /// Changes are on their way.
     Syncing,
