@@ -11,6 +11,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// What makes any other filter cheap, for the sentence that asks for it.
 const CHEAP: &str = "integration_id, correlation_id, batch_id, record_type with record_id, fingerprint, status=processing, \
      status=to_be_retried, status=retrying, or max_age of up to 1h";
+/// The same of dead letters, which are indexed by app as well and have no other status.
+const CHEAP_OF_DEAD: &str = "integration_id, app_id, correlation_id, batch_id, record_type with record_id, fingerprint, or max_age of \
+     up to 1h";
 
 /// Which filters stand without what would make them cheap.
 ///
@@ -32,11 +35,11 @@ pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
     ];
     for (name, is_given) in costly {
         let beside = if name == "response_status" { ", or status=failed" } else { "" };
-        // Dead letters are indexed by app, too.
+        let cheap = if is_dead { CHEAP_OF_DEAD } else { CHEAP };
         if is_given && !(is_dead && filter.app_id.is_some()) {
             faults.add(
                 name,
-                format!("has no index of its own and needs another filter beside it: {CHEAP}{beside}"),
+                format!("has no index of its own and needs another filter beside it: {cheap}{beside}"),
             );
         }
     }
@@ -87,6 +90,16 @@ mod tests {
             assert!(faults.0.iter().all(|fault| fault.detail.contains(beside)), "{beside}");
         }
         assert!(faults.0[1].detail.contains("status=failed"));
+    }
+
+    #[test]
+    fn a_refusal_among_dead_letters_names_what_helps_there() {
+        let dead = JobFilter { status: Some(JobStatus::Failed), ..costly() };
+        let faults = check(&dead, Utc::now()).unwrap_err();
+        assert!(!faults.0.is_empty());
+        assert!(
+            faults.0.iter().all(|fault| fault.detail.contains("app_id") && !fault.detail.contains("status="))
+        );
     }
 
     #[test]
