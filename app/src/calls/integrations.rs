@@ -97,6 +97,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let cx = context::current()?;
+    let as_of = queue::store::clock::now(&cx.pool).await?;
     let activity = if is_allowed(actor.role, Permission::ReadDeployment) {
         let about = AuditFilter {
             object_kind: Some("integration".to_owned()),
@@ -131,7 +132,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         failures,
         resyncs: cx.lists().resyncs(scope, Some(id), few).await?.items,
         flips: cx.delivery.breaker_flips(scope, id, PageRequest { limit: 5, after: None }).await?.items,
-        as_of: Utc::now(),
+        as_of,
     })
 }
 
@@ -250,7 +251,7 @@ pub async fn edit_limits(
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
-        let changes = IntegrationChanges { if_match: IfMatch::parse(&etag), ..changes };
+        let changes = IntegrationChanges { if_match: IfMatch::of_form(&etag), ..changes };
         context::current()?.steering().update_integration(&actor, id, &changes).await?;
         Ok(Flash::LimitsSaved.into())
     })

@@ -148,7 +148,7 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let cx = context::current()?;
-    let as_of = Utc::now();
+    let as_of = queue::store::clock::now(&cx.pool).await?;
     let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
     let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
     let record = cx.record_of(scope, &detail.job).await?;

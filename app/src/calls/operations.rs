@@ -60,7 +60,7 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
     use model::rules::permission::Permission;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
-    let as_of = Utc::now();
+    let as_of = queue::store::clock::now(&cx.pool).await?;
     let operation = queue::store::operations::get(&cx.delivery.pool, scope, id).await?;
     let counted = operation.breakdown.iter().map(|part| part.integration_id);
     let names = cx.names(scope, counted, &operation.filter).await?;

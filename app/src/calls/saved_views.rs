@@ -70,10 +70,10 @@ pub async fn delete_view(id: SavedViewId, back: String) -> Result<(), FormRefuse
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use model::{etag::IfMatch, rules::permission::Permission};
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SaveViews)?;
-        context::current()?.steering().delete_view(&actor, id).await?;
+        context::current()?.steering().delete_view(&actor, id, &IfMatch::Any).await?;
         Ok(Flash::ViewDeleted.into())
     })
     .await

@@ -161,7 +161,7 @@ pub async fn update_user(
             role: Some(role),
             is_disabled: Some(is_disabled),
             password: None,
-            if_match: IfMatch::parse(&etag),
+            if_match: IfMatch::of_form(&etag),
         };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
@@ -189,7 +189,7 @@ pub async fn set_password(
     use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
         let actor = actor::allowed(Permission::ManageAccess)?;
-        let if_match = IfMatch::parse(&etag);
+        let if_match = IfMatch::of_form(&etag);
         let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
@@ -205,10 +205,10 @@ pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use model::{etag::IfMatch, rules::permission::Permission};
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::ManageAccess)?;
-        access::users::delete(&context::current()?.access, &actor, id).await?;
+        access::users::delete(&context::current()?.access, &actor, id, &IfMatch::Any).await?;
         Ok(Flash::UserDeleted.into())
     })
     .await

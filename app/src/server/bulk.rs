@@ -13,7 +13,7 @@ use chrono::Utc;
 use model::{
     actor::Actor,
     filter::JobFilter,
-    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, DryRun, NewBulk},
     rules::permission::Permission,
 };
 use queue::store::operations::BulkStart;
@@ -83,7 +83,7 @@ pub async fn run(
     }
     let cx = context::current()?;
     Ok(match cx.steering().bulk(actor, subject, wanted).await? {
-        BulkStart::Outcome(BulkOutcome::Done { changed, skipped, operation_id, .. }) => {
+        BulkStart::Outcome(BulkOutcome::Done(BulkDone { changed, skipped, operation_id, .. })) => {
             let flash = match action {
                 BulkAction::Requeue => Flash::Requeued,
                 BulkAction::Cancel => Flash::Cancelled,
@@ -93,7 +93,7 @@ pub async fn run(
             };
             Outcome { flash, n: changed, skipped, operation: operation_id }
         }
-        BulkStart::Outcome(BulkOutcome::Started { matched, operation_id }) => Outcome {
+        BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched, operation_id })) => Outcome {
             flash: if is_held { Flash::Held } else { Flash::Started },
             n: matched,
             skipped: 0,

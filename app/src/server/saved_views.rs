@@ -93,7 +93,7 @@ pub async fn change(id: SavedViewId, form: ViewForm, etag: &str, back: &str) -> 
             is_shared: Some(is_ticked(&form.shared)),
             is_pinned: Some(is_ticked(&form.pinned)),
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
-            if_match: IfMatch::parse(etag),
+            if_match: IfMatch::of_form(etag),
         };
         context::current()?.steering().change_view(&actor, id, &changes, None).await?;
         Ok(Flash::ViewChanged.into())

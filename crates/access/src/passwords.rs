@@ -9,7 +9,7 @@ use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
 };
-use model::problem::Faults;
+use model::{limits::PASSWORD_CHARS, problem::Faults};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
@@ -25,7 +25,7 @@ const DUMMY: &str =
 pub fn check_password(password: &str, email: &str, pointer: &str) -> Result<(), Faults> {
     let mut faults = Faults::default();
     let length = password.chars().count();
-    if !(8..=128).contains(&length) {
+    if !PASSWORD_CHARS.contains(&length) {
         faults.add(pointer, "must be 8 to 128 characters");
     } else if is_common(password, email) {
         faults.add(

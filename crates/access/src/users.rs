@@ -12,6 +12,7 @@ use crate::{
 };
 use model::{
     actor::{Actor, Role},
+    etag::IfMatch,
     id::UserId,
     page::{Page, PageRequest},
     problem::Faults,
@@ -123,10 +124,17 @@ pub async fn set_password(
 /// Removes a person; what they did stays in the audit log.
 ///
 /// # Errors
-/// Not found, or a conflict when no operator would be left.
-pub async fn delete(access: &Access, actor: &Actor, id: UserId) -> Result<(), AccessError> {
+/// Not found, changed meanwhile, or a conflict when no operator would be left.
+pub async fn delete(
+    access: &Access,
+    actor: &Actor,
+    id: UserId,
+    if_match: &IfMatch,
+) -> Result<(), AccessError> {
     let mut tx = access.pool().begin().await?;
     refuse_last_operator(&mut tx, id).await?;
+    let updated_at = store::hold(&mut tx, id).await?;
+    if_match.check(updated_at).map_err(QueueError::from)?;
     let user = store::get(&mut tx, id).await?;
     // Sessions and links go with the row.
     store::delete(&mut tx, id).await?;

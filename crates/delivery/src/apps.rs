@@ -13,7 +13,7 @@ use queue::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{CancelJobs, Delivery, DeliveryError, integrations, store};
+use crate::{DeleteOptions, Delivery, DeliveryError, integrations, store};
 
 /// Tries `name`, `name-2` … this often before a random ending is taken.
 const NUMBERED_SLUGS: u32 = 5;
@@ -68,18 +68,19 @@ impl Delivery {
     /// ([`queue::store::deletions`]).
     ///
     /// # Errors
-    /// `live-jobs` when jobs are on their way and are not to be called off.
+    /// `live-jobs` when jobs are on their way and are not to be called off; it was changed meanwhile.
     pub async fn delete_app(
         &self,
         conn: &mut PgConnection,
         scope: Scope,
         id: AppId,
-        cancel: CancelJobs,
+        options: &DeleteOptions,
         requested_by: &str,
     ) -> Result<OperationId, DeliveryError> {
         let app = store::apps::hold_for_deletion(conn, scope, id).await?;
+        options.if_match.check(app.updated_at).map_err(QueueError::from)?;
         let ids: Vec<Uuid> = app.integrations.iter().map(|(id, _)| id.0).collect();
-        integrations::refuse_live_jobs(conn, &ids, cancel).await?;
+        integrations::refuse_live_jobs(conn, &ids, options).await?;
         let deletion = NewDeletion {
             app_id: id,
             integration_id: None,

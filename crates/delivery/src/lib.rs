@@ -28,7 +28,7 @@ pub use config::DeliveryConfig;
 pub use delivery::Delivery;
 pub use error::DeliveryError;
 pub use http::target_guard::TargetGuard;
-pub use integrations::{CancelJobs, TestReport};
+pub use integrations::{DeleteOptions, TestReport};
 pub use record_page::{RecordCursor, RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
 pub use store::{integrations::IntegrationFilter, records::RecordFilter, sent::SentFilter};

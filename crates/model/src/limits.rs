@@ -6,6 +6,10 @@ use std::ops::RangeInclusive;
 pub const KEY_CHARS: RangeInclusive<usize> = 1..=255;
 /// Characters of a name for people.
 pub const NAME_CHARS: RangeInclusive<usize> = 1..=200;
+/// Characters of a password.
+pub const PASSWORD_CHARS: RangeInclusive<usize> = 8..=128;
+/// Characters of an e-mail address (RFC 5321, 4.5.3.1, as RFC 3696's erratum 1690 counts them).
+pub const EMAIL_CHARS: RangeInclusive<usize> = 3..=254;
 /// Characters of a saved view's name …
 pub const VIEW_NAME_CHARS: RangeInclusive<usize> = 1..=80;
 /// … and of its query.

@@ -82,7 +82,7 @@ impl TryFrom<String> for Opened {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Told<T> {
-    /// When it began to be read: what was read later is newer.
+    /// When it began to be read, by the database's clock: what was read later is newer.
     pub at: DateTime<Utc>,
     /// What it is now.
     pub now: T,

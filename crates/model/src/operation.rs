@@ -128,11 +128,20 @@ impl NewBulk {
             (Some(ids), None) => {
                 faults.require(limits::ITEMS.contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
             }
-            (None, Some(filter)) => faults.require(
-                !filter.is_empty(),
-                "/filter",
-                "must not be empty: name at least one condition, for example integration_id",
-            ),
+            (None, Some(filter)) => {
+                faults.require(
+                    !filter.is_empty(),
+                    "/filter",
+                    "must not be empty: name at least one condition, for example integration_id",
+                );
+                let found = match subject {
+                    BulkSubject::DeadLetters => filter.check_of_dead_letters(),
+                    _ => filter.check(),
+                };
+                for fault in found.err().unwrap_or_default().0 {
+                    faults.add(format!("/filter/{}", fault.pointer), fault.detail);
+                }
+            }
             (Some(_), Some(_)) => faults.add("/filter", "and ids exclude each other"),
             (None, None) => faults.add("/ids", "or filter is required"),
         }
@@ -226,29 +235,38 @@ pub struct DryRunPart {
 }
 
 /// What became of a bulk action.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkOutcome {
-    /// Up to 100: done. (First, because what was done is read back by its counts.)
-    Done {
-        /// How many matched.
-        matched: i64,
-        /// How many were changed.
-        changed: i64,
-        /// How many were not in a state that allows it any more.
-        skipped: i64,
-        /// Look at it, or take it back, under `/operations/{id}`; absent when nothing matched.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        operation_id: Option<OperationId>,
-    },
+    /// Up to 100: done.
+    Done(BulkDone),
     /// More than 100: it goes on in the background.
-    Started {
-        /// Follow it under `/operations/{id}`.
-        operation_id: OperationId,
-        /// How many it will touch.
-        matched: i64,
-    },
+    Started(BulkStarted),
+}
+
+/// A bulk action of up to 100, which is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BulkDone {
+    /// How many matched.
+    pub matched: i64,
+    /// How many were changed.
+    pub changed: i64,
+    /// How many were not in a state that allows it any more.
+    pub skipped: i64,
+    /// Look at it, or take it back, under `/operations/{id}`; absent when nothing matched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = OperationId, required = false))]
+    pub operation_id: Option<OperationId>,
+}
+
+/// A bulk action of more than 100, which goes on in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BulkStarted {
+    /// Follow it under `/operations/{id}`.
+    pub operation_id: OperationId,
+    /// How many it will touch.
+    pub matched: i64,
 }
 
 /// Why a bulk action left a row as it was.

@@ -64,6 +64,7 @@ pub struct UnknownReading;
 pub struct TrailQuery {
     /// A record id, with or without its type before it (`product 4711`), a job id, a correlation id, a deduplication id, or an app's id, slug
     /// or name. 1 to 255 characters, upper and lower case alike in names alone.
+    #[cfg_attr(feature = "openapi", param(required = true, min_length = 1, max_length = 255))]
     pub q: String,
     /// Only this reading of it: `record`, `job`, `correlation`, `deduplication`, `app`. Default: all.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]

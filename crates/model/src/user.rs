@@ -6,6 +6,7 @@ use crate::{
     app::is_name,
     etag::{IfMatch, Revised},
     id::UserId,
+    limits,
     patch::not_null,
     problem::Faults,
     text::is_control,
@@ -122,7 +123,7 @@ fn check_name_and_role(faults: &mut Faults, name: Option<&str>, role: Option<Rol
 /// One `@` with something on both sides, no blanks, up to 254 characters. Whether mail arrives is not for us to say.
 #[must_use]
 pub fn is_email(email: &str) -> bool {
-    email.chars().count() <= 254
+    limits::EMAIL_CHARS.contains(&email.chars().count())
         && !email.chars().any(|c| c.is_whitespace() || is_control(c))
         && email
             .split_once('@')

@@ -7,7 +7,7 @@ use model::{
     audit::AuditEntry,
     id::AuditEntryId,
     integration::Integration,
-    operation::BulkOutcome,
+    operation::{BulkDone, BulkOutcome},
     rules::{
         amends::{self, Amends},
         permission::is_allowed,
@@ -100,7 +100,7 @@ impl Ledger {
             }
             Amends::Bulk(subject, new) => {
                 let start = steering.bulk(actor, subject, *new).await?;
-                if let BulkStart::Outcome(BulkOutcome::Done { matched: 0, .. }) = start {
+                if let BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched: 0, .. })) = start {
                     return Err(conflict(
                         "nothing-matches",
                         "Nothing matches any more: there is nothing to do.",

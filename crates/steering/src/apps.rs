@@ -2,7 +2,7 @@
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
-use delivery::CancelJobs;
+use delivery::DeleteOptions;
 use model::{
     actor::Actor,
     app::{App, AppChanges, NewApp},
@@ -46,18 +46,18 @@ impl Steering {
     /// Deletes it with its integrations and its catalog. Answers the operation under which what is left goes on being deleted; none: nothing is.
     ///
     /// # Errors
-    /// No such app; live jobs stand against it.
+    /// No such app; it was changed meanwhile; live jobs stand against it.
     pub async fn delete_app(
         &self,
         actor: &Actor,
         id: AppId,
-        cancel: CancelJobs,
+        options: &DeleteOptions,
     ) -> Result<Option<OperationId>, SteeringError> {
         let before = self.delivery.app(actor.scope(), id).await?;
         let deletion = self
             .change(actor, async |mut tx| {
                 let deletion =
-                    self.delivery.delete_app(&mut tx, actor.scope(), id, cancel, &actor.name).await?;
+                    self.delivery.delete_app(&mut tx, actor.scope(), id, options, &actor.name).await?;
                 Ok((tx, deletion, Entry::new("app.delete").about(id).of_app(id).without(&before)))
             })
             .await?;

@@ -2,7 +2,7 @@
 
 use crate::{Steering, SteeringError, change::Tx};
 use access::audit::Entry;
-use delivery::{CancelJobs, TestReport};
+use delivery::{DeleteOptions, TestReport};
 use model::{
     actor::Actor,
     breaker::BreakerOrder,
@@ -59,18 +59,20 @@ impl Steering {
     /// is.
     ///
     /// # Errors
-    /// No such integration; it is the built-in one; live jobs stand against it.
+    /// No such integration; it was changed meanwhile; it is the built-in one; live jobs stand against it.
     pub async fn delete_integration(
         &self,
         actor: &Actor,
         id: IntegrationId,
-        cancel: CancelJobs,
+        options: &DeleteOptions,
     ) -> Result<Option<OperationId>, SteeringError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
         let deletion = self
             .change(actor, async |mut tx| {
-                let deletion =
-                    self.delivery.delete_integration(&mut tx, actor.scope(), id, cancel, &actor.name).await?;
+                let deletion = self
+                    .delivery
+                    .delete_integration(&mut tx, actor.scope(), id, options, &actor.name)
+                    .await?;
                 let entry = Entry::new("integration.delete").about(id).of_app(before.app_id);
                 Ok((tx, deletion, entry.without(&before)))
             })

@@ -4,6 +4,7 @@ use crate::{Steering, SteeringError};
 use access::audit::Entry;
 use model::{
     actor::{Actor, Scope},
+    etag::IfMatch,
     filter::JobFilter,
     id::SavedViewId,
     problem::Faults,
@@ -91,13 +92,20 @@ impl Steering {
     /// Deletes a view, for everybody who saw it.
     ///
     /// # Errors
-    /// No such view; not for this actor.
-    pub async fn delete_view(&self, actor: &Actor, id: SavedViewId) -> Result<(), SteeringError> {
+    /// No such view; not for this actor; it was changed meanwhile.
+    pub async fn delete_view(
+        &self,
+        actor: &Actor,
+        id: SavedViewId,
+        if_match: &IfMatch,
+    ) -> Result<(), SteeringError> {
         self.change(actor, async |mut tx| {
+            saved_views::hold(&mut tx, id).await?;
             let view = saved_views::get(&mut tx, actor.user_id(), id).await?;
             if !view.may_be_changed_by(actor.role) {
                 return Err(SteeringError::NotAllowed);
             }
+            if_match.check(view.updated_at).map_err(QueueError::from)?;
             saved_views::delete(&mut tx, &view).await?;
             let entry = Entry::new("saved_view.delete").about(id).without(&shown(&view));
             Ok((tx, (), entry))

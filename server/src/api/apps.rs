@@ -12,7 +12,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
-use delivery::CancelJobs;
+use delivery::DeleteOptions;
 use model::{
     app::{App, AppChanges, NewApp},
     id::{AppId, OperationId},
@@ -38,9 +38,10 @@ pub(super) struct DeleteParams {
     cancel_jobs: bool,
 }
 
-impl From<DeleteParams> for CancelJobs {
-    fn from(params: DeleteParams) -> Self {
-        if params.cancel_jobs { Self::Yes } else { Self::No }
+impl DeleteParams {
+    /// With the version that is deleted.
+    pub(super) fn of(self, IfMatch(if_match): IfMatch) -> DeleteOptions {
+        DeleteOptions { cancel_jobs: self.cancel_jobs, if_match }
     }
 }
 
@@ -110,6 +111,7 @@ async fn delete_app(
     State(state): State<AppState>,
     Id(id): Id<AppId>,
     Query(params): Query<DeleteParams>,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_app(&actor, id, params.into()).await?))
+    Ok(deleted(state.steering().delete_app(&actor, id, &params.of(if_match)).await?))
 }

@@ -1,6 +1,6 @@
 //! Bulk actions on jobs and dead letters, which differ in what they are about.
 
-use super::problem::Problem;
+use super::{masked::refuse_own, problem::Problem};
 use crate::state::AppState;
 use axum::{
     Json as Answer,
@@ -9,7 +9,7 @@ use axum::{
 };
 use model::{
     actor::Actor,
-    operation::{BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, DryRun, NewBulk},
     rules::permission::{Permission, is_allowed},
 };
 use queue::store::operations::BulkStart;
@@ -24,7 +24,7 @@ pub(super) enum Answered {
     /// With `dry_run`.
     DryRun(DryRun),
     /// Up to 100: done.
-    Done(BulkOutcome),
+    Done(BulkDone),
 }
 
 /// Starts one within the actor's scope.
@@ -35,6 +35,7 @@ pub(super) async fn start(
     new: NewBulk,
 ) -> Result<Response, Problem> {
     new.check(subject)?;
+    new.filter.as_ref().map_or(Ok(()), |filter| refuse_own(filter, "/filter/"))?;
     if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
         return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
     }
@@ -43,13 +44,11 @@ pub(super) async fn start(
 
 /// What came of it.
 pub(super) fn answer(start: BulkStart) -> Response {
-    let outcome = match start {
-        BulkStart::DryRun(dry_run) => return Answer(dry_run).into_response(),
-        BulkStart::Outcome(outcome) => outcome,
-    };
-    let status = match outcome {
-        BulkOutcome::Started { .. } => StatusCode::ACCEPTED,
-        BulkOutcome::Done { .. } => StatusCode::OK,
-    };
-    (status, Answer(outcome)).into_response()
+    match start {
+        BulkStart::DryRun(dry_run) => Answer(dry_run).into_response(),
+        BulkStart::Outcome(BulkOutcome::Done(done)) => Answer(done).into_response(),
+        BulkStart::Outcome(BulkOutcome::Started(started)) => {
+            (StatusCode::ACCEPTED, Answer(started)).into_response()
+        }
+    }
 }

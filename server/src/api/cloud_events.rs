@@ -93,6 +93,7 @@ fn identity(source: &str, id: &str) -> String {
 
 fn renamed(mut fault: model::problem::FieldError) -> model::problem::FieldError {
     for (ours, theirs) in [
+        ("/app_id", "/appid"),
         ("/attributes", "/data"),
         ("/record_type", "/subject"),
         ("/record_id", "/subject"),

@@ -3,7 +3,7 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
-    masked::{askable, shown},
+    masked::{askable_of_dead_letters, shown},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -13,7 +13,7 @@ use model::{
     filter::JobFilter,
     id::DeadLetterId,
     job::Job,
-    operation::{BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
 };
 use queue::store::dead_letters;
@@ -38,7 +38,7 @@ async fn list_dead_letters(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
-    let filter = askable(&state, &actor, &query.filter).await?;
+    let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
     let page = dead_letters::list(&state.console_pool, actor.scope(), &filter, query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
@@ -52,7 +52,7 @@ async fn list_groups(
     State(state): State<AppState>,
     query: ListQuery<JobFilter, GroupPageRequest>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
-    let filter = askable(&state, &actor, &query.filter).await?;
+    let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
     let page = dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
@@ -60,7 +60,7 @@ async fn list_groups(
 /// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202), after a hold in which it
 /// can be withdrawn. Follow, stop and undo it under `/operations/{id}`.
 #[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body(content = ref("#/components/schemas/NewDeadLetterBulk"), content_type = "application/json"),
-    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn bulk_dead_letters(
     actor: Can<SteerJobs>,
     State(state): State<AppState>,

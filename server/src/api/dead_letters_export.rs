@@ -2,7 +2,7 @@
 
 use super::{
     extract::{Can, Query, Read},
-    masked::{askable, shown},
+    masked::{askable_of_dead_letters, shown},
     problem::Problem,
 };
 use crate::{
@@ -39,7 +39,7 @@ async fn export_dead_letters(
     State(state): State<AppState>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
-    let filter = askable(&state, &actor, &filter).await?;
+    let filter = askable_of_dead_letters(&state, &actor, &filter).await?;
     let source = Source { state, actor: (*actor).clone(), filter };
     // Read before anything is answered: a filter that is too wide is an error and not a broken file.
     let first = source.page(PageRequest { limit: MAX_LIMIT, after: None }).await?;

@@ -15,7 +15,7 @@ use model::{
         TellFailure,
     },
     id::{AppId, IntegrationId},
-    operation::BulkOutcome,
+    operation::BulkStarted,
     page::Page,
 };
 use queue::store::failures::{self, Mark};
@@ -76,7 +76,7 @@ async fn get_failure(
 /// Requeues everything of the group that waits to be tried again or was given up, with all attempts anew: as `POST /jobs/bulk` with its
 /// `fingerprint`. Up to 100 at once (200); more in the background (202).
 #[utoipa::path(post, path = "/failures/{fingerprint}/retry", tag = "Failures", request_body = Option<RetryFailure>,
-    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn retry_failure(
     actor: Can<SteerJobs>,
     State(state): State<AppState>,

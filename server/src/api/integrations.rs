@@ -120,8 +120,9 @@ async fn delete_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<DeleteParams>,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_integration(&actor, id, params.into()).await?))
+    Ok(deleted(state.steering().delete_integration(&actor, id, &params.of(if_match)).await?))
 }
 
 /// How it is doing: what a customer may see. Counts are read at the call.

@@ -14,7 +14,7 @@ use model::{
     filter::JobFilter,
     id::JobId,
     job::{EnqueuedJob, Job, JobDetail, NewJob},
-    operation::{BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
     rules::explain::Explanation,
 };
@@ -87,7 +87,7 @@ async fn create_jobs(
 /// Requeues or cancels many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202). A job that is being
 /// processed counts as changed when its worker was asked to let go of it: see `POST /jobs/{id}/cancel`.
 #[utoipa::path(post, path = "/jobs/bulk", tag = "Jobs", request_body(content = ref("#/components/schemas/NewJobBulk"), content_type = "application/json"),
-    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkOutcome)))]
+    responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn bulk_jobs(
     actor: Can<SteerJobs>,
     State(state): State<AppState>,

@@ -94,7 +94,8 @@ async fn delete_saved_view(
     actor: Can<SaveViews>,
     State(state): State<AppState>,
     Id(id): Id<SavedViewId>,
+    IfMatch(if_match): IfMatch,
 ) -> Result<StatusCode, Problem> {
-    state.steering().delete_view(&actor, id).await?;
+    state.steering().delete_view(&actor, id, &if_match).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -73,7 +73,8 @@ async fn delete_user(
     actor: Can<ManageAccess>,
     State(state): State<AppState>,
     Id(id): Id<UserId>,
+    IfMatch(if_match): IfMatch,
 ) -> Result<StatusCode, Problem> {
-    users::delete(&state.access, &actor, id).await?;
+    users::delete(&state.access, &actor, id, &if_match).await?;
     Ok(StatusCode::NO_CONTENT)
 }

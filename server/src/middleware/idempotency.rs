@@ -19,10 +19,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use chrono::{DateTime, Utc};
 use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
-use model::actor::Actor;
+use model::{actor::Actor, etag::etag};
 use queue::{one_transaction::OneTransaction, pool::LONGEST_LOCK_WAIT};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{
     panic::{AssertUnwindSafe, resume_unwind},
@@ -148,10 +150,15 @@ impl KeyedCalls {
             .ok()
             .and_then(|code| StatusCode::from_u16(code).ok())
             .unwrap_or(StatusCode::OK);
-        let mut response = (status, body.into_exposed()).into_response();
+        let body = body.into_exposed();
+        let tag = (status == StatusCode::CREATED).then(|| tag_of(&body)).flatten();
+        let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        if let Some(tag) = tag {
+            headers.insert(header::ETAG, tag);
+        }
         Ok(response)
     }
 }
@@ -167,6 +174,16 @@ pub(crate) async fn idempotent(
         return next.run(request).await;
     };
     calls.answer(actor, &key, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// The tag of what a call has made, as the first answer had it.
+fn tag_of(made: &[u8]) -> Option<HeaderValue> {
+    #[derive(Deserialize)]
+    struct Made {
+        updated_at: DateTime<Utc>,
+    }
+    let Made { updated_at } = serde_json::from_slice(made).ok()?;
+    HeaderValue::from_str(&etag(updated_at)).ok()
 }
 
 /// An answer opens for its own call alone.

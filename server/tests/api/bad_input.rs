@@ -258,3 +258,77 @@ async fn ids_that_name_nothing_and_ids_of_others_answer_alike(pool: PgPool) {
     }
     assert_eq!(rows(&pool).await, 0);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_refusal_speaks_of_json_and_queries_and_not_of_rust(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let mut refused = Vec::new();
+    for (path, pointer) in [
+        ("/jobs?attempt=many", "attempt"),
+        ("/jobs?attempt=-1", "attempt"),
+        ("/jobs?attempt=99999", "attempt"),
+        ("/jobs?masked_names=x", "masked_names"),
+        ("/jobs?app_id=7", "app_id"),
+        ("/jobs?statuz=failed", "statuz"),
+        ("/jobs?job_type=a&job_type=b", "job_type"),
+        ("/live?changes=perhaps", "changes"),
+        ("/dead-letters?status=completed", "status"),
+        ("/dead-letters/groups?status=pending", "status"),
+    ] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.pointers(422), [pointer], "{path}");
+        refused.push(answer.text);
+    }
+    for (path, body, pointer) in [
+        ("/events", json!(7), ""),
+        ("/events", json!([7]), "/0"),
+        ("/jobs", json!({"app_id": app, "job_type": "x", "priority": "high"}), "/priority"),
+        ("/jobs", json!({"app_id": app, "job_type": "x", "max_attempts": 1.5}), "/max_attempts"),
+        ("/jobs", json!({"app_id": app, "job_type": 7}), "/job_type"),
+        ("/jobs", json!({"app_id": 7, "job_type": "x"}), "/app_id"),
+        ("/jobs/bulk", json!({"action": "cancel", "ids": "all"}), "/ids"),
+        ("/jobs/bulk", json!({"action": "cancel", "filter": {"attempt": -1}}), "/filter/attempt"),
+        (
+            "/jobs/bulk",
+            json!({"action": "cancel", "filter": {"masked_names": ["x"], "q": "x"}}),
+            "/filter/masked_names",
+        ),
+        ("/jobs/bulk", json!({"action": "cancel", "filter": {"statuz": "x"}}), "/filter/statuz"),
+        (
+            "/dead-letters/bulk",
+            json!({"action": "requeue", "filter": {"status": "pending"}}),
+            "/filter/status",
+        ),
+    ] {
+        let answer = client.post(path, body.clone()).await;
+        assert_eq!(answer.pointers(422), [pointer], "{path} {body}");
+        refused.push(answer.text);
+    }
+    for text in refused {
+        for of_rust in
+            ["struct", "i16", "i32", "i64", "u32", "unsupported value", "sequence", "a map", "digit"]
+        {
+            assert!(!text.contains(of_rust), "{of_rust}: {text}");
+        }
+        assert_eq!(
+            text.matches("masked_names").count() > 0,
+            text.contains("masked_names\",\"detail"),
+            "{text}"
+        );
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn credentials_in_an_address_are_named_as_what_is_wrong(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    for url in ["https://user:secret@example.com/hook", "https://user@example.com/hook"] {
+        let new = json!({"app_id": app, "name": "Hook", "integration_type": "webhook", "endpoint_url": url});
+        let refused = client.post("/integrations", new).await;
+        assert_eq!(refused.pointers(422), ["/endpoint_url"]);
+        assert!(refused.text.contains("user name or a password") && !refused.text.contains("secret@"));
+    }
+}

@@ -43,14 +43,23 @@ async fn a_change_made_of_another_version_changes_nothing(pool: PgPool) {
         let changed = with(&tag).patch(&path, one.clone()).await;
         assert_eq!(changed.ok(200)["name"], "One", "{path}");
         assert_ne!(changed.header("etag"), tag, "{path}");
-        for stale in [tag.as_str(), "\"0\"", &format!("W/{}", changed.header("etag"))] {
+        for stale in [tag.as_str(), "\"0\"", &format!("W/{tag}")] {
             with(stale).patch(&path, another.clone()).await.problem(412);
+            with(stale).delete(&path).await.problem(412);
+        }
+        for no_tag in ["", "nonsense", tag.trim_matches('"')] {
+            for refused in
+                [with(no_tag).patch(&path, another.clone()).await, with(no_tag).delete(&path).await]
+            {
+                assert_eq!(refused.problem(422)["errors"][0]["pointer"], "if-match", "{path}: {no_tag}");
+            }
         }
         let now = client.get(&path).await;
         assert_eq!((now.header("etag"), &now.json()["name"]), (changed.header("etag"), &json!("One")));
         with(&format!("\"0\", {}", now.header("etag"))).patch(&path, another.clone()).await.ok(200);
         with("*").patch(&path, one.clone()).await.ok(200);
-        client.patch(&path, another).await.ok(200);
+        let last = client.patch(&path, another).await;
+        assert_eq!(with(&format!("W/{}", last.header("etag"))).delete(&path).await.status, 204, "{path}");
     }
 }
 

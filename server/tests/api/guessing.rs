@@ -58,12 +58,14 @@ async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
     let auditor = server.key(Role::Auditor, None).await;
     let portal = server.key(Role::Portal, Some(&app)).await;
     let producer = server.key(Role::Producer, Some(&app)).await;
-    // A dead letter is looked for by what it sent, which has the job's payload in it.
+    // A dead letter is found by what it sent, which has the job's payload in it, and by that payload, which the job's page shows.
     for (list, integration, above) in [
         ("/jobs", &waiting, ""),
         ("/dead-letters", &dead, "payload."),
         ("/dead-letters/groups", &dead, "payload."),
         ("/dead-letters/export", &dead, "payload."),
+        ("/dead-letters", &dead, ""),
+        ("/jobs", &dead, ""),
     ] {
         let of = |query: &str| {
             let query = query
@@ -106,7 +108,7 @@ async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
     let auditor = server.key(Role::Auditor, None).await;
     let portal = server.key(Role::Portal, Some(&app)).await;
     let seen = [("no such LAMP", true), ("token\":", true)];
-    let hidden = [("hunter2", false), ("\":\"hun", false), ("hunter2&masked_names=x", false)];
+    let hidden = [("hunter2", false), ("\":\"hun", false)];
     for (error, is_seen) in seen.into_iter().chain(hidden) {
         for list in ["/jobs", "/dead-letters", "/dead-letters/groups", "/dead-letters/export"] {
             let path = format!("{list}?integration_id={dead}&error={}", error.replace('"', "%22"));
@@ -115,7 +117,6 @@ async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
                 assert_eq!(found(&reader.get(&path).await), usize::from(is_seen), "{path}");
             }
         }
-        let Some(error) = Some(error).filter(|error| !error.contains('&')) else { continue };
         for subject in ["jobs", "dead-letters"] {
             let body = json!({"action": "requeue", "filter": {"error": error}, "dry_run": true});
             let matched = async |reader: &Client| {

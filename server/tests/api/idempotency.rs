@@ -22,6 +22,7 @@ async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
     let (first, second) = (call().await, call().await);
     assert!((200..300).contains(&first.status), "{path}: {}", first.text);
     assert_eq!((second.status, &second.text), (first.status, &first.text), "{path}");
+    assert_eq!(first.header("etag"), second.header("etag"), "{path}");
     assert_eq!((first.header("idempotency-replayed"), second.header("idempotency-replayed")), ("", "true"));
     first
 }

@@ -285,6 +285,19 @@ async fn what_another_app_has_cannot_be_open(pool: PgPool) {
             "{unreadable}"
         );
     }
+    // What is deleted says so, and its stream ends.
+    client.delete(&format!("/integrations/{integration}")).await;
+    let Watching { mut stream, mut text, .. } = of_integration;
+    loop {
+        let (name, _) = next(&mut stream, &mut text).await;
+        if name == "gone" {
+            break;
+        }
+        assert_eq!(name, "integration");
+    }
+    while let Some(rest) = stream.next().await {
+        assert!(rest.unwrap().as_ref().iter().all(u8::is_ascii_whitespace), "nothing is told after that");
+    }
     let own_job = a_job_of(&client, &own, json!({})).await;
     let mut of_own_job = watching(&portal, "job", &own_job).await;
     assert_eq!(of_own_job.told().await["detail"]["app_id"], json!(own));

@@ -342,3 +342,80 @@ async fn get_bytes(client: &crate::support::Client, path: &str) -> Answer {
     let response = client.request(Method::GET, path).send().await.unwrap();
     Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::new() }
 }
+
+#[test]
+fn each_answer_of_a_bulk_action_is_one_of_its_forms_alone() {
+    let document = document();
+    for (path, status) in [("/jobs/bulk", "200"), ("/dead-letters/bulk", "200")] {
+        let content = &document["paths"][path]["post"]["responses"][status]["content"];
+        let forms = content["application/json"]["schema"]["oneOf"].as_array().unwrap();
+        let required: Vec<&Value> = forms
+            .iter()
+            .map(|form| {
+                let name = form["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+                &document["components"]["schemas"][name]["required"]
+            })
+            .collect();
+        // Each asks for something that the other has not.
+        assert_eq!(required.len(), 2, "{path}");
+        let has = |required: &Value, name: &str| required.as_array().unwrap().contains(&json!(name));
+        assert!(has(required[0], "breakdown") && !has(required[1], "breakdown"), "{path}");
+        assert!(has(required[1], "changed") && !has(required[0], "changed"), "{path}");
+        let started = &document["paths"][path]["post"]["responses"]["202"]["content"]["application/json"];
+        assert_eq!(started["schema"]["$ref"], "#/components/schemas/BulkStarted", "{path}");
+    }
+}
+
+#[test]
+fn the_document_says_what_a_client_acts_upon() {
+    let document = document();
+    let of = |method: &str, path: &str| document["paths"][path][method].clone();
+    let header = |operation: &Value, status: &str, name: &str| {
+        operation["responses"][status]["headers"][name]["schema"]["type"].clone()
+    };
+    for (method, path, status, name, kind) in [
+        ("post", "/events", "503", "retry-after", "integer"),
+        ("post", "/events", "409", "retry-after", "integer"),
+        ("post", "/apps", "201", "etag", "string"),
+        ("post", "/apps", "201", "idempotency-replayed", "string"),
+        ("get", "/apps/{id}", "200", "etag", "string"),
+        ("get", "/jobs", "200", "x-lists-behind-seconds", "integer"),
+    ] {
+        assert_eq!(header(&of(method, path), status, name), kind, "{method} {path} {status} {name}");
+    }
+    assert!(header(&of("post", "/events"), "201", "etag").is_null());
+    for path in ["/apps/{id}", "/integrations/{id}", "/users/{id}", "/saved-views/{id}"] {
+        let delete = of("delete", path);
+        assert!(delete["responses"]["412"].is_object(), "{path}");
+        let names = delete["parameters"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap());
+        assert!(names.into_iter().any(|name| name == "If-Match"), "{path}");
+    }
+    let parameter = |path: &str, name: &str| {
+        let parameters = of("get", path)["parameters"].as_array().cloned().unwrap();
+        parameters.into_iter().find(|p| p["name"] == name).unwrap()
+    };
+    for (path, beside) in [("/jobs", "status=processing"), ("/dead-letters", "app_id")] {
+        for name in ["attempt_min", "worker_id", "payload"] {
+            let says = parameter(path, name)["description"].as_str().unwrap().to_owned();
+            assert!(says.contains("needs another filter beside it") && says.contains(beside), "{says}");
+        }
+    }
+    let payload = &parameter("/jobs", "payload")["schema"];
+    assert!(payload["type"] == "string" || payload["type"] == json!(["string", "null"]), "{payload}");
+    let q = parameter("/records/trail", "q");
+    assert_eq!((&q["required"], &q["schema"]["maxLength"]), (&json!(true), &json!(255)));
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for (name, schema) in schemas.iter().filter(|(name, _)| name.ends_with("Changes")) {
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(schema.get("default").is_none(), "{name}.{field}: {schema}");
+        }
+    }
+    for (name, field, limit) in [
+        ("Event", "record_id", "pattern"),
+        ("NewJob", "job_type", "pattern"),
+        ("NewUser", "password", "minLength"),
+        ("NewUser", "email", "maxLength"),
+    ] {
+        assert!(schemas[name]["properties"][field].get(limit).is_some(), "{name}.{field} {limit}");
+    }
+}

@@ -2,6 +2,7 @@ use crate::{PASSWORD, a_user, access, actions, actor_of, home};
 use access::{Access, AccessError, users};
 use model::{
     actor::Role,
+    etag::IfMatch,
     page::PageRequest,
     user::{NewUser, UserChanges},
 };
@@ -37,7 +38,7 @@ async fn the_last_operator_stays(pool: PgPool) {
     let is_refused = |result: Result<(), AccessError>| {
         matches!(result, Err(AccessError::Conflict { code: "last-operator", .. }))
     };
-    assert!(is_refused(users::delete(&access, &system, ada.id).await));
+    assert!(is_refused(users::delete(&access, &system, ada.id, &IfMatch::Any).await));
     for changes in [
         UserChanges { role: Some(Role::Support), ..UserChanges::default() },
         UserChanges { is_disabled: Some(true), ..UserChanges::default() },
@@ -45,8 +46,8 @@ async fn the_last_operator_stays(pool: PgPool) {
         assert!(is_refused(users::update(&access, &system, ada.id, changes).await.map(|_| ())));
     }
     let bob = a_user(&access, "bob@example.test", Role::Operator).await;
-    users::delete(&access, &system, ada.id).await.unwrap();
-    assert!(is_refused(users::delete(&access, &system, bob.id).await));
+    users::delete(&access, &system, ada.id, &IfMatch::Any).await.unwrap();
+    assert!(is_refused(users::delete(&access, &system, bob.id, &IfMatch::Any).await));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -55,8 +56,10 @@ async fn two_operators_who_remove_each_other_do_not_both_succeed(pool: PgPool) {
     let system = Access::system();
     let ada = a_user(&access, "ada@example.test", Role::Operator).await;
     let bob = a_user(&access, "bob@example.test", Role::Operator).await;
-    let (one, other) =
-        tokio::join!(users::delete(&access, &system, ada.id), users::delete(&access, &system, bob.id));
+    let (one, other) = tokio::join!(
+        users::delete(&access, &system, ada.id, &IfMatch::Any),
+        users::delete(&access, &system, bob.id, &IfMatch::Any)
+    );
     assert!(one.is_ok() != other.is_ok());
 }
 

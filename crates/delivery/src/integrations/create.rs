@@ -108,9 +108,17 @@ impl Delivery {
 
     /// Adds a fault when an address is given that may not be reached, as far as its text says.
     pub(super) fn judge_text(&self, endpoint_url: Option<&str>, faults: &mut Faults) {
-        let judged = endpoint_url
-            .map(|url| target_guard::parse(url).and_then(|url| self.client.guard().judge_url(&url)));
-        if let Some(Err(refused)) = judged {
+        let Some(text) = endpoint_url else { return };
+        let url = target_guard::parse(text);
+        if url.is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            faults.add(
+                "/endpoint_url",
+                "must not hold a user name or a password, which all would read who read the address: requests \
+                 are signed, and what else proves who sends them belongs into credentials",
+            );
+        } else if let Err(refused) =
+            target_guard::parse(text).and_then(|url| self.client.guard().judge_url(&url))
+        {
             faults.add("/endpoint_url", refused.to_string());
         }
     }

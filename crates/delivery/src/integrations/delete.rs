@@ -3,10 +3,14 @@
 
 use model::{
     actor::Scope,
+    etag::IfMatch,
     id::{AppId, IntegrationId, OperationId},
     integration::Integration,
 };
-use queue::store::deletions::{self, NewDeletion};
+use queue::{
+    QueueError,
+    store::deletions::{self, NewDeletion},
+};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -15,13 +19,13 @@ use crate::{
     store::{self, integrations::Hold, rate_limits},
 };
 
-/// What becomes of jobs that are on their way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CancelJobs {
-    /// They are called off.
-    Yes,
-    /// They stand against the deletion.
-    No,
+/// What a deletion asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Jobs that are on their way are called off; else they stand against the deletion.
+    pub cancel_jobs: bool,
+    /// The version that is deleted.
+    pub if_match: IfMatch,
 }
 
 impl Delivery {
@@ -29,18 +33,19 @@ impl Delivery {
     /// of this id ([`queue::store::deletions`]). Its finished jobs stay until retention takes them.
     ///
     /// # Errors
-    /// `live-jobs` when jobs are on their way and are not to be called off; `built-in` for the app's own.
+    /// `live-jobs` when jobs are on their way and are not to be called off; it was changed meanwhile; `built-in` for the app's own.
     pub async fn delete_integration(
         &self,
         conn: &mut PgConnection,
         scope: Scope,
         id: IntegrationId,
-        cancel: CancelJobs,
+        options: &DeleteOptions,
         requested_by: &str,
     ) -> Result<OperationId, DeliveryError> {
         let integration = store::integrations::hold(conn, scope, id, Hold::ForDeletion).await?;
+        options.if_match.check(integration.updated_at).map_err(QueueError::from)?;
         refuse_built_in(&integration)?;
-        refuse_live_jobs(conn, &[id.0], cancel).await?;
+        refuse_live_jobs(conn, &[id.0], options).await?;
         let deletion = NewDeletion {
             app_id: integration.app_id,
             integration_id: Some(id),
@@ -68,10 +73,10 @@ fn refuse_built_in(integration: &Integration) -> Result<(), DeliveryError> {
 pub(crate) async fn refuse_live_jobs(
     conn: &mut PgConnection,
     integrations: &[Uuid],
-    cancel: CancelJobs,
+    options: &DeleteOptions,
 ) -> Result<(), DeliveryError> {
     let live = store::integrations::live_jobs(conn, integrations).await?;
-    if live > 0 && cancel == CancelJobs::No {
+    if live > 0 && !options.cancel_jobs {
         return Err(DeliveryError::Conflict {
             code: "live-jobs",
             detail: format!("{live} jobs are on their way: wait, or ask with cancel_jobs=true"),

@@ -10,7 +10,7 @@ mod update;
 mod window;
 
 pub(crate) use create::create_built_in;
-pub use delete::CancelJobs;
+pub use delete::DeleteOptions;
 pub(crate) use delete::{refuse_live_jobs, remove};
 pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};
 pub(crate) use steer::pause_because;

@@ -113,6 +113,7 @@ pub(crate) async fn update(
 /// An app that is held for its deletion.
 pub(crate) struct Held {
     pub(crate) name: String,
+    pub(crate) updated_at: DateTime<Utc>,
     /// In the order in which they are locked, each with the key by which it shares its limits.
     pub(crate) integrations: Vec<(IntegrationId, Option<String>)>,
 }
@@ -123,8 +124,8 @@ pub(crate) async fn hold_for_deletion(
     scope: Scope,
     id: AppId,
 ) -> Result<Held, DeliveryError> {
-    let name = sqlx::query_scalar!(
-        "select name from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for update",
+    let app = sqlx::query!(
+        "select name, updated_at from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for update",
         id as AppId,
         scope.app_id() as Option<AppId>,
     )
@@ -141,7 +142,8 @@ pub(crate) async fn hold_for_deletion(
     .fetch_all(conn)
     .await?;
     Ok(Held {
-        name,
+        name: app.name,
+        updated_at: app.updated_at,
         integrations: integrations.into_iter().map(|row| (row.id, row.rate_limit_key)).collect(),
     })
 }

@@ -1,5 +1,6 @@
 //! What answers of external systems do to the circuit breaker of their integration.
 
+use delivery::DeleteOptions;
 use model::{
     breaker::{BreakerAction, BreakerOrder, BreakerState},
     id::IntegrationId,
@@ -142,7 +143,7 @@ async fn pausing_and_resuming_leave_a_hold_alone_and_probe_what_waits(pool: PgPo
     }
     world
         .delivery
-        .delete_integration(&mut connection, world.scope, ids[0], delivery::CancelJobs::No, "test")
+        .delete_integration(&mut connection, world.scope, ids[0], &DeleteOptions::default(), "test")
         .await
         .unwrap();
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 1);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use delivery::CancelJobs;
+use delivery::DeleteOptions;
 use model::{id::IntegrationId, sync_status::SyncState};
 use serde_json::json;
 use sqlx::PgPool;
@@ -73,7 +73,7 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     let mut transaction = world.pool.begin().await.unwrap();
     world
         .delivery
-        .delete_integration(&mut transaction, world.scope, mirror, CancelJobs::No, "test")
+        .delete_integration(&mut transaction, world.scope, mirror, &DeleteOptions::default(), "test")
         .await
         .unwrap();
     transaction.commit().await.unwrap();

@@ -1,6 +1,6 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{CancelJobs, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest};
+use delivery::{DeleteOptions, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest};
 use model::{
     actor::Scope,
     app::NewApp,
@@ -38,6 +38,10 @@ fn code(error: &DeliveryError) -> &'static str {
     }
 }
 
+fn cancelling() -> DeleteOptions {
+    DeleteOptions { cancel_jobs: true, ..DeleteOptions::default() }
+}
+
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
     let world = World::new(pool).await;
@@ -64,7 +68,7 @@ async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
     );
     let error = world
         .delivery
-        .delete_integration(&mut conn, world.scope, workers.id, CancelJobs::Yes, "test")
+        .delete_integration(&mut conn, world.scope, workers.id, &cancelling(), "test")
         .await
         .unwrap_err();
     assert_eq!(code(&error), "built-in");
@@ -188,13 +192,25 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     assert_eq!(serde_json::to_value(moved.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let mut conn = world.pool.acquire().await.unwrap();
-    world.delivery.delete_integration(&mut conn, world.scope, third, CancelJobs::No, "test").await.unwrap();
+    world
+        .delivery
+        .delete_integration(&mut conn, world.scope, third, &DeleteOptions::default(), "test")
+        .await
+        .unwrap();
 
-    world.delivery.delete_integration(&mut conn, world.scope, second, CancelJobs::No, "test").await.unwrap();
+    world
+        .delivery
+        .delete_integration(&mut conn, world.scope, second, &DeleteOptions::default(), "test")
+        .await
+        .unwrap();
     assert_eq!(limits(&world).await.len(), 1);
     world.try_patch(first, json!({"rate_limit_key": null})).await.unwrap();
     assert_eq!(limits(&world).await, [(format!("integration:{first}:0"), 7, 2)]);
-    world.delivery.delete_integration(&mut conn, world.scope, first, CancelJobs::No, "test").await.unwrap();
+    world
+        .delivery
+        .delete_integration(&mut conn, world.scope, first, &DeleteOptions::default(), "test")
+        .await
+        .unwrap();
     assert_eq!(limits(&world).await, []);
 }
 
@@ -206,13 +222,13 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     let mut conn = world.pool.acquire().await.unwrap();
     let error = world
         .delivery
-        .delete_integration(&mut conn, world.scope, id, CancelJobs::No, "test")
+        .delete_integration(&mut conn, world.scope, id, &DeleteOptions::default(), "test")
         .await
         .unwrap_err();
     assert_eq!(code(&error), "live-jobs");
     let error = world
         .delivery
-        .delete_app(&mut conn, Scope::AllApps, world.app, CancelJobs::No, "test")
+        .delete_app(&mut conn, Scope::AllApps, world.app, &DeleteOptions::default(), "test")
         .await
         .unwrap_err();
     assert_eq!(code(&error), "live-jobs");
@@ -220,7 +236,7 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     let mut transaction = world.pool.begin().await.unwrap();
     let deletion = world
         .delivery
-        .delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes, "test")
+        .delete_integration(&mut transaction, world.scope, id, &cancelling(), "test")
         .await
         .unwrap();
     transaction.commit().await.unwrap();
@@ -238,7 +254,7 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
     let mut transaction = world.pool.begin().await.unwrap();
     world
         .delivery
-        .delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::Yes, "test")
+        .delete_app(&mut transaction, Scope::AllApps, world.app, &cancelling(), "test")
         .await
         .unwrap();
     transaction.commit().await.unwrap();
@@ -259,7 +275,7 @@ async fn a_deletion_waits_for_no_job_and_keeps_nobody_waiting(pool: PgPool) {
     let mut transaction = world.pool.begin().await.unwrap();
     let deletion = world
         .delivery
-        .delete_integration(&mut transaction, world.scope, id, CancelJobs::Yes, "test")
+        .delete_integration(&mut transaction, world.scope, id, &cancelling(), "test")
         .await
         .unwrap();
     transaction.commit().await.unwrap();
@@ -285,8 +301,8 @@ async fn the_catalog_of_an_app_that_is_being_deleted_is_not_shown(pool: PgPool) 
     let world = World::new(pool).await;
     world.set(json!({"a": 1})).await;
     let mut transaction = world.pool.begin().await.unwrap();
-    let deleted =
-        world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, CancelJobs::No, "test");
+    let options = DeleteOptions::default();
+    let deleted = world.delivery.delete_app(&mut transaction, Scope::AllApps, world.app, &options, "test");
     let deletion = deleted.await.unwrap();
     transaction.commit().await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.records").await, 1);

@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// A length of time before now, up to ten years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "openapi", schema(value_type = String, example = "15m"))]
+#[cfg_attr(feature = "openapi", schema(value_type = String, example = "15m", pattern = "^[0-9]+(ms|s|m|h|d)$"))]
 pub struct Age(Duration);
 
 /// Why a text is no age.

@@ -6,7 +6,7 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 /// `503`, or `5xx` for all from 500 to 599.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "openapi", schema(value_type = String, example = "5xx"))]
+#[cfg_attr(feature = "openapi", schema(value_type = String, example = "5xx", pattern = "^[1-5]([0-9]{2}|[xX]{2})$"))]
 pub struct AnswerStatus(RangeInclusive<i16>);
 
 /// Why a text is none.

@@ -12,6 +12,7 @@ use crate::{
     id::{AppId, BatchId, IntegrationId, WorkerId},
     job::JobStatus,
     moment,
+    problem::Faults,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -86,10 +87,11 @@ pub struct JobFilter {
     /// Run by this worker: now, or at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<WorkerId>,
-    /// What the payload contains, by path: `payload.order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of records have
-    /// no payload until it is computed: a dead letter is looked for by what it sent. A path whose value the asker reads `[masked]` is refused
+    /// What the payload contains, by path: `payload.order.id=17` or `payload=order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of records have
+    /// no payload until it is computed: a dead letter is found by what it sent as well. A path whose value the asker reads `[masked]` is refused
     /// (422).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<String>, example = "order.id=17"))]
     pub payload: Option<PayloadMatch>,
     /// Failed by one cause: dead letters, and jobs to be tried again. The first 16 characters alone: at any integration.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +104,31 @@ pub struct JobFilter {
 }
 
 impl JobFilter {
+    /// What no list can be asked for.
+    ///
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::default();
+        for (name, attempts) in
+            [("attempt", self.attempt), ("attempt_min", self.attempt_min), ("attempt_max", self.attempt_max)]
+        {
+            faults.require(attempts.is_none_or(|n| n >= 0), name, "must be 0 to 32,767");
+        }
+        faults.into_result()
+    }
+
+    /// The same of dead letters: all of them have failed.
+    ///
+    /// # Errors
+    /// Every fault, by field.
+    pub fn check_of_dead_letters(&self) -> Result<(), Faults> {
+        let mut faults = self.check().err().unwrap_or_default();
+        let is_failed = self.status.is_none_or(|status| status == JobStatus::Failed);
+        faults.require(is_failed, "status", "must be failed, or left out: every dead letter is");
+        faults.into_result()
+    }
+
     /// Whether it narrows nothing: bulk actions refuse that. An empty text is no condition: it is what a form sends that was not filled in.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -141,6 +168,24 @@ impl JobFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_list_is_asked_for_fewer_attempts_than_none_and_dead_letters_for_nothing_alive() {
+        let places = |faults: Result<(), Faults>| -> Vec<String> {
+            faults.err().unwrap_or_default().0.into_iter().map(|fault| fault.pointer).collect()
+        };
+        let filter = JobFilter {
+            attempt: Some(-1),
+            attempt_min: Some(0),
+            status: Some(JobStatus::Retrying),
+            ..JobFilter::default()
+        };
+        assert_eq!(places(filter.check()), ["attempt"]);
+        assert_eq!(places(filter.check_of_dead_letters()), ["attempt", "status"]);
+        let failed = JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() };
+        assert_eq!(failed.check_of_dead_letters(), Ok(()));
+        assert_eq!(JobFilter::default().check_of_dead_letters(), Ok(()));
+    }
 
     #[test]
     fn ages_become_moments_and_the_narrower_one_holds() {

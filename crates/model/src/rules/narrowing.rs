@@ -15,6 +15,21 @@ const CHEAP: &str = "integration_id, correlation_id, batch_id, record_type with 
 const CHEAP_OF_DEAD: &str = "integration_id, app_id, correlation_id, batch_id, record_type with record_id, fingerprint, or max_age of \
      up to 1h";
 
+/// Those that have none.
+const COSTLY: [&str; 5] = ["attempt_min", "attempt_max", "response_status", "worker_id", "payload"];
+
+/// What a filter of this name needs beside it, in words: nothing, if an index serves it.
+#[must_use]
+pub fn companions(name: &str, is_dead: bool) -> Option<String> {
+    // Those of dead letters are indexed.
+    if !COSTLY.contains(&name) || (is_dead && name == "response_status") {
+        return None;
+    }
+    let cheap = if is_dead { CHEAP_OF_DEAD } else { CHEAP };
+    let beside = if name == "response_status" { ", or status=failed" } else { "" };
+    Some(format!("has no index of its own and needs another filter beside it: {cheap}{beside}"))
+}
+
 /// Which filters stand without what would make them cheap.
 ///
 /// # Errors
@@ -25,22 +40,19 @@ pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
         return Ok(());
     }
     let is_dead = filter.status == Some(JobStatus::Failed) || filter.fingerprint.is_some();
-    let costly = [
-        ("attempt_min", filter.attempt_min.is_some()),
-        ("attempt_max", filter.attempt_max.is_some()),
-        // Those of dead letters are indexed.
-        ("response_status", filter.response_status.is_some() && !is_dead),
-        ("worker_id", filter.worker_id.is_some()),
-        ("payload", filter.payload.is_some()),
+    if is_dead && filter.app_id.is_some() {
+        return Ok(());
+    }
+    let given = [
+        filter.attempt_min.is_some(),
+        filter.attempt_max.is_some(),
+        filter.response_status.is_some(),
+        filter.worker_id.is_some(),
+        filter.payload.is_some(),
     ];
-    for (name, is_given) in costly {
-        let beside = if name == "response_status" { ", or status=failed" } else { "" };
-        let cheap = if is_dead { CHEAP_OF_DEAD } else { CHEAP };
-        if is_given && !(is_dead && filter.app_id.is_some()) {
-            faults.add(
-                name,
-                format!("has no index of its own and needs another filter beside it: {cheap}{beside}"),
-            );
+    for (name, _) in COSTLY.into_iter().zip(given).filter(|(_, is_given)| *is_given) {
+        if let Some(companions) = companions(name, is_dead) {
+            faults.add(name, companions);
         }
     }
     faults.into_result()

@@ -6,6 +6,7 @@
 
 pub mod breakers;
 pub mod built_in;
+pub mod clock;
 mod count_briefly;
 pub mod dead_letters;
 pub mod deletions;

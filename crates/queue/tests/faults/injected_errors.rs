@@ -5,7 +5,7 @@ use model::{
     actor::{Actor, ActorKind, Role},
     filter::JobFilter,
     id::IntegrationId,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
 };
 use queue::store::{
     jobs::JobSpec,
@@ -91,7 +91,7 @@ async fn call_off(database: &Database, world: &World) -> IntegrationId {
     let actor =
         Actor { kind: ActorKind::System, name: "test".to_owned(), role: Role::Operator, app_id: None };
     let begun = operations::start(&database.pool, &actor, BulkSubject::Jobs, new).await.unwrap();
-    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started { .. })), "{begun:?}");
+    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { .. }))), "{begun:?}");
     lane
 }
 

@@ -1,19 +1,23 @@
+use crate::api::problem::Problem;
 use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
 };
 use model::etag;
-use std::convert::Infallible;
 
-/// The `If-Match` of a change: it is made of the version somebody has read, or not at all (412).
+/// The `If-Match` of a change or a deletion: it is made of the version somebody has read, or not at all (412).
 pub struct IfMatch(pub etag::IfMatch);
 
 impl<S: Sync> FromRequestParts<S> for IfMatch {
-    type Rejection = Infallible;
+    type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let tags = parts.headers.get_all(header::IF_MATCH).iter();
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let mut tags = parts.headers.get_all(header::IF_MATCH).iter().peekable();
+        if tags.peek().is_none() {
+            return Ok(Self(etag::IfMatch::Any));
+        }
         let tags: Vec<_> = tags.map(|tags| String::from_utf8_lossy(tags.as_bytes())).collect();
-        Ok(Self(etag::IfMatch::parse(&tags.join(","))))
+        let if_match = etag::IfMatch::parse(&tags.join(","));
+        if_match.map(Self).map_err(|bad| Problem::fault("if-match", bad.to_string()))
     }
 }

@@ -135,10 +135,18 @@ pub fn typed<T: DeserializeOwned>(value: Value, prefix: &str) -> Result<T, Fault
     })
 }
 
-fn in_words(message: &str) -> String {
+/// What serde found, without the names that only Rust's readers know.
+pub(super) fn in_words(message: &str) -> String {
     if message.starts_with("data did not match any variant") {
         return "has none of the accepted forms".to_owned();
     }
+    if message == "invalid digit found in string" || message.starts_with("number too ") {
+        return "must be a whole number that is not too large".to_owned();
+    }
+    if message == "unsupported value" {
+        return "was given twice".to_owned();
+    }
+    let message = &in_terms_of_json(message);
     let message = message.strip_prefix("missing field").map_or_else(
         || message.strip_prefix("unknown field").map_or_else(|| message.to_owned(), known_fields),
         |_| "is required".to_owned(),
@@ -146,10 +154,31 @@ fn in_words(message: &str) -> String {
     sanitise(&message, 500)
 }
 
+fn in_terms_of_json(message: &str) -> String {
+    let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    let expected = match expected {
+        "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        _ if expected.starts_with("struct ") || expected.starts_with("internally tagged") => "an object",
+        _ if expected.starts_with("a formatted UUID") || expected == "a UUID string" => "a UUID",
+        _ if expected.starts_with("tuple ") => "an array",
+        _ => expected,
+    };
+    format!("{found}, expected {expected}")
+}
+
 fn known_fields(rest: &str) -> String {
     rest.split_once(", ").map_or_else(
         || "is not known here".to_owned(),
-        |(_, known)| format!("is not known here: {}", known.trim_start_matches("there are no fields")),
+        // What Headgate sets in a filter is nobody else's to know.
+        |(_, known)| {
+            let known = known.trim_start_matches("there are no fields").replace(", `masked_names`", "");
+            format!("is not known here: {known}")
+        },
     )
 }
 

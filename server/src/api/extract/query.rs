@@ -1,5 +1,6 @@
 //! Query strings. What is not known is refused: a filter with a spelling mistake must not answer with everything.
 
+use super::json::in_words;
 use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use delivery::RecordPageRequest;
@@ -13,6 +14,9 @@ use model::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use url::form_urlencoded;
 use utoipa::IntoParams;
+
+/// The most characters of a value.
+pub const VALUE_CHARS: usize = 1_000;
 
 /// Parameters of a call that is no list.
 #[derive(Debug)]
@@ -125,7 +129,7 @@ fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Problem> {
         if name.contains('\0') || value.contains('\0') {
             return Err(Problem::fault(sanitise(name, 100), "contains a NUL character"));
         }
-        if value.chars().count() > 1_000 {
+        if value.chars().count() > VALUE_CHARS {
             return Err(Problem::fault(sanitise(name, 100), "must be at most 1,000 characters"));
         }
     }
@@ -141,10 +145,8 @@ fn read<T: DeserializeOwned>(pairs: &[(String, String)]) -> Result<T, Problem> {
         let named = ["unknown field `", "missing field `", "duplicate field `"]
             .into_iter()
             .find_map(|start| message.strip_prefix(start)?.split('`').next().map(str::to_owned));
-        let is_missing = message.starts_with("missing field");
         let name = named.unwrap_or_else(|| error.path().to_string());
-        let detail = if is_missing { "is required".to_owned() } else { sanitise(&message, 500) };
-        Problem::fault(sanitise(&name, 100), detail)
+        Problem::fault(sanitise(&name, 100), in_words(&message))
     })
 }
 

@@ -54,7 +54,7 @@ struct LiveParams {
     changes: bool,
     /// Instead of snapshots one thing alone: `job:`, `integration:` or `operation:` and its id. An event of that name tells it at the beginning
     /// and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration that is a change of its state, its settings or its
-    /// breaker; how its numbers move is told by snapshots.
+    /// breaker; how its numbers move is told by snapshots. When it is deleted, an event `gone` tells that, and the stream ends.
     #[param(value_type = Option<String>, pattern = "^(job|integration|operation):[0-9A-Fa-f-]{36}$")]
     open: Option<Opened>,
 }
@@ -64,7 +64,7 @@ struct LiveParams {
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
     responses(
         (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`, of `job` events \
-            `Told_ExplainedJob`, of `integration` events `Told_IntegrationGauge`, of `operation` events `Told_Operation`.",
+            `Told_ExplainedJob`, of `integration` events `Told_IntegrationGauge`, of `operation` events `Told_Operation`, of `gone` events `{}`.",
             body = LiveEvent, content_type = "text/event-stream"),
         (status = 404, description = "The integration, or what is to be open, is not there or another app's."),
     ))]
@@ -108,7 +108,7 @@ fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static
 #[expect(dead_code, reason = "read by utoipa alone; axum writes the events")]
 struct LiveEvent {
     /// What `data` is.
-    #[schema(pattern = "^(snapshot|changes|job|integration|operation)$")]
+    #[schema(pattern = "^(snapshot|changes|job|integration|operation|gone)$")]
     event: String,
     /// The moment of a snapshot, in milliseconds since 1970.
     id: Option<String>,

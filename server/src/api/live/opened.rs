@@ -3,7 +3,6 @@
 use crate::{api::problem::Problem, state::AppState};
 use access::Stay;
 use axum::{http::StatusCode, response::sse::Event};
-use chrono::Utc;
 use model::{
     actor::Actor,
     opened::{ExplainedJob, Opened, Told},
@@ -11,7 +10,7 @@ use model::{
 };
 use queue::{
     live::{Audience, Versions},
-    store::{jobs, operations, stats},
+    store::{clock, jobs, operations, stats},
 };
 use serde::Serialize;
 use std::{sync::Arc, time::Duration};
@@ -19,6 +18,8 @@ use tokio::time::{sleep, timeout};
 
 /// A database that does not answer in this time counts as away.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// The last event of a thing that was deleted. It has data, since browsers pass over events that have none.
+const GONE: &str = "gone";
 /// After what changed could not be read.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -29,6 +30,7 @@ pub(super) struct OpenThing {
     audience: Audience,
     versions: Versions,
     stay: Stay,
+    is_gone: bool,
 }
 
 impl OpenThing {
@@ -42,7 +44,7 @@ impl OpenThing {
     ) -> Result<Self, Problem> {
         let audience = Audience { scope: actor.scope(), role: actor.role };
         let versions = state.live.open(opened);
-        let mut thing = Self { state, opened, audience, versions, stay };
+        let mut thing = Self { state, opened, audience, versions, stay, is_gone: false };
         let looked = timeout(FIRST_LOOK, thing.versions.wait_for(Option::is_some)).await;
         if !looked.is_ok_and(|looked| looked.is_ok()) {
             return Err(Problem::unavailable());
@@ -53,9 +55,12 @@ impl OpenThing {
         Ok(thing)
     }
 
-    /// Each version of it, until the stream is to end.
+    /// Each version of it, until the stream is to end: at last that it is gone, if it goes.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
+            if self.is_gone {
+                return None;
+            }
             tokio::select! {
                 () = self.state.stop.cancelled() => return None,
                 () = self.stay.ended() => return None,
@@ -63,8 +68,10 @@ impl OpenThing {
             }
             match self.told().await {
                 Ok(Some(json)) => return Some(Event::default().event(self.opened.kind()).data(json)),
-                // It is gone.
-                Ok(None) => {}
+                Ok(None) => {
+                    self.is_gone = true;
+                    return Some(Event::default().event(GONE).data("{}"));
+                }
                 Err(_) => {
                     sleep(PAUSE).await;
                     self.versions.mark_changed();
@@ -90,7 +97,7 @@ async fn read(state: &AppState, audience: Audience, opened: Opened) -> Result<Op
 
 async fn read_now(state: &AppState, audience: Audience, opened: Opened) -> Result<String, Problem> {
     let (pool, scope) = (&state.pool, audience.scope);
-    let at = Utc::now();
+    let at = clock::now(pool).await?;
     match opened {
         Opened::Job(id) => {
             let detail = masked(state, audience, jobs::get(pool, scope, id).await?).await?;

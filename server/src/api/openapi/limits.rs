@@ -1,13 +1,14 @@
 //! The contract's limits in the schemas, from the constants that the checks ask (`model::limits`).
 
-use model::limits;
+use crate::api::extract::VALUE_CHARS;
+use model::{limits, rules::narrowing};
 use std::ops::RangeInclusive;
 use utoipa::{
     Number,
     openapi::{
         OpenApi, Ref, RefOr, Schema, Type,
         path::{Parameter, ParameterIn},
-        schema::{Array, ArrayItems, Object},
+        schema::{Array, ArrayItems, Object, SchemaType},
     },
 };
 
@@ -19,6 +20,8 @@ enum Limit {
     Length(RangeInclusive<usize>),
     /// A text that matches.
     Pattern(&'static str),
+    /// A key of a sender's own: its length, and what it matches.
+    Key(&'static str),
     /// One of some texts.
     OneOf(&'static [&'static str]),
 }
@@ -32,16 +35,31 @@ fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
     Some(Limit::Value(isize::try_from(least).ok()?, isize::try_from(most).ok()?))
 }
 
+/// Without control characters, those of text direction among them (`model::text::is_control`).
+const KEY: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+$";
+/// The same, and no step of a path: `.` and `..` are none.
+const RECORD_ID: &str = "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+$";
+
 /// The limit of a field of a schema. What only filters has none: nothing longer is found, that is all.
 fn limit(schema: &str, field: &str) -> Option<Limit> {
     if schema == "JobFilter" {
         return filter_limit(field);
     }
     let of_request = schema.starts_with("New") || schema.ends_with("Changes") || schema == "Pause";
+    let is_sent = of_request || matches!(schema, "Event" | "CloudEvent");
     match field {
+        "record_type" | "job_type" | "deduplication_id" | "serialize_key" | "correlation_id"
+        | "correlationid" | "rate_limit_key"
+            if is_sent =>
+        {
+            Some(Limit::Key(KEY))
+        }
+        "record_id" if is_sent => Some(Limit::Key(RECORD_ID)),
+        "id" if schema == "Event" => Some(Limit::Key(KEY)),
+        "password" if of_request => Some(Limit::Length(limits::PASSWORD_CHARS)),
+        "email" if of_request => Some(Limit::Length(limits::EMAIL_CHARS)),
         "record_type" | "record_id" | "job_type" | "deduplication_id" | "serialize_key"
         | "correlation_id" | "correlationid" | "rate_limit_key" => Some(Limit::Length(limits::KEY_CHARS)),
-        "id" if schema == "Event" => Some(Limit::Length(limits::KEY_CHARS)),
         "name" if of_request && schema.contains("SavedView") => Some(Limit::Length(limits::VIEW_NAME_CHARS)),
         "query" if of_request => Some(Limit::Length(limits::VIEW_QUERY_CHARS)),
         "alert_at" if of_request => value(&limits::VIEW_ALERT_AT),
@@ -76,20 +94,47 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
 fn filter_limit(field: &str) -> Option<Limit> {
     match field {
         "attempt" | "attempt_min" | "attempt_max" => value(&(0..=i16::MAX)),
-        "cursor" => Some(Limit::Length(1..=2_000)),
+        "cursor" => Some(Limit::Length(1..=VALUE_CHARS)),
         _ => None,
     }
 }
 
-/// Writes them into the parameters of an operation.
-pub(super) fn narrow(parameters: &mut [RefOr<Parameter>]) {
+/// Writes them into the parameters of an operation, and what a filter needs beside it that has no index of its own.
+pub(super) fn narrow(path: &str, parameters: &mut [RefOr<Parameter>]) {
+    let is_dead = path.starts_with("/dead-letters");
     for parameter in parameters {
-        if let RefOr::T(Parameter { name, parameter_in: ParameterIn::Query, schema: Some(schema), .. }) =
+        let RefOr::T(Parameter { name, parameter_in: ParameterIn::Query, schema, description, .. }) =
             parameter
-            && let Some(limit) = filter_limit(name)
-        {
-            of_field(schema, &limit);
+        else {
+            continue;
+        };
+        if let Some(schema) = schema {
+            match filter_limit(name) {
+                Some(limit) => of_field(schema, &limit),
+                None => at_most(schema, VALUE_CHARS),
+            }
         }
+        if (path == "/jobs" || is_dead)
+            && let Some(companions) = narrowing::companions(name, is_dead)
+        {
+            let said = description.take().unwrap_or_default();
+            *description = Some(format!("{said} It {companions}."));
+        }
+    }
+}
+
+/// A text of its own kind says itself how long it is.
+fn at_most(schema: &mut RefOr<Schema>, most: usize) {
+    if let RefOr::T(Schema::Object(Object {
+        schema_type: SchemaType::Type(Type::String),
+        format: None,
+        enum_values: None,
+        pattern: None,
+        max_length: length @ None,
+        ..
+    })) = schema
+    {
+        *length = Some(most);
     }
 }
 
@@ -120,6 +165,9 @@ fn fields(name: &str, schema: &mut Schema) {
                 if let Some(limit) = limit(name, field) {
                     of_field(schema, &limit);
                 }
+                if name.ends_with("Changes") {
+                    keep_absent(schema);
+                }
             }
         }
         // An answer made of two: each part has its fields.
@@ -131,6 +179,19 @@ fn fields(name: &str, schema: &mut Schema) {
             }
         }
         _ => {}
+    }
+}
+
+/// What is absent from a change stays as it is: it is no null, which takes a value away.
+fn keep_absent(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(field)) => field.default = None,
+        RefOr::T(Schema::Array(list)) => list.default = None,
+        RefOr::T(Schema::OneOf(forms)) => forms.default = None,
+        RefOr::T(Schema::AnyOf(forms)) => forms.default = None,
+        RefOr::T(Schema::AllOf(parts)) => parts.default = None,
+        RefOr::Ref(named) => named.default = None,
+        RefOr::T(_) => {}
     }
 }
 
@@ -148,6 +209,11 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
         (Limit::Length(range), RefOr::T(Schema::Object(field))) => {
             field.min_length = Some(*range.start()).filter(|least| *least > 0);
             field.max_length = Some(*range.end());
+        }
+        (Limit::Key(pattern), RefOr::T(Schema::Object(field))) => {
+            field.min_length = Some(*limits::KEY_CHARS.start());
+            field.max_length = Some(*limits::KEY_CHARS.end());
+            field.pattern = Some((*pattern).to_owned());
         }
         (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
         (Limit::Pattern(pattern), RefOr::T(Schema::Object(field))) => {

@@ -2,6 +2,7 @@
 //! with, its path parameters, the key that makes a POST idempotent.
 
 mod examples;
+mod headers;
 mod limits;
 
 use crate::{
@@ -17,10 +18,10 @@ use model::{
     stats::{IntegrationGauge, Snapshot},
 };
 use utoipa::{
-    OpenApi as _, PartialSchema, ToSchema as _,
+    OpenApi as _, ToSchema as _,
     openapi::{
-        ContentBuilder, HeaderBuilder, InfoBuilder, KnownFormat, ObjectBuilder, OpenApi, OpenApiBuilder, Ref,
-        RefOr, Required, ResponseBuilder, SchemaFormat, ServerBuilder, Type,
+        ContentBuilder, InfoBuilder, KnownFormat, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+        Required, ResponseBuilder, SchemaFormat, ServerBuilder, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
         tag::TagBuilder,
@@ -60,7 +61,8 @@ input. What is not there and what belongs to another app answer alike: 404.
 A page of a filter that no index serves may hold fewer than `limit`, or none: only a `next_cursor` of null ends a list. \
 Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
-A filter without a value (`?app_id=`) counts as not given: forms send all of their fields.
+A filter without a value (`?app_id=`) counts as not given: forms send all of their fields. `limit`, `cursor` and switches such as \
+`dry_run` have a value or are left out: an empty cursor would begin again.
 
 **Times** are RFC 3339, with years of four digits.
 
@@ -131,8 +133,17 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
         SecurityRequirement::new::<_, [&str; 0], &str>("key", []),
         SecurityRequirement::new::<_, [&str; 0], &str>("session", []),
     ]);
+    let changeable: Vec<String> = openapi
+        .paths
+        .paths
+        .iter()
+        .filter(|(_, item)| item.patch.is_some())
+        .map(|(path, _)| path.clone())
+        .collect();
     for (path, item) in &mut openapi.paths.paths {
         complete(path, item);
+        let makes_changeable = changeable.contains(&format!("{path}/{{id}}"));
+        headers::write(item, makes_changeable);
     }
     limits::write(&mut openapi);
     examples::write(&mut openapi);
@@ -158,19 +169,17 @@ fn complete(path: &str, item: &mut PathItem) {
         if is_post {
             parameters.push(RefOr::T(idempotency_key()));
         }
-        limits::narrow(parameters);
+        limits::narrow(path, parameters);
         add_problems(path, operation, is_post);
     }
     if let Some(patch) = &mut item.patch {
-        let etag = "Its version: the `If-Match` of a change that is made of it.";
-        patch.parameters.get_or_insert_default().push(RefOr::T(if_match()));
-        let changed = "It was changed since: it has another etag than `If-Match`.";
-        patch.responses.responses.insert("412".to_owned(), problem(changed));
-        for operation in [Some(patch), item.get.as_mut()].into_iter().flatten() {
-            if let Some(RefOr::T(answer)) = operation.responses.responses.get_mut("200") {
-                let header =
-                    HeaderBuilder::new().schema(Some(String::schema())).description(Some(etag)).build();
-                answer.headers.insert("etag".to_owned(), RefOr::T(header));
+        for operation in [Some(patch), item.delete.as_mut()].into_iter().flatten() {
+            operation.parameters.get_or_insert_default().push(RefOr::T(if_match()));
+            for (status, why) in [
+                ("412", "It was changed since: it has another etag than `If-Match`."),
+                ("422", "The input has faults, each with a pointer to it."),
+            ] {
+                operation.responses.responses.entry(status.to_owned()).or_insert_with(|| problem(why));
             }
         }
     }
@@ -267,7 +276,8 @@ fn path_parameter(name: String) -> Parameter {
 fn if_match() -> Parameter {
     header(
         "If-Match",
-        "The etag of what the change is made of: if it was changed since, nothing is (412).",
+        "The etag of what was read: if it was changed since, nothing is done (412). `*`, or etags in quotes with commas between; a weak one counts \
+         as the one it was.",
         ObjectBuilder::new().schema_type(Type::String),
     )
 }

@@ -381,16 +381,19 @@ fn push_worker(sql: &mut QueryBuilder<Postgres>, id: WorkerId, part: Part) {
     }
 }
 
-/// A number matches the number and its text.
+/// A number matches the number and its text. A dead letter is shown by what it sent, and its job by what it was given: either finds it.
 fn push_payload(sql: &mut QueryBuilder<Postgres>, payload: &PayloadMatch, part: Part) {
-    let column = match part {
-        Part::Live | Part::Failing | Part::Finished => "j.payload",
-        Part::Successors => "(j.successor -> 'payload')",
-        Part::Dead => "coalesce(j.sent_body, j.payload)",
+    let columns: &[&str] = match part {
+        Part::Live | Part::Failing | Part::Finished => &["j.payload"],
+        Part::Successors => &["(j.successor -> 'payload')"],
+        Part::Dead => &["j.sent_body", "j.payload"],
     };
     for documents in payload.documents() {
-        for (n, document) in documents.into_iter().enumerate() {
-            sql.push(if n == 0 { " and (" } else { " or " }).push(column).push(" @> ").push_bind(document);
+        let mut joins = std::iter::once(" and (").chain(std::iter::repeat(" or "));
+        for (column, document) in columns.iter().flat_map(|column| documents.iter().map(move |d| (column, d)))
+        {
+            sql.push(joins.next().unwrap_or_default());
+            sql.push(column).push(" @> ").push_bind(document.clone());
         }
         sql.push(")");
     }

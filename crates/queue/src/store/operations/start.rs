@@ -13,7 +13,9 @@ use model::{
     filter::JobFilter,
     id::{AppId, JobId, OperationId},
     job::JobStatus,
-    operation::{AT_ONCE, BulkAction, BulkOutcome, BulkSubject, DryRun, NewBulk, SampleRow},
+    operation::{
+        AT_ONCE, BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, DryRun, NewBulk, SampleRow,
+    },
     problem::Faults,
     rules::narrowing,
     text,
@@ -188,14 +190,14 @@ pub async fn begun(
 ) -> Result<BulkOutcome, QueueError> {
     let matched = asked.matched();
     let Some(operation_id) = id else {
-        return Ok(BulkOutcome::Done { matched, changed: 0, skipped: 0, operation_id: None });
+        return Ok(BulkOutcome::Done(BulkDone { matched, changed: 0, skipped: 0, operation_id: None }));
     };
     if !asked.is_small() {
-        return Ok(BulkOutcome::Started { operation_id, matched });
+        return Ok(BulkOutcome::Started(BulkStarted { operation_id, matched }));
     }
     let done = run_now(pool, actor.scope(), operation_id).await?;
     let (changed, skipped) = (done.changed, done.skipped);
-    Ok(BulkOutcome::Done { matched, changed, skipped, operation_id: Some(operation_id) })
+    Ok(BulkOutcome::Done(BulkDone { matched, changed, skipped, operation_id: Some(operation_id) }))
 }
 
 /// What no list would look for is not counted either.

@@ -7,4 +7,4 @@ mod write;
 
 pub use count::{CountedView, due, note};
 pub use read::{alerting, get, list};
-pub use write::{change, delete, insert, pin};
+pub use write::{change, delete, hold, insert, pin};

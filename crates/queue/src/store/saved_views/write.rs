@@ -72,9 +72,7 @@ pub async fn change(
     filter: Option<&JobFilter>,
 ) -> Result<(SavedView, SavedView), QueueError> {
     lock(conn).await?;
-    sqlx::query!("select from headgate.saved_views where id = $1 for update", id as SavedViewId)
-        .fetch_optional(&mut *conn)
-        .await?;
+    hold(conn, id).await?;
     let before = get(conn, viewer, id).await?;
     changes.if_match.check(before.updated_at)?;
     let alert_at = changes.alert_at.clone().apply(before.alert_at);
@@ -168,6 +166,17 @@ pub async fn pin(
     let mut faults = Faults::default();
     faults.require(pinned <= MOST_PINNED, "/is_pinned", "12 views are pinned already: unpin one first");
     Ok(faults.into_result()?)
+}
+
+/// Locks it against other changes, if there is one.
+///
+/// # Errors
+/// The database's.
+pub async fn hold(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
+    sqlx::query!("select from headgate.saved_views where id = $1 for update", id as SavedViewId)
+        .fetch_optional(conn)
+        .await?;
+    Ok(())
 }
 
 /// Deletes it for everybody.

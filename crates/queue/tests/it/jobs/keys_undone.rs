@@ -5,7 +5,7 @@ use model::{
     actor::{Actor, ActorKind, Role, Scope},
     id::{IntegrationId, JobId, OperationId, WorkerId},
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, NewBulk},
     rules::explain::ReasonCode,
 };
 use queue::{
@@ -62,7 +62,9 @@ async fn in_bulk(world: &World, action: BulkAction, id: JobId) -> OperationId {
         reason: None,
     };
     match operations::start(&world.pool, &operator(world), BulkSubject::Jobs, new).await.unwrap() {
-        BulkStart::Outcome(BulkOutcome::Done { changed: 1, operation_id: Some(operation), .. }) => operation,
+        BulkStart::Outcome(BulkOutcome::Done(BulkDone {
+            changed: 1, operation_id: Some(operation), ..
+        })) => operation,
         other => panic!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use model::{
     actor::{Actor, ActorKind, Role},
     id::{JobId, WorkerId},
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, NewBulk},
 };
 use queue::store::{
     jobs::JobSpec,
@@ -36,7 +36,7 @@ pub(super) async fn requeue(world: &World, ids: &[JobId]) -> (i64, i64, i64) {
     };
     let started = operations::start(&world.pool, &operator, BulkSubject::Jobs, of(ids)).await.unwrap();
     match started {
-        BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped, .. }) => {
+        BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched, changed, skipped, .. })) => {
             (matched, changed, skipped)
         }
         other => panic!("{other:?}"),

@@ -3,7 +3,7 @@
 use super::world::{World, an_operator, lead};
 use model::{
     filter::JobFilter,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk, OperationState},
+    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
 use queue::{
     maintenance::{RunOperations, Service as _},
@@ -31,7 +31,7 @@ async fn measure(world: &World, term: Term, subject: BulkSubject, action: BulkAc
     };
     let begun = Instant::now();
     let started = operations::start(pool, &an_operator(), subject, new).await.unwrap();
-    let BulkStart::Outcome(BulkOutcome::Started { operation_id, .. }) = started else {
+    let BulkStart::Outcome(BulkOutcome::Started(BulkStarted { operation_id, .. })) = started else {
         panic!("{started:?}")
     };
     while RunOperations.run_once(pool, term).await.unwrap() {}

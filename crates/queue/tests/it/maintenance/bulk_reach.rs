@@ -9,7 +9,7 @@ use model::{
     filter::JobFilter,
     id::AppId,
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
     page::PageRequest,
 };
 use queue::{
@@ -33,7 +33,7 @@ async fn dead_letters_are_requeued_and_purged_by_filter(pool: PgPool) {
     let of = |lane| Some(JobFilter { integration_id: Some(lane), ..JobFilter::default() });
     let requeue = NewBulk { action: BulkAction::Requeue, ..cancel(&world) };
     let begun = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, requeue).await.unwrap();
-    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started { matched: 120, .. })));
+    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched: 120, .. }))));
     while run(&pool, term).await {}
     let purge = NewBulk { action: BulkAction::Purge, filter: of(other), ..cancel(&world) };
     let done = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, purge).await.unwrap();

@@ -6,7 +6,7 @@ use model::{
     filter::JobFilter,
     id::OperationId,
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkSubject, NewBulk, OperationState},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
 use queue::{
     QueueError,
@@ -38,7 +38,7 @@ pub(super) async fn start(pool: &PgPool, actor: &Actor, new: NewBulk) -> BulkSta
 
 async fn started(pool: &PgPool, new: NewBulk) -> OperationId {
     match start(pool, &an_operator(), new).await {
-        BulkStart::Outcome(BulkOutcome::Started { operation_id, .. }) => operation_id,
+        BulkStart::Outcome(BulkOutcome::Started(BulkStarted { operation_id, .. })) => operation_id,
         other => panic!("{other:?}"),
     }
 }
@@ -46,7 +46,7 @@ async fn started(pool: &PgPool, new: NewBulk) -> OperationId {
 /// Matched, changed, skipped of a small one.
 pub(super) fn counts(start: &BulkStart) -> (i64, i64, i64) {
     match start {
-        BulkStart::Outcome(BulkOutcome::Done { matched, changed, skipped, .. }) => {
+        BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched, changed, skipped, .. })) => {
             (*matched, *changed, *skipped)
         }
         other => panic!("{other:?}"),

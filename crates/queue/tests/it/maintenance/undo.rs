@@ -7,7 +7,8 @@ use model::{
     filter::JobFilter,
     id::{DeadLetterId, OperationId},
     operation::{
-        BulkAction, BulkOutcome, BulkSubject, NewBulk, Operation, OperationState, SkipReason, Skipped,
+        BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, Operation, OperationState,
+        SkipReason, Skipped,
     },
 };
 use queue::{
@@ -37,8 +38,8 @@ fn of(world: &World, action: BulkAction) -> NewBulk {
 /// Asks for it and works it off, if it is not done at once.
 async fn done(world: &World, term: Term, subject: BulkSubject, new: NewBulk) -> OperationId {
     let id = match operations::start(&world.pool, &an_operator(), subject, new).await.unwrap() {
-        BulkStart::Outcome(BulkOutcome::Started { operation_id, .. }) => operation_id,
-        BulkStart::Outcome(BulkOutcome::Done { operation_id, .. }) => operation_id.unwrap(),
+        BulkStart::Outcome(BulkOutcome::Started(BulkStarted { operation_id, .. })) => operation_id,
+        BulkStart::Outcome(BulkOutcome::Done(BulkDone { operation_id, .. })) => operation_id.unwrap(),
         BulkStart::DryRun(_) => panic!("dry"),
     };
     work_off(world, term).await;
@@ -134,7 +135,9 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
     world.dead_letters(world.lane, 700).await;
     let new = of(&world, BulkAction::Requeue);
     let started = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
-    let BulkStart::Outcome(BulkOutcome::Started { operation_id: id, .. }) = started else { panic!() };
+    let BulkStart::Outcome(BulkOutcome::Started(BulkStarted { operation_id: id, .. })) = started else {
+        panic!()
+    };
     assert!(matches!(undo(&world, id).await, Err(QueueError::WrongOperationState { .. })), "nothing to undo");
     assert!(RunOperations.run_once(&pool, term).await.unwrap());
     operations::pause(&mut pool.acquire().await.unwrap(), Scope::AllApps, id).await.unwrap();

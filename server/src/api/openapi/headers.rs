@@ -1,0 +1,53 @@
+//! The headers of answers that a client acts upon.
+
+use utoipa::openapi::{
+    HeaderBuilder, KnownFormat, ObjectBuilder, RefOr, SchemaFormat, Type,
+    path::{Operation, PathItem},
+};
+
+const ETAG: &str = "Its version: the `If-Match` of a change or a deletion that is made of it.";
+const RETRY_AFTER: &str = "Seconds to wait before it is sent again (RFC 9110, 10.2.3).";
+const REPLAYED: &str =
+    "`true`: the answer of the first call with this `Idempotency-Key`; not there on that one.";
+const BEHIND: &str = "Seconds by which the replica is behind that lists are read from; not there up to 2.";
+
+/// Writes them into the answers of a path. `makes_changeable`: what is made here is changed by PATCH.
+pub(super) fn write(item: &mut PathItem, makes_changeable: bool) {
+    let is_changeable = item.patch.is_some();
+    let methods = [&mut item.get, &mut item.post, &mut item.patch, &mut item.put, &mut item.delete];
+    for operation in methods.into_iter().flatten() {
+        for status in ["409", "429", "503"] {
+            add(operation, status, "retry-after", RETRY_AFTER, seconds());
+        }
+    }
+    for operation in [&mut item.get, &mut item.patch].into_iter().flatten().filter(|_| is_changeable) {
+        add(operation, "200", "etag", ETAG, text());
+    }
+    if let Some(get) = &mut item.get {
+        add(get, "200", "x-lists-behind-seconds", BEHIND, seconds());
+    }
+    if let Some(post) = &mut item.post {
+        for status in ["200", "201", "202", "204"] {
+            add(post, status, "idempotency-replayed", REPLAYED, text().enum_values(Some(["true"])));
+        }
+        if makes_changeable {
+            add(post, "201", "etag", ETAG, text());
+        }
+    }
+}
+
+fn add(operation: &mut Operation, status: &str, name: &str, says: &str, schema: ObjectBuilder) {
+    if let Some(RefOr::T(answer)) = operation.responses.responses.get_mut(status) {
+        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(says)).build();
+        answer.headers.insert(name.to_owned(), RefOr::T(header));
+    }
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn seconds() -> ObjectBuilder {
+    let whole = SchemaFormat::KnownFormat(KnownFormat::Int64);
+    ObjectBuilder::new().schema_type(Type::Integer).format(Some(whole)).minimum(Some(0))
+}
