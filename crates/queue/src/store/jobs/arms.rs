@@ -22,6 +22,8 @@ pub(crate) struct Arm<'a> {
 pub(super) enum Way {
     /// The conditions themselves: by an index of theirs, or row after row in the order of the list.
     Conditions,
+    /// The few whose retry is due, by the index of when: all that wait may be a million.
+    Due,
     /// Integration after integration of an app: nothing is indexed by the app alone.
     Integrations(AppId),
     /// A record's id without its type: pair after pair of app and type, as the counters tell them.
@@ -29,6 +31,9 @@ pub(super) enum Way {
     /// `q`, as the last of these and as none before it.
     Search(Vec<Reading>),
 }
+
+/// So many are few.
+pub(super) const MOST_DUE: i64 = 3_000;
 
 /// What `q` may name.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +69,14 @@ impl<'a> Arm<'a> {
         arms
     }
 
+    /// Finds what failed by when it is due instead of in the order of the list.
+    pub(super) fn by_due(mut self) -> Self {
+        if self.part == Part::Failing {
+            self.way = Way::Due;
+        }
+        self
+    }
+
     /// Of ids that stand in `end`: an empty filter.
     pub(crate) fn of_ids(
         parts: impl IntoIterator<Item = Part>,
@@ -92,7 +105,14 @@ impl<'a> Arm<'a> {
     }
 
     pub(super) fn push_table(&self, sql: &mut QueryBuilder<Postgres>) {
-        filter::push_table(sql, self.part, self.correlation_id());
+        if self.way == Way::Due {
+            // Limited, so that no planner walks all that wait in the order of the list instead.
+            let due =
+                "(select * from headgate.failing_jobs f where f.due_at <= now() order by f.due_at limit";
+            sql.push(format_args!("{due} {MOST_DUE}) f{}", self.part.joined()));
+        } else {
+            filter::push_table(sql, self.part, self.correlation_id());
+        }
     }
 
     /// Appends ` and …` for all that is asked of a row, wherever it was met.
@@ -144,7 +164,7 @@ impl<'a> Arm<'a> {
                 }
                 _ => return false,
             },
-            Way::Conditions => return false,
+            Way::Conditions | Way::Due => return false,
         }
         sql.push(") k cross join lateral (");
         true
@@ -159,7 +179,7 @@ impl<'a> Arm<'a> {
             Part::Finished | Part::Dead => " and j.app_id = k.app_id and j.record_type = k.record_type",
         };
         match &self.way {
-            Way::Conditions => "",
+            Way::Conditions | Way::Due => "",
             Way::Integrations(_) if self.part == Part::Failing => " and f.integration_id = k.id",
             Way::Integrations(_) => " and j.integration_id = k.id",
             Way::RecordId(_) => by_record(),

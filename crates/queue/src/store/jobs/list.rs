@@ -4,7 +4,7 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        arms::Arm,
+        arms::{Arm, MOST_DUE},
         filter::Part,
         rows::{self, JobRow},
         walk::{self, Listing},
@@ -55,12 +55,29 @@ pub async fn list_from(
         );
         return Err(faults.into());
     }
-    let arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
+    let mut arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
+    if filter.status == Some(JobStatus::Retrying) && are_few_due(pool).await? {
+        arms = arms.into_iter().map(Arm::by_due).collect();
+        arms.dedup_by(|one, other| one.part == other.part);
+    }
     if arms.is_empty() {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     }
     let jobs = Listing { id: Part::job_id, id_of: |row: &JobRow| row.id.0, columns: rows::columns };
     Ok(walk::page(pool, &arms, &jobs, page, order).await?.map(Job::from))
+}
+
+/// Whether the retry of few jobs is due: a worker that comes takes such jobs at once, however many wait for their time.
+async fn are_few_due(pool: &PgPool) -> Result<bool, QueueError> {
+    let due = sqlx::query_scalar!(
+        r#"
+        select count(*) as "n!" from (
+            select from headgate.failing_jobs f where f.due_at <= now() order by f.due_at limit $1
+        ) due
+        "#,
+        MOST_DUE + 1
+    );
+    Ok(due.fetch_one(pool).await? <= MOST_DUE)
 }
 
 /// A part that cannot hold a match is not asked.

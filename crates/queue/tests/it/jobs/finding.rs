@@ -313,3 +313,35 @@ async fn the_database_names_records_jobs_as_we_do(pool: PgPool) {
         assert_eq!(named, jobs::deduplication_id(record_type, record_id));
     }
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let small = fill(&pool).await;
+    sqlx::raw_sql(
+        "update headgate.jobs set status = 2, attempt = 1, retry_at = clock_timestamp() + interval '1 hour';
+         update headgate.jobs set retry_at = clock_timestamp() - interval '1 second' where record_id = 'rare';
+         insert into headgate.failing_jobs (job_id, integration_id, fingerprint, due_at)
+         select id, integration_id, 'waits', retry_at from headgate.jobs",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    let due = || JobFilter { status: Some(JobStatus::Retrying), ..JobFilter::default() };
+    for is_fresh in [false, true] {
+        if is_fresh {
+            sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
+        }
+        for (what, filter, named) in [
+            ("due", due(), 1),
+            ("due, of an app with few", JobFilter { app_id: Some(small), ..due() }, 1),
+            ("due, by q", JobFilter { q: text("rare"), ..due() }, 1),
+            ("due, of another record", JobFilter { record_id: text("8"), ..due() }, 0),
+        ] {
+            plans.touched();
+            let (found, pages) = all_pages(&pool, &filter, 50, Order::Newest).await;
+            is_kept(what, plans.touched(), FEW);
+            assert_eq!((found.len(), pages), (named, 1), "{what}");
+        }
+    }
+}
