@@ -3,7 +3,7 @@
 use super::{error::ConfigError, key::Key, read::networks, secret::Secret, sources::Sources};
 use delivery::MasterKey;
 use ipnet::IpNet;
-use model::rules::masking;
+use model::{limits::PASSWORD_CHARS, rules::masking};
 
 const MASTER_KEY: Key = Key::secret(
     "HEADGATE_MASTER_KEY",
@@ -29,7 +29,7 @@ const ADMIN_API_KEY: Key = Key::secret(
 );
 const ADMIN_EMAIL: Key =
     Key::optional("HEADGATE_ADMIN_EMAIL", "creates the first operator", "an e-mail address");
-const ADMIN_PASSWORD: Key = Key::secret("HEADGATE_ADMIN_PASSWORD", "its password", "8 to 1000 characters");
+const ADMIN_PASSWORD: Key = Key::secret("HEADGATE_ADMIN_PASSWORD", "its password", "8 to 128 characters");
 
 /// What a process that delivers needs.
 pub(super) const DELIVERY_KEYS: [&Key; 4] = [&MASTER_KEY, &ALLOWED_TARGETS, &ALLOW_HTTP, &MASKED_FIELDS];
@@ -78,7 +78,8 @@ impl OperatorSettings {
         let is_visible =
             |text: &str| (32..=1_000).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         let email = sources.optional(&ADMIN_EMAIL, |text| is_email(text).then(|| text.to_owned()))?;
-        let password = sources.secret(&ADMIN_PASSWORD, |text| (8..=1_000).contains(&text.chars().count()))?;
+        let password =
+            sources.secret(&ADMIN_PASSWORD, |text| PASSWORD_CHARS.contains(&text.chars().count()))?;
         let first_operator = match (email, password) {
             (Some(email), Some(password)) => Some((email, password)),
             (None, None) => None,

@@ -129,7 +129,8 @@ pub fn Tiles(
                 })
                 delta=Signal::derive(move || {
                     let age = |point: &MinuteTotals| point.totals.oldest_pending_age_seconds.unwrap_or(0);
-                    let peak = past.with_value(|past| past.hour.iter().map(age).max().unwrap_or(0));
+                    let now = snapshot.with(|s| s.totals.oldest_pending_age_seconds).unwrap_or(0);
+                    let peak = past.with_value(|past| past.hour.iter().map(age).max().unwrap_or(0)).max(now);
                     Delta {
                         text: if peak > 0 { format!("peak {}", format::age_seconds(peak)) } else { String::new() },
                         is_good: None,
