@@ -20,8 +20,8 @@ test("a wrong password is refused in words, and the page asked for is remembered
   await open(page, "/sign-in?next=%2Fresyncs");
   await signIn(page, { email: PEOPLE.operator.email, password: "not the password" });
   await expect(page.getByRole("alert")).toHaveText("E-mail address and password do not belong together.");
-  await expectWellMade(page);
   await hydrated(page);
+  await expectWellMade(page);
   await signIn(page, PEOPLE.operator);
   await expect(page.getByRole("heading", { level: 1, name: "Re-syncs" })).toBeVisible();
 });
