@@ -230,9 +230,7 @@ impl<'a> Arm<'a> {
 
 /// Whether an index leads to few rows, whatever stands beside it.
 fn leads_to_few(filter: &JobFilter) -> bool {
-    filter.correlation_id.is_some()
-        || filter.fingerprint.is_some()
-        || filter.status == Some(JobStatus::Processing)
+    filter.correlation_id.is_some() || filter.status == Some(JobStatus::Processing)
 }
 
 fn ways(part: Part, scope: Scope, filter: &JobFilter) -> Vec<Way> {
@@ -247,7 +245,10 @@ fn ways(part: Part, scope: Scope, filter: &JobFilter) -> Vec<Way> {
     match (scope.app_id().or(filter.app_id), &filter.record_type, &filter.record_id) {
         (_, None, Some(record_id)) => vec![Way::RecordId(record_id.clone())],
         (Some(app_id), _, None)
-            if filter.integration_id.is_none() && filter.batch_id.is_none() && !leads_to_few(filter) =>
+            if filter.integration_id.is_none()
+                && filter.batch_id.is_none()
+                && filter.fingerprint.is_none()
+                && !leads_to_few(filter) =>
         {
             vec![Way::Integrations(app_id)]
         }

@@ -36,14 +36,17 @@ impl Part {
     pub(crate) const ALL: [Self; 4] = [Self::Live, Self::Successors, Self::Finished, Self::Dead];
 
     /// Everything that may match, each once. Nothing of `jobs` that an attempt changes is indexed; who waits for another one has failed
-    /// before. What is told by something narrower is found by that.
+    /// before, and so has who failed by some cause. What is told by something narrower is found by that.
     pub(crate) fn of(filter: &JobFilter) -> impl Iterator<Item = Self> {
-        let waits = matches!(filter.status, Some(JobStatus::ToBeRetried | JobStatus::Retrying));
+        let has_failed = match filter.status {
+            Some(JobStatus::ToBeRetried | JobStatus::Retrying) => true,
+            None => filter.fingerprint.is_some(),
+            Some(_) => false,
+        };
         let is_narrow = filter.correlation_id.is_some()
             || filter.batch_id.is_some()
-            || filter.fingerprint.is_some()
             || (filter.record_type.is_some() && filter.record_id.is_some());
-        let by_failing = waits && !is_narrow;
+        let by_failing = has_failed && !is_narrow;
         Self::ALL.into_iter().map(move |part| match part {
             Self::Live if by_failing => Self::Failing,
             other => other,
@@ -261,25 +264,42 @@ pub(crate) fn cause_of(fingerprint: &str) -> String {
     format!("left({fingerprint}, {})", CauseId::DIGITS)
 }
 
+/// The cause that a fingerprint is of.
+fn cause_in(fingerprint: &str) -> String {
+    fingerprint.chars().take(CauseId::DIGITS).collect()
+}
+
 /// What a fingerprint that is asked for is compared with: a whole one, or its cause.
 pub(crate) fn compared(fingerprint: &str, column: &str) -> String {
     if CauseId::is_all_of(fingerprint) { cause_of(column) } else { column.to_owned() }
 }
 
+/// What of a row leads to those that failed by it, and at which value; of dead letters to those of one integration alone.
+pub(super) fn fingerprint_key(fingerprint: &str, part: Part) -> Option<(String, String)> {
+    match part {
+        Part::Dead => Some((compared(fingerprint, "j.fingerprint"), fingerprint.to_owned())),
+        Part::Failing => Some((cause_of("f.fingerprint"), cause_in(fingerprint))),
+        Part::Live | Part::Successors | Part::Finished => None,
+    }
+}
+
 /// Of one cause at one integration, or of the cause wherever it is. Completed jobs failed by nothing.
 fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: Part) {
     match part {
-        Part::Dead => {
-            sql.push(format_args!(" and {} = ", compared(fingerprint, "j.fingerprint")))
-                .push_bind(fingerprint.to_owned());
+        Part::Dead | Part::Failing => {
+            if let Some((key, value)) = fingerprint_key(fingerprint, part) {
+                sql.push(format_args!(" and {key} = ")).push_bind(value);
+            }
+            if part == Part::Failing && !CauseId::is_all_of(fingerprint) {
+                sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
+            }
         }
-        Part::Live | Part::Failing => {
-            let cause: String = fingerprint.chars().take(CauseId::DIGITS).collect();
+        Part::Live => {
             sql.push(format_args!(
                 " and j.id in (select f.job_id from headgate.failing_jobs f where {} = ",
                 cause_of("f.fingerprint")
             ));
-            sql.push_bind(cause);
+            sql.push_bind(cause_in(fingerprint));
             if !CauseId::is_all_of(fingerprint) {
                 sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
             }

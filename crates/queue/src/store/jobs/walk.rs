@@ -150,9 +150,17 @@ impl Range {
 
 /// What stands before the ids in the index that is walked.
 struct Front {
-    column: &'static str,
-    /// What leads to it tells it, or the filter does.
-    value: Option<Uuid>,
+    /// A column of the row, or what is computed of it.
+    key: String,
+    value: Value,
+}
+
+/// What the index is entered at.
+enum Value {
+    /// What leads to the rows tells it.
+    Led,
+    Id(Uuid),
+    Text(String),
 }
 
 impl Arm<'_> {
@@ -166,7 +174,7 @@ impl Arm<'_> {
         }
         filter_time::push_walk(sql, self.filter, part);
         range.push(sql, id);
-        let Some(Front { column, value }) = self.front() else {
+        let Some(Front { key, value }) = self.front() else {
             if self.filter.status == Some(JobStatus::Cancelled) {
                 sql.push(" and ").push(filter::status_condition(JobStatus::Cancelled, part));
             }
@@ -176,13 +184,14 @@ impl Arm<'_> {
         // From its value to its value: of equal ones the order of the ids alone is asked, for which a planner walks them in another index, past
         // all rows of others.
         for bound in [">=", "<="] {
-            sql.push(format_args!(" and {row}.{column} {bound} "));
-            match value {
-                Some(value) => sql.push_bind(value),
-                None => sql.push("k.id"),
+            sql.push(format_args!(" and {key} {bound} "));
+            match &value {
+                Value::Id(id) => sql.push_bind(*id),
+                Value::Text(text) => sql.push_bind(text.clone()),
+                Value::Led => sql.push("k.id"),
             };
         }
-        sql.push(format_args!(" order by {row}.{column} {direction}, {id} {direction}"));
+        sql.push(format_args!(" order by {key} {direction}, {id} {direction}"));
     }
 
     fn front(&self) -> Option<Front> {
@@ -190,17 +199,24 @@ impl Arm<'_> {
         if self.part == Part::Successors {
             return None;
         }
+        let row = self.part.row();
+        let of = |column: &str, value| Some(Front { key: format!("{row}.{column}"), value });
         if let Some(id) = self.filter.batch_id {
-            return Some(Front { column: "batch_id", value: Some(id.0) });
+            return of("batch_id", Value::Id(id.0));
+        }
+        if let Some(fingerprint) = &self.filter.fingerprint
+            && let Some((key, value)) = filter::fingerprint_key(fingerprint, self.part)
+        {
+            return Some(Front { key, value: Value::Text(value) });
         }
         if let Way::Integrations(_) = self.way {
-            return Some(Front { column: "integration_id", value: None });
+            return of("integration_id", Value::Led);
         }
         if let Some(id) = self.filter.integration_id {
-            return Some(Front { column: "integration_id", value: Some(id.0) });
+            return of("integration_id", Value::Id(id.0));
         }
-        let app_id = self.app_id().filter(|_| self.part == Part::Dead);
-        app_id.map(|id| Front { column: "app_id", value: Some(id.0) })
+        let app_id = self.app_id().filter(|_| self.part == Part::Dead)?;
+        of("app_id", Value::Id(app_id.0))
     }
 }
 

@@ -27,6 +27,10 @@ use uuid::Uuid;
 const MANY: i32 = 60_000;
 /// Every other job is of it.
 const BATCH: &str = "00000000-0000-7000-b000-000000000001";
+/// By which Small's dead letter ended: `md5` of its integration.
+const RARE_FINGERPRINT: &str = "1acc693d922a24a04a5707d862482644";
+/// The cause of a quarter of Big's.
+const DENSE_CAUSE: &str = "c226e08ddf042c63";
 /// What a page reads of which an index tells where it lies.
 const FEW: u64 = 2_500;
 /// What a page reads that looks at ten times its size of each place, or at as many of each integration: once to see where they end.
@@ -141,6 +145,14 @@ fn alone(small: AppId) -> Vec<(&'static str, JobFilter, u64, Option<usize>)> {
         ("error, dense", JobFilter { error: text("SHELF"), ..all() }, SIFTED, None),
         ("error, rare", JobFilter { error: text("rare words"), ..all() }, SIFTED, Some(1)),
         ("attempt, none", JobFilter { attempt: Some(3), ..all() }, SIFTED, Some(0)),
+        ("fingerprint, dense", JobFilter { fingerprint: text(DENSE_CAUSE), ..all() }, FEW, None),
+        ("fingerprint, rare", JobFilter { fingerprint: text(RARE_FINGERPRINT), ..all() }, FEW, Some(1)),
+        (
+            "fingerprint, job_type, rare",
+            JobFilter { fingerprint: text(DENSE_CAUSE), job_type: text("rare"), ..all() },
+            SIFTED,
+            Some(0),
+        ),
         ("status, none", JobFilter { status: Some(JobStatus::ToBeRetried), ..all() }, FEW, Some(0)),
     ]
 }
