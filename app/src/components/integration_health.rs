@@ -142,7 +142,8 @@ impl Health {
         Self::new(
             Tone::Delivered,
             Glyph::Check,
-            "In sync",
+            // Not "In sync": the live numbers know jobs, not which records it has.
+            "Caught up",
             0,
             "Nothing waits for it, and nothing fails.".to_owned(),
         )
@@ -312,7 +313,7 @@ pub(super) mod tests {
     fn the_first_rule_that_fits_speaks() {
         type Change = fn(&mut IntegrationGauge);
         let cases: [(&str, Change); 12] = [
-            ("In sync", |_| ()),
+            ("Caught up", |_| ()),
             ("Never synced", |g| g.last_success_at = None),
             ("Syncing", |g| g.backlog = 3),
             ("Retrying", |g| g.to_be_retried = 3),
