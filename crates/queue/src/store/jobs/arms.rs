@@ -24,6 +24,10 @@ pub(super) enum Way {
     Conditions,
     /// The few whose retry is due, by the index of when: all that wait may be a million.
     Due,
+    /// Jobs that came with the correlation id, in the order of the list.
+    Correlated,
+    /// Jobs that a change of the correlation id was folded into, and that came with another.
+    Folded,
     /// Integration after integration of an app: nothing is indexed by the app alone.
     Integrations(AppId),
     /// A record's id without its type: pair after pair of app and type, as the counters tell them.
@@ -41,6 +45,8 @@ pub(super) enum Reading {
     Job(Uuid),
     DeadLetter(Uuid),
     Correlation(String),
+    /// Of a change that was folded into it.
+    FoldedCorrelation(String),
     RecordId(String),
     /// By the deduplication id that stands for it.
     Record(String, String),
@@ -110,9 +116,22 @@ impl<'a> Arm<'a> {
             let due =
                 "(select * from headgate.failing_jobs f where f.due_at <= now() order by f.due_at limit";
             sql.push(format_args!("{due} {MOST_DUE}) f{}", self.part.joined()));
+        } else if let Some(id) = self.folded() {
+            // Fenced: asked together with the order of the list, a planner that knows nothing of the table reads all of it in that order.
+            sql.push(format_args!("(select * from {} j where ", self.part.relation()));
+            filter::push_was_folded(sql, self.part, id);
+            sql.push(" and not ");
+            filter::push_came_with(sql, self.part, id);
+            sql.push(" offset 0) j").push(self.joined());
         } else {
-            filter::push_table(sql, self.part, self.correlation_id());
+            sql.push(format_args!("{} {}{}", self.part.relation(), self.part.row(), self.joined()));
         }
+    }
+
+    /// What belongs to each row. What an app's integrations lead to is the app's, which is asked once.
+    pub(super) fn joined(&self) -> &'static str {
+        let is_of_app = matches!(self.way, Way::Integrations(_)) && self.part == Part::Finished;
+        if is_of_app { "" } else { self.part.joined() }
     }
 
     /// Appends ` and …` for all that is asked of a row, wherever it was met.
@@ -120,19 +139,25 @@ impl<'a> Arm<'a> {
         filter::push_scope(sql, self.scope, self.part);
         filter::push(sql, self.filter, self.part);
         self.push_search(sql);
+        if let (Way::Correlated, Some(id)) = (&self.way, self.correlated()) {
+            sql.push(" and ");
+            filter::push_came_with(sql, self.part, id);
+        }
     }
 
     pub(super) fn app_id(&self) -> Option<AppId> {
         self.scope.app_id().or(self.filter.app_id)
     }
 
-    fn correlation_id(&self) -> Option<&String> {
+    /// The correlation id whose index, in the order of the list, leads to the rows.
+    pub(super) fn correlated(&self) -> Option<&str> {
         match &self.way {
+            Way::Correlated => self.filter.correlation_id.as_deref(),
             Way::Search(readings) => match readings.last() {
-                Some(Reading::Correlation(id)) => Some(id),
+                Some(Reading::Correlation(id)) if self.part != Part::Successors => Some(id),
                 _ => None,
             },
-            _ => self.filter.correlation_id.as_ref(),
+            _ => None,
         }
     }
 
@@ -146,11 +171,12 @@ impl<'a> Arm<'a> {
                 sql.push(begin).push("select o.id from headgate.integrations o where o.app_id = ");
                 sql.push_bind(*app_id);
                 if self.part == Part::Finished {
-                    // What an integration finished stays its app's.
+                    // What an integration finished stays its app's, as long as there is one.
                     sql.push(
-                        " union select unnest(g.integration_ids) from headgate.deletions g where g.app_id = ",
+                        " union select unnest(g.integration_ids) from headgate.deletions g where g.app_id = \
+                         (select a.id from headgate.apps a where a.id = ",
                     );
-                    sql.push_bind(*app_id);
+                    sql.push_bind(*app_id).push(")");
                 }
             }
             Way::RecordId(id) => push_kinds(sql, is_live, id, of_app),
@@ -164,10 +190,23 @@ impl<'a> Arm<'a> {
                 }
                 _ => return false,
             },
-            Way::Conditions | Way::Due => return false,
+            Way::Conditions | Way::Due | Way::Correlated | Way::Folded => return false,
         }
         sql.push(") k cross join lateral (");
         true
+    }
+
+    /// The correlation id of changes that were folded into what is looked for, where their index leads to the rows.
+    fn folded(&self) -> Option<&str> {
+        match &self.way {
+            Way::Folded => self.filter.correlation_id.as_deref(),
+            Way::Search(readings) => match readings.last() {
+                Some(Reading::FoldedCorrelation(id)) => Some(id.as_str()),
+                _ => None,
+            },
+            _ => None,
+        }
+        .filter(|_| self.part != Part::Successors)
     }
 
     /// How a row is found from what leads to it.
@@ -179,7 +218,7 @@ impl<'a> Arm<'a> {
             Part::Finished | Part::Dead => " and j.app_id = k.app_id and j.record_type = k.record_type",
         };
         match &self.way {
-            Way::Conditions | Way::Due => "",
+            Way::Conditions | Way::Due | Way::Correlated | Way::Folded => "",
             Way::Integrations(_) if self.part == Part::Failing => " and f.integration_id = k.id",
             Way::Integrations(_) => " and j.integration_id = k.id",
             Way::RecordId(_) => by_record(),
@@ -220,11 +259,11 @@ impl<'a> Arm<'a> {
     /// Whether rows are met one after the other in the order of the list: nothing leads to those that match alone.
     pub(super) fn is_walked(&self) -> bool {
         let by_claims = self.filter.worker_id.is_some() && matches!(self.part, Part::Live | Part::Failing);
-        matches!(self.way, Way::Conditions | Way::Integrations(_))
-            && !leads_to_few(self.filter)
-            && !by_claims
-            && self.filter.q.is_none()
-            && self.filter.record_id.is_none()
+        let is_led = match self.way {
+            Way::Conditions | Way::Integrations(_) => leads_to_few(self.filter) || self.filter.q.is_some(),
+            _ => self.correlated().is_none(),
+        };
+        !is_led && !by_claims && self.filter.record_id.is_none()
     }
 }
 
@@ -244,6 +283,9 @@ fn ways(part: Part, scope: Scope, filter: &JobFilter) -> Vec<Way> {
     }
     match (scope.app_id().or(filter.app_id), &filter.record_type, &filter.record_id) {
         (_, None, Some(record_id)) => vec![Way::RecordId(record_id.clone())],
+        (_, _, None) if filter.correlation_id.is_some() && filter.status != Some(JobStatus::Processing) => {
+            vec![Way::Correlated, Way::Folded]
+        }
         (Some(app_id), _, None)
             if filter.integration_id.is_none()
                 && filter.batch_id.is_none()
@@ -281,6 +323,7 @@ impl Reading {
             id.map(Self::Job),
             id.filter(|_| part == Part::Dead).map(Self::DeadLetter),
             Some(Self::Correlation(q.to_owned())),
+            Some(Self::FoldedCorrelation(q.to_owned())),
             Some(Self::RecordId(q.to_owned())),
             record.map(|(record_type, record_id)| Self::Record(record_type, record_id)),
             Some(Self::Deduplication(q.to_owned())),
@@ -295,7 +338,11 @@ impl Reading {
             Self::Job(id) => sql.push(format_args!("{} = ", part.job_id())).push_bind(*id),
             Self::DeadLetter(id) => sql.push("j.id = ").push_bind(*id),
             Self::Correlation(id) => {
-                filter::push_is_of_correlation(sql, part, id);
+                filter::push_came_with(sql, part, id);
+                sql
+            }
+            Self::FoldedCorrelation(id) => {
+                filter::push_was_folded(sql, part, id);
                 sql
             }
             Self::RecordId(id) => sql.push("j.record_id = ").push_bind(id.clone()),

@@ -45,7 +45,8 @@ impl Part {
         };
         let is_narrow = filter.correlation_id.is_some()
             || filter.batch_id.is_some()
-            || (filter.record_type.is_some() && filter.record_id.is_some());
+            || filter.record_id.is_some()
+            || filter.q.is_some();
         let by_failing = has_failed && !is_narrow;
         Self::ALL.into_iter().map(move |part| match part {
             Self::Live if by_failing => Self::Failing,
@@ -136,37 +137,26 @@ pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope, part: P
     }
 }
 
-/// Appends the part for `from`. Of a correlation id by two walks, each in the order of ids: one by the id a job came with, and one by those
-/// that were folded into it. Asked by one condition alone, the planner reads all that there are, or everything.
-pub(crate) fn push_table(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
-    match (correlation_id, part) {
-        (Some(id), Part::Live | Part::Finished | Part::Dead) => {
-            let name = part.relation();
-            sql.push(format_args!("(select x.* from {name} x where x.correlation_id = "))
-                .push_bind(id.clone());
-            sql.push(format_args!(" union all select x.* from {name} x where x.correlation_ids @> array["))
-                .push_bind(id.clone());
-            sql.push("] and x.correlation_id <> ").push_bind(id.clone());
-            sql.push(") j").push(part.joined());
-        }
-        _ => {
-            sql.push(part.table());
-        }
-    }
-}
-
 /// Appends ` and …`: the job has this correlation id.
-pub(crate) fn push_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
-    sql.push(" and ");
-    push_is_of_correlation(sql, part, id);
+fn push_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
+    sql.push(" and (");
+    push_came_with(sql, part, id);
+    sql.push(" or ");
+    push_was_folded(sql, part, id);
+    sql.push(")");
 }
 
-pub(super) fn push_is_of_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
-    sql.push(format_args!("({} = ", part.own("correlation_id"))).push_bind(id.to_owned());
+/// Appends: the job was accepted with this correlation id. What is live, finished or dead has an index of these in the order of ids.
+pub(super) fn push_came_with(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
+    sql.push(format_args!("{} = ", part.own("correlation_id"))).push_bind(id.to_owned());
+}
+
+/// Appends: a change of this correlation id was folded into the job. The index of these has no order.
+pub(super) fn push_was_folded(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
     if part == Part::Successors {
-        sql.push(" or j.successor -> 'correlation_ids' ? ").push_bind(id.to_owned()).push(")");
+        sql.push("j.successor -> 'correlation_ids' ? ").push_bind(id.to_owned());
     } else {
-        sql.push(" or j.correlation_ids @> array[").push_bind(id.to_owned()).push("])");
+        sql.push("j.correlation_ids @> array[").push_bind(id.to_owned()).push("]");
     }
 }
 
@@ -295,15 +285,10 @@ fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: P
             }
         }
         Part::Live => {
-            sql.push(format_args!(
-                " and j.id in (select f.job_id from headgate.failing_jobs f where {} = ",
-                cause_of("f.fingerprint")
-            ));
-            sql.push_bind(cause_in(fingerprint));
-            if !CauseId::is_all_of(fingerprint) {
-                sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
-            }
-            sql.push(")");
+            // Asked of each row: a planner that joins them reads all that failed by the cause.
+            let own = "(select f.fingerprint from headgate.failing_jobs f where f.job_id = j.id limit 1)";
+            sql.push(format_args!(" and {} = ", compared(fingerprint, own)))
+                .push_bind(fingerprint.to_owned());
         }
         Part::Successors | Part::Finished => {
             sql.push(" and false");
@@ -369,10 +354,11 @@ fn push_answer(sql: &mut QueryBuilder<Postgres>, status: &AnswerStatus, part: Pa
     let (least, most) = status.range();
     let column = match part {
         Part::Finished | Part::Dead => " and j.response_status",
-        // It stands with the attempt. That ended after it began, so that only the days since then are probed.
+        // It stands with the attempt. That ended after it began, so that only the days since then are probed; row by row, because a planner
+        // that joins them reads all attempts.
         Part::Live | Part::Failing => {
-            " and j.status = 2 and exists (select from headgate.job_attempts a where a.job_id = j.id \
-             and a.finished_at >= j.started_at and a.attempt = j.attempt and a.response_status"
+            " and j.status = 2 and (select a.response_status from headgate.job_attempts a where a.job_id = j.id \
+             and a.finished_at >= j.started_at and a.attempt = j.attempt limit 1)"
         }
         Part::Successors => {
             sql.push(" and false");
@@ -380,9 +366,6 @@ fn push_answer(sql: &mut QueryBuilder<Postgres>, status: &AnswerStatus, part: Pa
         }
     };
     sql.push(column).push(" between ").push_bind(least).push(" and ").push_bind(most);
-    if matches!(part, Part::Live | Part::Failing) {
-        sql.push(")");
-    }
 }
 
 fn push_worker(sql: &mut QueryBuilder<Postgres>, id: WorkerId, part: Part) {

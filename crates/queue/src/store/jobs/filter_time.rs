@@ -45,14 +45,19 @@ pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     }
 }
 
-/// Appends ` and …` for what bounds a walk along ids: no more of a row than the index tells, or the day that it lies in.
-pub(super) fn push_walk(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
+/// Appends ` and …` for what bounds a walk along `id`: no more of a row than the index tells, or the day that it lies in.
+pub(super) fn push_walk(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part, id: &str) {
     let filter = &filter.at(Utc::now());
-    let id = part.job_id();
-    if let Some(after) = filter.created_after {
+    // A dead letter's own id is of the moment of its end, which nothing reaches before it was accepted.
+    let (after, before) = if id == part.job_id() {
+        (filter.created_after, filter.created_before)
+    } else {
+        (filter.finished_after.max(filter.created_after), filter.finished_before)
+    };
+    if let Some(after) = after {
         sql.push(format_args!(" and {id} >= ")).push_bind(first_id(after - SLACK));
     }
-    if let Some(before) = filter.created_before {
+    if let Some(before) = before {
         sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
     }
     if let (Part::Finished, Some(since)) = (part, since(filter)) {

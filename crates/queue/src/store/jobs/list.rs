@@ -4,7 +4,7 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        arms::{Arm, MOST_DUE},
+        arms::{Arm, MOST_DUE, Way},
         filter::Part,
         rows::{self, JobRow},
         walk::{self, Listing},
@@ -58,7 +58,7 @@ pub async fn list_from(
     let mut arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
     if filter.status == Some(JobStatus::Retrying) && are_few_due(pool).await? {
         arms = arms.into_iter().map(Arm::by_due).collect();
-        arms.dedup_by(|one, other| one.part == other.part);
+        arms.dedup_by(|one, other| one.way == Way::Due && other.way == Way::Due);
     }
     if arms.is_empty() {
         return Ok(Page { items: Vec::new(), next_cursor: None });

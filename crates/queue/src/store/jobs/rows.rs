@@ -1,6 +1,6 @@
 //! A job as every list and every look-up reads it, wherever its row lies: live, behind a live row, finished, dead.
 
-use crate::store::jobs::filter::{self, Part};
+use crate::store::jobs::filter::Part;
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
@@ -9,7 +9,6 @@ use model::{
     rules::verdict::ErrorKind,
 };
 use serde_json::Value;
-use sqlx::{Postgres, QueryBuilder};
 
 /// One row of the union of all places a job may lie in.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -87,13 +86,6 @@ const DEAD: &str = "j.job_id as id, j.job_type, 5::smallint as status, j.priorit
 /// The select of a part; conditions are appended to it.
 pub(crate) fn select(part: Part) -> String {
     format!("{} from {}{}", columns(part), part.table(), within(part))
-}
-
-/// The same, of a correlation id by its indexes ([`filter::push_table`]).
-pub(crate) fn push_select(sql: &mut QueryBuilder<Postgres>, part: Part, correlation_id: Option<&String>) {
-    sql.push(columns(part)).push(" from ");
-    filter::push_table(sql, part, correlation_id);
-    sql.push(within(part));
 }
 
 /// `select …`, up to `from`.

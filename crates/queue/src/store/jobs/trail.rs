@@ -6,7 +6,7 @@ use crate::{
     store::jobs::{
         filter::{self, Part},
         record_key::deduplication_id,
-        rows::{JobRow, push_select, select},
+        rows::{JobRow, select},
     },
 };
 use model::{
@@ -93,11 +93,13 @@ fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<
             arm(&|sql| push_of_records(sql, part, scope, keys, page));
         }
         if let Some(id) = &keys.correlation_id {
-            arm(&|sql| {
-                push_select(sql, part, Some(id));
-                filter::push_correlation(sql, part, id);
-                push_end(sql, part, scope, keys, page);
-            });
+            for push in [filter::push_came_with, filter::push_was_folded] {
+                arm(&|sql| {
+                    sql.push(select(part)).push(" and ");
+                    push(sql, part, id);
+                    push_end(sql, part, scope, keys, page);
+                });
+            }
         }
         if let Some(id) = &keys.deduplication_id {
             arm(&|sql| {

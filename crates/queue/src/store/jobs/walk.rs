@@ -81,11 +81,7 @@ fn statement<R>(arms: &[Arm<'_>], listing: &Listing<R>, range: Range, most: i64)
             // believes that few rows match reads and sorts all of them.
             sql.push(format_args!("(select {}.* from ", part.row()));
             arm.push_walk(&mut sql, id, range);
-            sql.push(format_args!(
-                " limit (select null::bigint)) {}{} where true",
-                part.row(),
-                part.joined()
-            ));
+            sql.push(format_args!(" limit (select null::bigint)) {}{} where true", part.row(), arm.joined()));
         } else {
             arm.push_table(&mut sql);
             sql.push(" where true").push(arm.link());
@@ -172,7 +168,7 @@ impl Arm<'_> {
         if part == Part::Successors {
             sql.push(" and j.successor is not null");
         }
-        filter_time::push_walk(sql, self.filter, part);
+        filter_time::push_walk(sql, self.filter, part, id);
         range.push(sql, id);
         let Some(Front { key, value }) = self.front() else {
             if self.filter.status == Some(JobStatus::Cancelled) {
@@ -201,6 +197,9 @@ impl Arm<'_> {
         }
         let row = self.part.row();
         let of = |column: &str, value| Some(Front { key: format!("{row}.{column}"), value });
+        if let Some(id) = self.correlated() {
+            return of("correlation_id", Value::Text(id.to_owned()));
+        }
         if let Some(id) = self.filter.batch_id {
             return of("batch_id", Value::Id(id.0));
         }

@@ -2,6 +2,7 @@
 //! it, or page after page of which none looks at more than it may.
 
 use crate::support::{Plans, Touched, World, end, given_up, sent, session};
+use chrono::{TimeDelta, Utc};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     filter::JobFilter,
@@ -13,7 +14,7 @@ use model::{
 };
 use queue::store::{
     dead_letters,
-    jobs::{self, JobSpec},
+    jobs::{self, JobSpec, TrailKeys},
     operations,
 };
 use sqlx::{
@@ -38,7 +39,9 @@ const AHEAD: u64 = 6_500;
 /// Of tables that are as small as apps and integrations are here. The smallest that must not be read from end to end has 15,000 rows.
 const IN_SEQUENCE: u64 = 5_000;
 /// What a page reads that looks at rows one by one: three thousand of each place, once to see where they end.
-const SIFTED: u64 = 20_000;
+const SIFTED: u64 = 25_000;
+/// The same of one place alone.
+const SIFTED_IN_ONE: u64 = 8_000;
 
 /// Big's jobs, and among the oldest one of each kind that is rare: Small's.
 async fn fill(pool: &PgPool) -> AppId {
@@ -63,7 +66,7 @@ async fn fill(pool: &PgPool) -> AppId {
                 case when g = 7 then 'order' else 'product' end as record_type,
                 case when g = 7 then 'rare' else g::text end as record_id,
                 'headgate:record:' || case when g = 7 then 'order:rare' else 'product:' || g end as deduplication_id,
-                case when g = 7 then 'c-rare' else 'c-' || g end as correlation_id,
+                case when g = 7 then 'c-rare' when g % 2 = 0 then 'c-dense' else 'c-' || g end as correlation_id,
                 case when g % 2 = 0 then $3::uuid end as batch_id
             from (
                 select g, place, clock_timestamp() - interval '90 minutes' + g * interval '1 hour' / $2 as at
@@ -138,7 +141,15 @@ fn alone(small: AppId) -> Vec<(&'static str, JobFilter, u64, Option<usize>)> {
             SIFTED,
             Some(0),
         ),
+        ("q, a correlation id of many", JobFilter { q: text("c-dense"), ..all() }, AHEAD, None),
         ("correlation_id", JobFilter { correlation_id: text("c-rare"), ..all() }, FEW, Some(3)),
+        ("correlation_id of many", JobFilter { correlation_id: text("c-dense"), ..all() }, AHEAD, None),
+        (
+            "correlation_id of many, job_type, rare",
+            JobFilter { correlation_id: text("c-dense"), job_type: text("rare"), ..all() },
+            SIFTED,
+            Some(0),
+        ),
         ("job_type, dense", JobFilter { job_type: text("test"), ..all() }, SIFTED, None),
         ("job_type, rare", JobFilter { job_type: text("rare"), ..all() }, SIFTED, Some(3)),
         ("record_type, rare", JobFilter { record_type: text("order"), ..all() }, SIFTED, Some(3)),
@@ -218,7 +229,7 @@ async fn dead_letters_are_found_as_jobs_are(_: PgPoolOptions, options: PgConnect
     for (what, filter, most, named) in alone(small) {
         let Some(named) = named.filter(|_| filter.status.is_none()) else { continue };
         // One place of three.
-        let (most, named) = (if most == SIFTED { 7_500 } else { most }, named.min(1));
+        let (most, named) = (if most == SIFTED { SIFTED_IN_ONE } else { most }, named.min(1));
         let (mut found, mut page) = (0, PageRequest::default());
         loop {
             plans.touched();
@@ -230,6 +241,49 @@ async fn dead_letters_are_found_as_jobs_are(_: PgPoolOptions, options: PgConnect
         }
         assert_eq!(found, named, "{what}");
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn dead_letters_of_jobs_of_a_time_are_looked_for_page_by_page(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
+    let (pool, plans) = session(options);
+    fill(&pool).await;
+    for is_fresh in [false, true] {
+        if is_fresh {
+            sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
+        }
+        let ago = |minutes| Some(Utc::now() - TimeDelta::minutes(minutes));
+        for (what, filter) in [
+            ("accepted before most", JobFilter { created_before: ago(89), ..JobFilter::default() }),
+            ("accepted before all", JobFilter { created_before: ago(120), ..JobFilter::default() }),
+            ("accepted after all", JobFilter { created_after: ago(1), ..JobFilter::default() }),
+        ] {
+            let (mut found, mut page) = (0, PageRequest::default());
+            loop {
+                plans.touched();
+                let read = dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
+                is_kept(what, plans.touched(), SIFTED_IN_ONE);
+                found += read.items.len();
+                let Some(cursor) = read.next_cursor else { break };
+                page = PageRequest::parse(None, Some(&cursor)).unwrap();
+            }
+            assert_eq!(found > 0, what == "accepted before most", "{what}: {found}");
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_trail_of_many_reads_what_it_shows(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    fill(&pool).await;
+    sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
+    let keys = TrailKeys { correlation_id: text("c-dense"), ..TrailKeys::default() };
+    plans.touched();
+    let page = jobs::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
+    is_kept("a trail", plans.touched(), FEW);
+    assert_eq!(page.items.len(), 50);
 }
 
 /// Jobs wherever they may lie, of which `q` names one by each of its ids, by several at once, or not at all.
@@ -334,12 +388,18 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
         "update headgate.jobs set status = 2, attempt = 1, retry_at = clock_timestamp() + interval '1 hour';
          update headgate.jobs set retry_at = clock_timestamp() - interval '1 second' where record_id = 'rare';
          insert into headgate.failing_jobs (job_id, integration_id, fingerprint, due_at)
-         select id, integration_id, 'waits', retry_at from headgate.jobs",
+         select id, integration_id, 'waits', retry_at from headgate.jobs;
+         update headgate.jobs set started_at = clock_timestamp();
+         insert into headgate.job_attempts (job_id, integration_id, attempt, outcome, response_status)
+         select id, integration_id, 1, 'failed', case when record_id = 'rare' then 418 else 503 end
+         from headgate.jobs",
     )
     .execute(&pool)
     .await
     .unwrap();
     let due = || JobFilter { status: Some(JobStatus::Retrying), ..JobFilter::default() };
+    let waits = || JobFilter { status: Some(JobStatus::ToBeRetried), ..JobFilter::default() };
+    let of_cause = || JobFilter { fingerprint: text("waits"), ..JobFilter::default() };
     for is_fresh in [false, true] {
         if is_fresh {
             sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
@@ -349,11 +409,20 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
             ("due, of an app with few", JobFilter { app_id: Some(small), ..due() }, 1),
             ("due, by q", JobFilter { q: text("rare"), ..due() }, 1),
             ("due, of another record", JobFilter { record_id: text("8"), ..due() }, 0),
+            ("waits, by q", JobFilter { q: text("8"), ..waits() }, 1),
+            ("waits, of a record", JobFilter { record_id: text("8"), ..waits() }, 1),
+            ("of a cause, by q", JobFilter { q: text("8"), ..of_cause() }, 1),
+            ("of a cause, of a record", JobFilter { record_id: text("8"), ..of_cause() }, 1),
+            ("due, by answer", JobFilter { response_status: "418".parse().ok(), ..due() }, 1),
         ] {
             plans.touched();
             let (found, pages) = all_pages(&pool, &filter, 50, Order::Newest).await;
             is_kept(what, plans.touched(), FEW);
             assert_eq!((found.len(), pages), (named, 1), "{what}");
         }
+        plans.touched();
+        let answered = JobFilter { response_status: "503".parse().ok(), ..waits() };
+        jobs::list(&pool, Scope::AllApps, &answered, PageRequest::default()).await.unwrap();
+        is_kept("waits, by answer", plans.touched(), FEW);
     }
 }
