@@ -354,6 +354,7 @@ pub const NO_DEBOUNCE: &str =
 /// The fields new and changed integrations share, for one check of both.
 struct Fields<'a> {
     name: Option<&'a str>,
+    endpoint_url: Option<&'a str>,
     rate_limit: Option<&'a RateLimits>,
     rate_limit_key: Option<&'a str>,
     max_concurrency: Option<i32>,
@@ -376,6 +377,7 @@ impl NewIntegration {
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Fields {
             name: Some(&self.name),
+            endpoint_url: self.endpoint_url.as_deref(),
             rate_limit: self.rate_limit.as_ref(),
             rate_limit_key: self.rate_limit_key.as_deref(),
             max_concurrency: self.max_concurrency,
@@ -417,6 +419,7 @@ impl IntegrationChanges {
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Fields {
             name: self.name.as_deref(),
+            endpoint_url: self.endpoint_url.as_deref(),
             rate_limit: self.rate_limit.set(),
             rate_limit_key: self.rate_limit_key.set().map(String::as_str),
             max_concurrency: self.max_concurrency.set().copied(),
@@ -443,6 +446,11 @@ impl IntegrationChanges {
 impl Fields<'_> {
     fn faults(&self) -> Faults {
         let mut faults = Faults::default();
+        faults.require(
+            self.endpoint_url.is_none_or(|url| limits::ENDPOINT_URL_CHARS.contains(&url.chars().count())),
+            "/endpoint_url",
+            "must be 1 to 2,000 characters",
+        );
         if let Some(name) = self.name {
             faults.require(is_name(name), "/name", "must be 1 to 200 characters without control characters");
         }

@@ -20,6 +20,8 @@ pub const VIEW_ALERT_AT: RangeInclusive<i32> = 1..=10_000;
 pub const REASON_CHARS: RangeInclusive<usize> = 0..=500;
 /// Items of an array.
 pub const ITEMS: RangeInclusive<usize> = 1..=1_000;
+/// Characters of the address that requests are sent to.
+pub const ENDPOINT_URL_CHARS: RangeInclusive<usize> = 1..=2_000;
 /// Headers, and credentials, of an integration.
 pub const HEADERS: RangeInclusive<usize> = 0..=50;
 /// Limits that hold together.

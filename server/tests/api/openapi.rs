@@ -220,12 +220,36 @@ fn the_limits_of_the_contract_are_in_the_schemas() {
         ("NewDeadLetterBulk", "action", json!({"enum": ["requeue", "purge"]})),
         ("NewDeadLetterBulk", "ids", json!({"minItems": 1, "maxItems": 1_000})),
         ("NewResync", "record_ids", json!({"minItems": 1, "maxItems": 1_000})),
+        ("NewIntegration", "endpoint_url", json!({"minLength": 1, "maxLength": 2_000})),
+        ("CloudEvent", "id", json!({"minLength": 1})),
+        ("CloudEvent", "source", json!({"minLength": 1})),
+        ("CloudEvent", "specversion", json!({"enum": ["1.0"]})),
+        ("TellFailure", "note", json!({"minLength": 1, "maxLength": 500})),
     ] {
         let shown = &schemas[schema]["properties"][field];
         for (limit, value) in limits.as_object().unwrap() {
             assert_eq!(&shown[limit], value, "{schema}.{field}: {shown}");
         }
     }
+    for (schema, field) in [
+        ("NewIntegration", "record_types"),
+        ("IntegrationChanges", "record_types"),
+        ("NewResync", "record_ids"),
+    ] {
+        let item = &schemas[schema]["properties"][field]["items"];
+        assert_eq!(
+            (&item["minLength"], &item["maxLength"]),
+            (&json!(1), &json!(255)),
+            "{schema}.{field}: {item}"
+        );
+    }
+    let batch =
+        &document["paths"]["/events"]["post"]["requestBody"]["content"]["application/cloudevents-batch+json"];
+    assert_eq!(
+        (&batch["schema"]["minItems"], &batch["schema"]["maxItems"]),
+        (&json!(1), &json!(1_000)),
+        "{batch}"
+    );
     for (schema, item) in [("OneOrMany_Event", "Event"), ("OneOrMany_NewJob", "NewJob")] {
         let item = json!({"$ref": format!("#/components/schemas/{item}")});
         let forms = &schemas[schema]["oneOf"];

@@ -1,12 +1,12 @@
 //! The contract's limits in the schemas, from the constants that the checks ask (`model::limits`).
 
 use crate::api::extract::VALUE_CHARS;
-use model::{limits, rules::narrowing};
+use model::{failure::NOTE_CHARS, limits, rules::narrowing};
 use std::ops::RangeInclusive;
 use utoipa::{
     Number,
     openapi::{
-        OpenApi, Ref, RefOr, Schema, Type,
+        Content, OpenApi, Ref, RefOr, Schema, Type,
         path::{Parameter, ParameterIn},
         schema::{Array, ArrayItems, Object, SchemaType},
     },
@@ -22,6 +22,10 @@ enum Limit {
     Pattern(&'static str),
     /// A key of a sender's own: its length, and what it matches.
     Key(&'static str),
+    /// A list of so many of such keys.
+    Keys(RangeInclusive<usize>, &'static str),
+    /// A text that is not empty.
+    NotEmpty,
     /// One of some texts.
     OneOf(&'static [&'static str]),
 }
@@ -40,6 +44,12 @@ const KEY: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u20
 /// The same, and no step of a path: `.` and `..` are none.
 const RECORD_ID: &str = "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+$";
 
+/// Type and id of a record, of which neither is a step of a path.
+const SUBJECT: &str = "^(?!\\.{1,2}/)[^/\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]{1,255}/\
+    (?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]{1,255}$";
+/// `application/json`, or a type that ends in `+json`, whatever its parameters.
+const JSON_TYPE: &str = "^[^;]*[/+][jJ][sS][oO][nN][ \\t]*(;|$)";
+
 /// The limit of a field of a schema. What only filters has none: nothing longer is found, that is all.
 fn limit(schema: &str, field: &str) -> Option<Limit> {
     if schema == "JobFilter" {
@@ -55,6 +65,10 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
             Some(Limit::Key(KEY))
         }
         "record_id" if is_sent => Some(Limit::Key(RECORD_ID)),
+        "id" | "source" if schema == "CloudEvent" => Some(Limit::NotEmpty),
+        "specversion" => Some(Limit::OneOf(&["1.0"])),
+        "datacontenttype" => Some(Limit::Pattern(JSON_TYPE)),
+        "subject" if schema == "CloudEvent" => Some(Limit::Pattern(SUBJECT)),
         "id" if schema == "Event" => Some(Limit::Key(KEY)),
         "password" if of_request => Some(Limit::Length(limits::PASSWORD_CHARS)),
         "email" if of_request => Some(Limit::Length(limits::EMAIL_CHARS)),
@@ -71,8 +85,11 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "action" if schema == NEW_DEAD_LETTER_BULK => Some(Limit::OneOf(&["requeue", "purge"])),
         "name" if of_request => Some(Limit::Length(limits::NAME_CHARS)),
         "reason" if of_request => Some(Limit::Length(limits::REASON_CHARS)),
-        "ids" | "record_ids" if of_request => Some(Limit::Length(limits::ITEMS)),
-        "record_types" if of_request => Some(Limit::Length(0..=*limits::ITEMS.end())),
+        "ids" if of_request => Some(Limit::Length(limits::ITEMS)),
+        "record_ids" if of_request => Some(Limit::Keys(limits::ITEMS, KEY)),
+        "record_types" if of_request => Some(Limit::Keys(0..=*limits::ITEMS.end(), KEY)),
+        "endpoint_url" if of_request => Some(Limit::Length(limits::ENDPOINT_URL_CHARS)),
+        "note" if schema == "TellFailure" => Some(Limit::Length(NOTE_CHARS)),
         "priority" => value(&limits::PRIORITY),
         "max_attempts" => value(&limits::MAX_ATTEMPTS),
         "retry_schedule" if of_request => Some(Limit::Length(limits::RETRY_SCHEDULE_CHARS)),
@@ -140,6 +157,15 @@ fn at_most(schema: &mut RefOr<Schema>, most: usize) {
 
 /// Writes them into every schema.
 pub(super) fn write(openapi: &mut OpenApi) {
+    for path in openapi.paths.paths.values_mut() {
+        if let Some(RefOr::T(body)) = path.post.as_mut().and_then(|post| post.request_body.as_mut()) {
+            for form in body.content.values_mut() {
+                if let RefOr::T(Content { schema: Some(RefOr::T(Schema::Array(list))), .. }) = form {
+                    of_list(list, &limits::ITEMS);
+                }
+            }
+        }
+    }
     let Some(components) = openapi.components.as_mut() else { return };
     if let Some(bulk) = components.schemas.remove("NewBulk") {
         for name in [NEW_JOB_BULK, NEW_DEAD_LETTER_BULK] {
@@ -215,7 +241,14 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
             field.max_length = Some(*limits::KEY_CHARS.end());
             field.pattern = Some((*pattern).to_owned());
         }
+        (Limit::NotEmpty, RefOr::T(Schema::Object(field))) => field.min_length = Some(1),
         (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
+        (Limit::Keys(range, pattern), RefOr::T(Schema::Array(list))) => {
+            of_list(list, range);
+            if let ArrayItems::RefOrSchema(item) = &mut list.items {
+                of_field(item, &Limit::Key(pattern));
+            }
+        }
         (Limit::Pattern(pattern), RefOr::T(Schema::Object(field))) => {
             field.pattern = Some((*pattern).to_owned());
         }
