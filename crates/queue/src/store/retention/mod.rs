@@ -1,7 +1,8 @@
 //! Rows that have no further use, deleted in chunks so that no statement holds a snapshot for long.
 //!
 //! The clock is asked once for a statement (`select clock_timestamp()`): asked for each row it could not be looked up in an index, and a run
-//! that finds nothing to delete would read everything that is kept.
+//! that finds nothing to delete would read everything that is kept. For the same reason what is kept for different lengths is asked for one length
+//! after the other, in the order of the index: a join with the list of lengths reads the table from end to end.
 
 mod deleted_records;
 mod history;
@@ -70,19 +71,24 @@ fn all_of<const N: usize>(deleted: [Result<u64, QueueError>; N]) -> Result<bool,
 async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
-        with expired as materialized (
-            select t.step_seconds, t.bucket_at, t.integration_id
-            from (values (10, interval '65 minutes'), (60, interval '25 hours'), (900, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
-            join headgate.throughput t on t.step_seconds = kept.step_seconds and t.bucket_at < (select clock_timestamp()) - kept.age
+        delete from headgate.throughput
+        where ctid = any (array(
+            select t.place
+            from (
+                values (10, interval '65 minutes'), (60, interval '25 hours'), (900, interval '25 hours'), (3600, interval '90 days')
+            ) kept (step_seconds, age)
+            cross join lateral (
+                select t.ctid as place from headgate.throughput t
+                where t.step_seconds = kept.step_seconds and t.bucket_at < (select clock_timestamp()) - kept.age
+                    and (
+                        t.integration_id <> $4 or t.step_seconds not in (60, 900)
+                        or t.bucket_at < (select clock_timestamp()) - interval '3 days'
+                    )
+                order by t.bucket_at limit $3
+            ) t
             where (select headgate.is_leader($1, $2))
-                and (
-                    t.integration_id <> $4 or t.step_seconds not in (60, 900)
-                    or t.bucket_at < (select clock_timestamp()) - interval '3 days'
-                )
             limit $3
-        )
-        delete from headgate.throughput t using expired e
-        where t.step_seconds = e.step_seconds and t.bucket_at = e.bucket_at and t.integration_id = e.integration_id
+        ))
         "#,
         term.holder as WorkerId,
         term.number,
@@ -98,14 +104,18 @@ async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
 async fn answers(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
-        with expired as materialized (
-            select a.ctid as row
+        delete from headgate.answers
+        where ctid = any (array(
+            select a.place
             from (values (60, interval '25 hours'), (3600, interval '90 days')) kept (step_seconds, age)
-            join headgate.answers a on a.step_seconds = kept.step_seconds and a.bucket_at < (select clock_timestamp()) - kept.age
+            cross join lateral (
+                select a.ctid as place from headgate.answers a
+                where a.step_seconds = kept.step_seconds and a.bucket_at < (select clock_timestamp()) - kept.age
+                order by a.bucket_at limit $3
+            ) a
             where (select headgate.is_leader($1, $2))
             limit $3
-        )
-        delete from headgate.answers where ctid = any (array(select row from expired))
+        ))
         "#,
         term.holder as WorkerId,
         term.number,
@@ -122,10 +132,13 @@ async fn rate_limit_use(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
         r#"
         delete from headgate.rate_limit_use
         where ctid = any (array(
-            select u.ctid
+            select u.place
             from (values (60), (900)) kept (step_seconds)
-            join headgate.rate_limit_use u
-                on u.step_seconds = kept.step_seconds and u.bucket_at < (select clock_timestamp()) - interval '25 hours'
+            cross join lateral (
+                select u.ctid as place from headgate.rate_limit_use u
+                where u.step_seconds = kept.step_seconds and u.bucket_at < (select clock_timestamp()) - interval '25 hours'
+                order by u.bucket_at limit $3
+            ) u
             where (select headgate.is_leader($1, $2))
             limit $3
         ))

@@ -1,12 +1,16 @@
 //! Rows that have no further use go; those that have one stay.
 
 use super::world::{World, lead, take_over};
+use crate::support::session;
 use model::retention::Retentions;
 use queue::{
     maintenance::{Retention, Service as _},
     store::{retention, workers},
 };
-use sqlx::PgPool;
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
@@ -139,4 +143,53 @@ async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
         world.number("select count(*) from pg_class where relname = 'finished_jobs_20200229'").await,
         0
     );
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn to_find_what_is_over_no_number_that_is_kept_is_read(_: PgPoolOptions, options: PgConnectOptions) {
+    let (pool, plans) = session(options);
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world
+        .run(
+            "do $$
+            declare name text;
+            begin
+                foreach name in array array['throughput', 'answers', 'rate_limit_use'] loop
+                    execute format('alter table headgate.%I set (autovacuum_enabled = off)', name);
+                end loop;
+            end $$;
+            analyze;
+            insert into headgate.throughput (integration_id, step_seconds, bucket_at)
+            select gen_random_uuid(), s, clock_timestamp() - interval '1 minute'
+            from unnest(array[10, 60, 900, 3600]) s cross join generate_series(1, 10000) n;
+            insert into headgate.answers (integration_id, step_seconds, bucket_at, status, n)
+            select gen_random_uuid(), s, clock_timestamp() - interval '1 minute', 200, 1
+            from unnest(array[60, 3600]) s cross join generate_series(1, 10000) n;
+            insert into headgate.rate_limit_use (key, step_seconds, bucket_at, given, requests, per_seconds)
+            select n::text, s, clock_timestamp() - interval '1 minute', 1, 1, 1
+            from unnest(array[60, 900]) s cross join generate_series(1, 10000) n",
+        )
+        .await;
+    for statistics in ["select", "analyze"] {
+        world
+            .run(
+                "insert into headgate.throughput (integration_id, step_seconds, bucket_at)
+                select gen_random_uuid(), s, clock_timestamp() - interval '91 days' from unnest(array[10, 60, 900, 3600]) s;
+                insert into headgate.answers (integration_id, step_seconds, bucket_at, status, n)
+                select gen_random_uuid(), s, clock_timestamp() - interval '91 days', 200, 1 from unnest(array[60, 3600]) s;
+                insert into headgate.rate_limit_use (key, step_seconds, bucket_at, given, requests, per_seconds)
+                select 'old', s, clock_timestamp() - interval '91 days', 1, 1, 1 from unnest(array[60, 900]) s",
+            )
+            .await;
+        world.run(statistics).await;
+        plans.touched();
+        assert!(!retention::delete_expired(&pool, term).await.unwrap());
+        let touched = plans.touched();
+        assert!(touched.rows < 100, "{statistics}: {touched:?}");
+        let kept =
+            "select (select count(*) from headgate.throughput) + (select count(*) from headgate.answers)
+            + (select count(*) from headgate.rate_limit_use)";
+        assert_eq!(world.number(kept).await, 80_000);
+    }
 }
