@@ -139,6 +139,8 @@ pub struct DeadLetterGroup {
     pub integration_id: IntegrationId,
     /// How many.
     pub count: i64,
+    /// Not all that match were looked at: there may be more.
+    pub is_least: bool,
     /// The oldest.
     pub first_at: DateTime<Utc>,
     /// The newest.

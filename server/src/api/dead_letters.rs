@@ -44,7 +44,8 @@ async fn list_dead_letters(
 }
 
 /// Dead letters by integration and normalised error, the largest groups first. One that grows or shrinks between two pages may be met twice, or
-/// not at all.
+/// not at all. Of an app, an integration and a cause the counts are kept and exact; with any other filter the newest 3,000 that match are counted,
+/// of the newest 30,000 where no index leads to them (`is_least`: there may be more).
 #[utoipa::path(get, path = "/dead-letters/groups", tag = "Dead letters", params(JobFilter, PageParams),
     responses((status = 200, body = Page<DeadLetterGroup>)))]
 async fn list_groups(

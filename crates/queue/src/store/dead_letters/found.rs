@@ -1,12 +1,13 @@
 //! How many dead letters a filter finds, by fingerprint and integration.
 
 use crate::store::jobs::{arms::Arm, filter};
-use model::{actor::Scope, filter::JobFilter, matched::MOST};
+use model::{actor::Scope, filter::JobFilter, job::JobStatus, matched::MOST};
 use sqlx::{Postgres, QueryBuilder};
 
-/// Whether the counts that are kept answer: of all, of an app, an integration and a cause.
+/// Whether the counts that are kept answer: of all, of an app, an integration and a cause. That they failed is true of all.
 pub(super) fn is_kept(filter: &JobFilter) -> bool {
-    let rest = JobFilter { app_id: None, integration_id: None, fingerprint: None, ..filter.clone() };
+    let status = filter.status.filter(|status| *status != JobStatus::Failed);
+    let rest = JobFilter { app_id: None, integration_id: None, fingerprint: None, status, ..filter.clone() };
     rest == JobFilter::default()
 }
 

@@ -97,9 +97,10 @@ fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder
          union all
          select null, c.cause, c.count, newest.error_message, null, null
          from columns c
-         -- The words of one whose letters these are.
+         -- The words of one whose letters these are: a probe, as a group's.
          left join lateral (
-             select j.error_message from headgate.dead_letter_jobs j where j.fingerprint = c.most order by j.id desc limit 1
+             select j.error_message from headgate.dead_letter_jobs j where j.fingerprint >= c.most and j.fingerprint <= c.most
+             order by j.fingerprint desc, j.id desc limit 1
          ) newest on true
          union all
          select integration_id, null, count, null, null, null from lines

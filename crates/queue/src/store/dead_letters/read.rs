@@ -22,6 +22,10 @@ use model::{
 };
 use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
+use std::{cmp::Reverse, collections::HashMap};
+
+/// Dead letters that are grouped where no counts are kept. Ten times as many are looked at.
+const MOST_COUNTED: i64 = 3_000;
 
 /// As it is read, from the table or from a row that the bin keeps.
 #[derive(sqlx::FromRow, serde::Deserialize)]
@@ -107,7 +111,7 @@ pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLe
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
 }
 
-/// One cause at one integration.
+/// One cause at one integration, counted.
 #[derive(sqlx::FromRow)]
 struct Group {
     fingerprint: String,
@@ -119,7 +123,8 @@ struct Group {
 }
 
 /// Dead letters by cause, the largest groups first. Of all, of an app's, an integration's and a cause's the counts are kept. Narrower filters
-/// count. A group that grows or shrinks between two pages may be met twice, or not at all.
+/// group the newest that a walk meets, and say where there may be more. A group that grows or shrinks between two pages may be met twice, or not
+/// at all.
 ///
 /// # Errors
 /// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
@@ -130,21 +135,24 @@ pub async fn groups(
     page: &GroupPageRequest,
 ) -> Result<Page<DeadLetterGroup>, QueueError> {
     check(filter)?;
-    let mut query =
-        if is_kept(filter) { kept_groups(scope, filter, page) } else { counted_groups(scope, filter, page) };
-    let groups = query.build_query_as::<Group>().fetch_all(pool).await?;
+    if !is_kept(filter) {
+        return counted_groups(pool, scope, filter, page).await;
+    }
+    let groups = kept_groups(scope, filter, page).build_query_as::<Group>().fetch_all(pool).await?;
     let groups = groups.into_iter().map(|group| DeadLetterGroup {
         fingerprint: group.fingerprint,
         error: group.error,
         integration_id: group.integration_id,
         count: group.count,
+        is_least: false,
         first_at: group.first_at,
         last_at: group.last_at,
     });
     Ok(Page::of_groups(groups.collect(), page.limit))
 }
 
-/// The first and the last of a group are a probe each.
+/// The first and the last of a group are a probe each: from its fingerprint to its fingerprint, because of equal ones a planner would walk all
+/// letters in the order of their ids until it meets one.
 fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with found as (");
     push_kept(&mut query, scope, filter);
@@ -156,32 +164,17 @@ fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> Que
              newest.failed_at as last_at
          from largest l
          cross join lateral (
-             select j.failed_at from headgate.dead_letter_jobs j where j.fingerprint = l.fingerprint order by j.id limit 1
+             select j.failed_at from headgate.dead_letter_jobs j
+             where j.fingerprint >= l.fingerprint and j.fingerprint <= l.fingerprint
+             order by j.fingerprint, j.id limit 1
          ) oldest
          cross join lateral (
-             select j.failed_at, j.error_message from headgate.dead_letter_jobs j where j.fingerprint = l.fingerprint
-             order by j.id desc limit 1
+             select j.failed_at, j.error_message from headgate.dead_letter_jobs j
+             where j.fingerprint >= l.fingerprint and j.fingerprint <= l.fingerprint
+             order by j.fingerprint desc, j.id desc limit 1
          ) newest
          order by l.count desc, l.fingerprint, l.integration_id",
     );
-    query
-}
-
-fn counted_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new(
-        "with found as (select j.fingerprint, max(j.error_message) as error, j.integration_id, count(*) as count, \
-         min(j.failed_at) as first_at, max(j.failed_at) as last_at from (",
-    );
-    for (n, arm) in Arm::of_dead_letters(scope, filter).iter().enumerate() {
-        query.push(if n == 0 { "" } else { " union all " });
-        let select = "select j.fingerprint, j.error_message, j.integration_id, j.failed_at";
-        arm.push(&mut query, select, |_| {});
-    }
-    query.push(
-        ") j group by j.fingerprint, j.integration_id) \
-         select fingerprint, error, integration_id, count, first_at, last_at from found",
-    );
-    push_page(&mut query, page);
     query
 }
 
@@ -193,4 +186,57 @@ fn push_page(query: &mut QueryBuilder<Postgres>, page: &GroupPageRequest) {
         query.push_bind(after.integration_id.0).push(")");
     }
     query.push(" order by count desc, fingerprint, integration_id limit ").push_bind(page.limit + 1);
+}
+
+/// A letter that is counted.
+#[derive(sqlx::FromRow)]
+struct Counted {
+    id: DeadLetterId,
+    fingerprint: String,
+    integration_id: IntegrationId,
+    error_message: String,
+    failed_at: DateTime<Utc>,
+}
+
+/// Of one long page of the list: what no index leads to would be looked for in all that ever died.
+async fn counted_groups(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: &GroupPageRequest,
+) -> Result<Page<DeadLetterGroup>, QueueError> {
+    let arms = Arm::of_dead_letters(scope, filter);
+    let letters = Listing {
+        id: |_| "j.id",
+        id_of: |letter: &Counted| letter.id.0,
+        columns: |_| "select j.id, j.fingerprint, j.integration_id, j.error_message, j.failed_at".to_owned(),
+    };
+    let newest = PageRequest { limit: MOST_COUNTED, after: None };
+    let newest = walk::page(pool, &arms, &letters, newest, Order::Newest).await?;
+    let is_least = newest.next_cursor.is_some();
+    let mut groups: HashMap<(String, IntegrationId), DeadLetterGroup> = HashMap::new();
+    for letter in newest.items {
+        let group =
+            groups.entry((letter.fingerprint.clone(), letter.integration_id)).or_insert(DeadLetterGroup {
+                fingerprint: letter.fingerprint,
+                error: letter.error_message,
+                integration_id: letter.integration_id,
+                count: 0,
+                is_least,
+                first_at: letter.failed_at,
+                last_at: letter.failed_at,
+            });
+        group.count += 1;
+        group.first_at = group.first_at.min(letter.failed_at);
+        group.last_at = group.last_at.max(letter.failed_at);
+    }
+    let place =
+        |group: &DeadLetterGroup| (Reverse(group.count), group.fingerprint.clone(), group.integration_id);
+    let mut groups: Vec<_> = groups.into_values().collect();
+    if let Some(after) = &page.after {
+        let after = (Reverse(after.count), after.fingerprint.clone(), after.integration_id);
+        groups.retain(|group| place(group) > after);
+    }
+    groups.sort_by_cached_key(place);
+    Ok(Page::of_groups(groups, page.limit))
 }

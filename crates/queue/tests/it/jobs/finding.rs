@@ -5,6 +5,7 @@ use crate::support::{Plans, Touched, World, end, given_up, sent, session};
 use chrono::{TimeDelta, Utc};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
+    dead_letter_grid::GridPlace,
     filter::JobFilter,
     id::{AppId, JobId},
     job::{Job, JobStatus},
@@ -284,6 +285,65 @@ async fn a_trail_of_many_reads_what_it_shows(_: PgPoolOptions, options: PgConnec
     let page = jobs::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
     is_kept("a trail", plans.touched(), FEW);
     assert_eq!(page.items.len(), 50);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn groups_of_dead_letters_look_at_the_newest_of_what_is_not_counted(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
+    let (pool, plans) = session(options);
+    sqlx::raw_sql("alter table headgate.dead_letter_jobs set (autovacuum_enabled = off); analyze")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let small = fill(&pool).await;
+    // The rare one is the oldest.
+    sqlx::raw_sql(
+        "insert into headgate.dead_letter_jobs (id, job_id, app_id, integration_id, created_at, run_at, rank, priority, attempt, max_attempts,
+            is_full, folded, job_type, correlation_id, error_kind, error_message, fingerprint, attempts)
+        select headgate_id, headgate_id, app_id, integration_id, at, at, 0, 0, 10, 10, false, 0, 'test', '', 'not_retryable', 'no shelf',
+            md5(integration_id::text), '[]'
+        from (
+            select (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(g), 19, '0'))::uuid
+                    as headgate_id,
+                '00000000-0000-7000-a000-000000000001'::uuid as app_id, '00000000-0000-7000-9000-000000000001'::uuid as integration_id,
+                clock_timestamp() as at
+            from generate_series(1, 30000) g
+        ) made",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    for statistics in ["select", "analyze"] {
+        sqlx::raw_sql(statistics).execute(&pool).await.unwrap();
+        let mut asked = alone(small);
+        let failed = JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() };
+        asked.push(("status, all", failed, FEW, None));
+        for (what, filter, most, _) in asked {
+            if filter.status.is_some_and(|status| status != JobStatus::Failed) {
+                continue;
+            }
+            plans.touched();
+            dead_letters::groups(&pool, Scope::AllApps, &filter, &Default::default()).await.unwrap();
+            // To see where it ends, and what is looked at.
+            is_kept(what, plans.touched(), if what == "app, many" || most == FEW { FEW } else { 66_000 });
+            if what.starts_with("app, ") {
+                dead_letters::grid(&pool, Scope::AllApps, &filter, GridPlace::default()).await.unwrap();
+                is_kept(what, plans.touched(), FEW);
+            }
+        }
+    }
+    let of = async |filter: &JobFilter| {
+        dead_letters::groups(&pool, Scope::AllApps, filter, &Default::default()).await.unwrap().items
+    };
+    let dense = of(&JobFilter { job_type: text("test"), ..Default::default() }).await;
+    assert_eq!(dense.iter().map(|group| (group.count, group.is_least)).collect::<Vec<_>>(), [(3_000, true)]);
+    assert_eq!(of(&JobFilter { job_type: text("rare"), ..Default::default() }).await, []);
+    let named = of(&JobFilter { record_id: text("rare"), ..Default::default() }).await;
+    let told: Vec<_> =
+        named.iter().map(|group| (group.error.as_str(), group.count, group.is_least)).collect();
+    assert_eq!(told, [("rare words", 1, false)]);
 }
 
 /// Jobs wherever they may lie, of which `q` names one by each of its ids, by several at once, or not at all.
