@@ -57,6 +57,15 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
     let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
     let is_empty = page.items.is_empty();
+    // No index has what is asked for: so far none was among those that were looked at.
+    let narrowed = if is_empty && older.is_some() {
+        (
+            "None among those looked at",
+            "No index has what these filters ask for: look further by the link below, or narrow them.",
+        )
+    } else {
+        ("No line fits these filters", "Times are UTC; names are compared whole.")
+    };
     let reload = settled.to_string();
     let back = reload.clone();
     let head = || {
@@ -79,7 +88,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
                 view! {
                     <EmptyList
                         clear=is_narrowed(&settled).then(|| cleared(&settled).to_string())
-                        narrowed=("No line fits these filters", "Times are UTC; names are compared whole.")
+                        narrowed=narrowed
                         glyph=Glyph::List
                         nothing=("Nothing was changed yet", "The first sign-in, key or pause stands here.")
                     />
@@ -93,7 +102,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
                     .collect_view();
                 view! { <Table label="Audit log" stacks=true head=head>{rows}</Table> }.into_any()
             }}
-            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+            {(!is_empty || newest.is_some() || older.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
         </Card>
     }
     .into_any()

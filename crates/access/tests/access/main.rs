@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
 mod api_keys;
+mod audit;
 mod idempotency;
 mod sign_in;
+#[path = "../../../queue/tests/it/support/touched.rs"]
+mod touched;
 mod users;
 
 use access::{Access, AdminKey, Client};
