@@ -29,13 +29,13 @@ const SOONEST: Duration = Duration::from_millis(250);
 /// While nothing is: a retry of a second may come any time, and claimers promote by themselves when they find nothing.
 const LATEST: Duration = Duration::from_secs(1);
 
-/// Between two looks for lanes that sleep over their work.
+/// Between two looks for lanes that sleep over their work, and at the notes about lanes.
 const WAKES_EVERY: Duration = Duration::from_secs(2);
 
 /// How long a job waits that cannot be moved. It stands in `waiting` at that time, so that nobody else meets it before.
 const POSTPONED: Duration = Duration::from_secs(60);
 
-/// Promotes due jobs and wakes forgotten lanes; sleeps until the next job is due. A job that cannot be moved keeps no other waiting.
+/// Promotes due jobs, wakes forgotten lanes and thins out notes about them; sleeps until the next job is due. A job that cannot be moved keeps no other waiting.
 #[derive(Debug)]
 pub struct Promote {
     next_in_ms: AtomicU64,
@@ -107,6 +107,7 @@ impl Service for Promote {
         let mut woke_at = self.woke_at.lock().await;
         if woke_at.is_none_or(|at| at.elapsed() >= WAKES_EVERY) {
             promotion::wake_forgotten(pool).await?;
+            promotion::thin_notes(pool).await?;
             *woke_at = Some(Instant::now());
         }
         Ok(promoted.count >= CHUNK)

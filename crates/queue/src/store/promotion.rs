@@ -120,3 +120,47 @@ pub async fn wake_forgotten(pool: &PgPool) -> Result<i32, QueueError> {
         sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
     Ok(woken)
 }
+
+/// Notes about lanes from which on the same ones are taken away.
+const MOST_NOTES: i64 = 1_000;
+
+/// Leaves one note of each lane, where no claim takes them away. Answers how many went.
+///
+/// Who appends notes asks for no others: it would have to wait for a producer or a claim that is at the same lane.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn thin_notes(pool: &PgPool) -> Result<u64, QueueError> {
+    let are_many = sqlx::query_scalar!(
+        r#"select count(*) >= $1 as "are_many!" from (select from headgate.lane_wakes limit $1) w"#,
+        MOST_NOTES,
+    )
+    .fetch_one(pool)
+    .await?;
+    if !are_many {
+        return Ok(0);
+    }
+    let mut transaction = pool.begin().await?;
+    // The turn of a claim, in a statement of its own: beside one that takes away the note we leave, a lane would fall asleep over its work. Whoever
+    // claims takes away all of them.
+    let has_turn = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock(4711, 1) as "has_turn!""#)
+        .fetch_one(&mut *transaction)
+        .await?;
+    if !has_turn {
+        return Ok(0);
+    }
+    let thinned = sqlx::query!(
+        r#"
+        delete from headgate.lane_wakes where ctid = any (array(
+            select w.place from (
+                select ctid as place, row_number() over (partition by integration_id) as n from headgate.lane_wakes
+            ) w
+            where w.n > 1
+        ))
+        "#
+    )
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(thinned.rows_affected())
+}

@@ -1,9 +1,10 @@
 //! Due jobs become claimable, and no others.
 
 use super::world::{World, lead, take_over};
+use crate::support;
 use queue::{
     maintenance::{Promote, Service as _},
-    store::promotion,
+    store::{jobs, promotion},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -43,4 +44,47 @@ async fn what_is_due_behind_jobs_that_somebody_holds_is_moved(pool: PgPool) {
     producer.commit().await.unwrap();
     assert_eq!(promotion::promote_due(&pool, term, 10).await.unwrap().count, 5);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 8);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn while_nobody_claims_one_note_of_each_lane_is_kept(pool: PgPool) {
+    let world = support::World::new(&pool).await;
+    let term = lead(&pool).await;
+    let (worker, lane, other) = (world.worker().await, world.lane().await, world.lane().await);
+    sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();
+    world.accept_plain(lane, 1).await;
+    world.accept_plain(other, 1).await;
+    let notes = "select count(*) from headgate.lane_wakes";
+    sqlx::raw_sql(
+        "insert into headgate.lane_wakes select integration_id from headgate.lanes, generate_series(1, 600)",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    // A claim is under way: it takes them away itself.
+    let mut claim = pool.begin().await.unwrap();
+    sqlx::raw_sql("select pg_advisory_xact_lock(4711, 1)").execute(&mut *claim).await.unwrap();
+    assert_eq!(promotion::thin_notes(&pool).await.unwrap(), 0);
+    claim.rollback().await.unwrap();
+    // Nobody waits for a producer, whose note stays.
+    let mut producer = pool.begin().await.unwrap();
+    jobs::enqueue(&mut producer, &[world.spec(lane)]).await.unwrap();
+    Promote::default().run_once(&pool, term).await.unwrap();
+    assert_eq!(world.number(notes).await, 2);
+    producer.commit().await.unwrap();
+    sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();
+    assert_eq!(world.claim(worker, 10).await.len(), 3);
+    assert_eq!(world.number(notes).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn no_note_is_left_of_a_lane_that_others_claim_from(pool: PgPool) {
+    let world = support::World::new(&pool).await;
+    let lane = world.lane().await;
+    sqlx::raw_sql("update headgate.lanes set is_external = true, woken_at = woken_at - interval '1 minute'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    world.accept_plain(lane, 1).await;
+    assert_eq!(world.number("select count(*) from headgate.lane_wakes").await, 0);
 }
