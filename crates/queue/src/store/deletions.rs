@@ -19,7 +19,8 @@ use uuid::Uuid;
 
 /// Jobs called off, or rows deleted of each table, in one transaction.
 const PORTION: i64 = 2_000;
-/// Portions that whoever asked waits for: so a small deletion is over when it is answered.
+/// Rows for whose deletion whoever asked waits, by the counters, and in how many portions: so a small deletion is over when it is answered.
+const MOST_AT_ONCE: i64 = PORTION;
 const AT_ONCE: usize = 8;
 /// What a portion holds is nobody's any more, so that it may wait for whoever is at the same rows.
 const BEGIN: &str = concat!(
@@ -79,20 +80,32 @@ pub async fn begin(connection: &mut PgConnection, new: &NewDeletion<'_>) -> Resu
     Ok(id)
 }
 
-/// Works off the first portions, after the transaction of [`begin`]; true when nothing is left. What goes wrong is left to the leader: the
+/// Works off what is little, after the transaction of [`begin`]; true when nothing is left. What is much, or goes wrong, is left to the leader: the
 /// deletion itself is done.
 pub async fn work_off_at_once(pool: &PgPool, id: OperationId) -> bool {
-    for _ in 0..AT_ONCE {
-        match work_off(pool, None, id).await {
-            Ok(true) => {}
-            Ok(false) => return true,
-            Err(error) => {
-                tracing::debug!(operation.id = %id, %error, "deletion {id} is left to the leader");
-                return false;
-            }
+    match try_at_once(pool, id).await {
+        Ok(is_over) => is_over,
+        Err(error) => {
+            tracing::debug!(operation.id = %id, %error, "deletion {id} is left to the leader");
+            false
         }
     }
-    false
+}
+
+async fn try_at_once(pool: &PgPool, id: OperationId) -> Result<bool, QueueError> {
+    let matched =
+        sqlx::query_scalar!("select matched from headgate.deletions where id = $1", id as OperationId)
+            .fetch_one(pool)
+            .await?;
+    if matched > MOST_AT_ONCE {
+        return Ok(false);
+    }
+    for _ in 0..AT_ONCE {
+        if !work_off(pool, None, id).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Deletions that have left something behind.

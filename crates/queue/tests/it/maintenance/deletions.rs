@@ -189,6 +189,19 @@ async fn nothing_stops_a_deletion(pool: PgPool) {
     assert_eq!(left(&pool).await, [0; 8]);
 }
 
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nobody_waits_for_a_large_deletion(pool: PgPool) {
+    let (small, large) = (World::new(&pool).await, World::new(&pool).await);
+    catalog(&small, small.lane, 500).await;
+    catalog(&large, large.lane, MANY).await;
+    let id = delete(&large, None).await;
+    assert!(!deletions::work_off_at_once(&pool, id).await);
+    assert_eq!(large.number("select count(*) from headgate.records").await, 500 + i64::from(MANY));
+    let id = delete(&small, None).await;
+    assert!(deletions::work_off_at_once(&pool, id).await);
+    assert_eq!(large.number("select count(*) from headgate.records").await, i64::from(MANY));
+}
+
 /// As processes of the version before do it.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn without_a_note_everything_goes_with_the_row(pool: PgPool) {
