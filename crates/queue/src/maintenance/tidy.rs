@@ -5,7 +5,7 @@ use crate::{
     error::QueueError,
     store::{
         leader::Term,
-        tidy::{self, Cursors},
+        tidy::{self, Cursors, Tidied},
     },
 };
 use async_trait::async_trait;
@@ -28,6 +28,8 @@ const STEP: Duration = Duration::from_secs(1);
 pub struct Tidy {
     cursors: Mutex<Cursors>,
     is_through: AtomicBool,
+    /// By the look under way.
+    found: Mutex<Tidied>,
 }
 
 #[async_trait]
@@ -42,17 +44,26 @@ impl Service for Tidy {
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let tidied = tidy::look(pool, term, &mut *self.cursors.lock().await).await?;
-        if tidied.ready + tidied.waiting + tidied.keys + tidied.lines + tidied.jobs > 0 {
-            tracing::warn!(
-                ready = tidied.ready,
-                waiting = tidied.waiting,
-                serialize_keys = tidied.keys,
-                lines = tidied.lines,
-                jobs = tidied.jobs,
-                "took away rows that belonged to no job, and let jobs that stood in no queue into it"
-            );
+        let mut found = self.found.lock().await;
+        *found += tidied;
+        if tidied.is_through {
+            say(std::mem::take(&mut *found));
         }
         self.is_through.store(tidied.is_through, Ordering::Relaxed);
         Ok(false)
+    }
+}
+
+/// Once for a look: one piece has a thousand of them where much went wrong, and there is a piece every second.
+fn say(found: Tidied) {
+    if found.ready + found.waiting + found.keys + found.lines + found.jobs > 0 {
+        tracing::warn!(
+            ready = found.ready,
+            waiting = found.waiting,
+            serialize_keys = found.keys,
+            lines = found.lines,
+            jobs = found.jobs,
+            "took away rows that belonged to no job, and let jobs that stood in no queue into it"
+        );
     }
 }

@@ -31,7 +31,7 @@ pub struct Cursors {
     job: Option<JobId>,
 }
 
-/// What one piece of each table had.
+/// What one piece of each table had, or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tidied {
     /// Entries of `ready` without a job.
@@ -46,6 +46,17 @@ pub struct Tidied {
     pub jobs: i64,
     /// Whether every table was looked at to its end.
     pub is_through: bool,
+}
+
+impl std::ops::AddAssign for Tidied {
+    fn add_assign(&mut self, piece: Self) {
+        self.ready += piece.ready;
+        self.waiting += piece.waiting;
+        self.keys += piece.keys;
+        self.lines += piece.lines;
+        self.jobs += piece.jobs;
+        self.is_through = piece.is_through;
+    }
 }
 
 /// Looks at the next thousand rows of each table.

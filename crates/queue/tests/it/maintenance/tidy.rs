@@ -10,7 +10,18 @@ use queue::{
     },
 };
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt as _},
+};
 
 const ORPHANS: &str = "insert into headgate.ready (integration_id, rank, created_at, job_id)
         select gen_random_uuid(), 200, clock_timestamp() - interval '1 hour', gen_random_uuid() from generate_series(1, 3);
@@ -66,6 +77,36 @@ async fn a_long_table_is_looked_at_in_pieces_to_its_end(pool: PgPool) {
     }
     assert_eq!((pieces, gone), (3, 2));
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2_498);
+}
+
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl<S: Subscriber> Layer<S> for Warnings {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() == Level::WARN && event.metadata().target().ends_with("tidy") {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_a_look_in_pieces_took_away_is_said_once(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let term = lead(&pool).await;
+    world.pending(world.lane, 2_500, 3_600).await;
+    world.run("delete from headgate.jobs").await;
+    let warnings = Warnings::default();
+    let listening = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
+    let service = Tidy::default();
+    for piece in 1..=3 {
+        service.run_once(&pool, term).await.unwrap();
+        assert_eq!(warnings.0.load(Ordering::Relaxed), usize::from(piece == 3));
+    }
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
+    service.run_once(&pool, term).await.unwrap();
+    assert_eq!(warnings.0.load(Ordering::Relaxed), 1);
+    drop(listening);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
