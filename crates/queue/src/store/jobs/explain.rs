@@ -10,13 +10,16 @@ use model::{
 };
 use sqlx::PgPool;
 
+/// What goes first is counted in the order of its index, and only so far: a bitmap has all of it looked up before it is cut off.
+const BEGIN: &str = "begin read only; set local enable_bitmapscan = off";
+
 /// Why the job is not running, or when it will.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
 pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanation, QueueError> {
-    let mut connection = pool.acquire().await?;
-    let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    let job = find(&mut transaction, scope, id).await?.ok_or(QueueError::NotFound)?;
     let row = sqlx::query!(
         r#"
         select clock_timestamp() as "now!", i.state as "state?", coalesce(l.is_external, false) as "is_external!", i.state_reason as "state_reason?", l.held_until as "held_until?",
@@ -40,9 +43,12 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             (
                 select count(*) from (
                     select 1 from headgate.jobs j
-                    join headgate.ready r on r.integration_id = j.integration_id
-                        and (r.rank, r.created_at, r.job_id) < (j.rank, j.created_at, j.id)
-                    where j.id = $2 limit $3
+                    cross join lateral (
+                        select from headgate.ready r
+                        where r.integration_id = j.integration_id and (r.rank, r.created_at, r.job_id) < (j.rank, j.created_at, j.id)
+                        order by r.integration_id, r.rank, r.created_at, r.job_id limit $3
+                    ) r
+                    where j.id = $2
                 ) before
             -- A change that came during the attempt of the one before.
             ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!",
@@ -68,8 +74,9 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         MOST_AHEAD,
         job.job_type,
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(&mut *transaction)
     .await?;
+    transaction.rollback().await?;
     // Where a limit, or something that failed, put it off.
     let not_before = |at: DateTime<Utc>| row.due_at.map_or(at, |due_at| at.max(due_at));
     let gates = Gates {

@@ -6,6 +6,7 @@ mod cancelling;
 mod claiming;
 mod claiming_few;
 mod counting;
+mod explaining;
 mod failing;
 mod finding;
 mod finishing;
