@@ -1,7 +1,7 @@
 //! How many dead letters a filter finds, by fingerprint and integration.
 
-use crate::store::jobs::{arms::Arm, filter};
-use model::{actor::Scope, filter::JobFilter, job::JobStatus, matched::MOST};
+use crate::store::jobs::arms::Arm;
+use model::{actor::Scope, failure::CauseId, filter::JobFilter, job::JobStatus, matched::MOST};
 use sqlx::{Postgres, QueryBuilder};
 
 /// Whether the counts that are kept answer: of all, of an app, an integration and a cause. That they failed is true of all.
@@ -17,9 +17,9 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
     sql.push(
         "select k.fingerprint, k.integration_id, sum(k.dead)::bigint as count
          from (
-             select fingerprint, integration_id, dead from headgate.failure_counts where dead <> 0
+             select fingerprint, cause, integration_id, dead from headgate.failure_counts where dead <> 0
              union all
-             select fingerprint, integration_id, dead from headgate.failure_deltas where dead <> 0
+             select fingerprint, left(fingerprint, 16), integration_id, dead from headgate.failure_deltas where dead <> 0
          ) k
          where k.integration_id in (select i.id from headgate.integrations i)",
     );
@@ -30,10 +30,10 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
     if let Some(id) = filter.integration_id {
         sql.push(" and k.integration_id = ").push_bind(id);
     }
-    // As `filter::push` reads it.
+    // As `filter::push` reads it: a whole one, or its cause.
     if let Some(fingerprint) = &filter.fingerprint {
-        let part = filter::compared(fingerprint, "k.fingerprint");
-        sql.push(format_args!(" and {part} = ")).push_bind(fingerprint.clone());
+        let column = if CauseId::is_all_of(fingerprint) { "k.cause" } else { "k.fingerprint" };
+        sql.push(format_args!(" and {column} = ")).push_bind(fingerprint.clone());
     }
     sql.push(" group by k.fingerprint, k.integration_id having sum(k.dead) > 0");
 }

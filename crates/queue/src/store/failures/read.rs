@@ -107,8 +107,12 @@ impl Share {
     }
 }
 
-const OWN: &str =
-    "headgate.failure_counts c join headgate.integrations i on i.id = c.integration_id where true";
+/// What integrations have of groups, integration after integration: a planner that joins them reads all that any has.
+const OWN: &str = "headgate.integrations i cross join lateral \
+     (select * from headgate.failure_counts o where o.integration_id = i.id offset 0) c where true";
+/// The same, cause after cause.
+const OWN_BY_CAUSE: &str = "headgate.failure_counts c cross join lateral \
+     (select * from headgate.integrations o where o.id = c.integration_id offset 0) i where true";
 
 /// What stands beside a group's row, read for the page's rows alone.
 struct Beside {
@@ -270,13 +274,17 @@ fn push_groups(
              min(c.first_at) as first_at, max(c.last_at) as last_at, \
              (array_agg(c.error_kind order by c.last_at desc))[1] as error_kind, \
              (array_agg(c.error_message order by c.last_at desc))[1] as error_message, \
-             max(c.response_status) as response_status from {OWN}"
+             max(c.response_status) as response_status from {}",
+            if cause.is_some() { OWN_BY_CAUSE } else { OWN }
         ));
         share.push(sql);
         if let Some(cause) = cause {
             sql.push(" and c.cause = ").push_bind(cause.to_string());
         }
-        sql.push(" group by c.cause) c join headgate.failure_groups g on g.cause = c.cause");
+        sql.push(
+            " group by c.cause) c cross join lateral \
+             (select * from headgate.failure_groups o where o.cause = c.cause offset 0) g",
+        );
     }
     sql.push(") g where ").push(in_state(state));
 }
@@ -326,7 +334,7 @@ async fn reach(
     let mut sql = QueryBuilder::new("select u.cause, n.integrations, n.apps from unnest(");
     sql.push_bind(causes.to_vec()).push(format_args!(
         "::text[]) u (cause) cross join lateral (select count(*) as integrations, count(distinct app_id) as apps \
-         from (select i.app_id from {OWN} and c.cause = u.cause and c.waiting + c.dead > 0"
+         from (select i.app_id from {OWN_BY_CAUSE} and c.cause = u.cause and c.waiting + c.dead > 0"
     ));
     share.push(&mut sql);
     sql.push(format_args!(" limit {MOST_COUNTED}) found) n"));
@@ -359,7 +367,7 @@ async fn trends(
     } else {
         sql.push(
             "select c.cause, t.bucket_at, sum(t.failed)::bigint as failed from headgate.failure_counts c \
-             join headgate.integrations i on i.id = c.integration_id \
+             cross join lateral (select * from headgate.integrations o where o.id = c.integration_id offset 0) i \
              join headgate.failure_trend t on t.key = c.fingerprint where c.cause = any (",
         );
         sql.push_bind(causes.to_vec()).push(") and t.bucket_at >= ").push_bind(from);

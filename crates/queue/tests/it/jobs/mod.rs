@@ -3,6 +3,7 @@
 mod accepting;
 mod calling_off;
 mod cancelling;
+mod causes;
 mod claiming;
 mod claiming_few;
 mod counting;
