@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use model::{
     id::AppId,
     job::EnqueueOutcome,
@@ -27,7 +27,7 @@ use super::{
 use crate::{
     DeliveryConfig, DeliveryError,
     store::{
-        catalog::{self as rows, HeldRecord, Interested, KeyColumns, Written},
+        catalog::{self as rows, HeldApps, HeldRecord, Interested, KeyColumns, Written},
         sent,
     },
 };
@@ -101,7 +101,7 @@ pub(super) async fn take_in(
         .collect();
     let apps: BTreeSet<Uuid> = given.iter().map(|given| given.event.app_id.0).collect();
     let apps: Vec<Uuid> = apps.into_iter().collect();
-    let (known, interested) = rows::hold_interested(conn, &apps).await?;
+    let HeldApps { known, interested, now } = rows::hold_interested(conn, &apps).await?;
     if let Some(stray) = given.iter().find(|given| !known.contains(&given.event.app_id)) {
         return Err(DeliveryError::not_found_at("app", format!("{}/app_id", stray.pointer())).into());
     }
@@ -115,7 +115,7 @@ pub(super) async fn take_in(
     let mut effects = vec![Effect::default(); given.len()];
     let mut changed = Vec::new();
     for portion in portions(&by_record, &held, &given) {
-        let written = fold_portion(conn, &portion, &mut held, &given, &mut effects).await?;
+        let written = fold_portion(conn, &portion, &mut held, &given, now, &mut effects).await?;
         let counts = counts(&written, &held);
         if !written.is_empty() && !rows::write(conn, &written, &counts).await? {
             return Err(Failed::Raced(Raced));
@@ -207,6 +207,7 @@ async fn fold_portion(
     portion: &[(&RecordKey, &[usize])],
     held: &mut HashMap<RecordKey, HeldRecord>,
     given: &[Given<'_>],
+    now: DateTime<Utc>,
     effects: &mut [Effect],
 ) -> Result<Vec<Written>, DeliveryError> {
     let is_unread = |key: &&RecordKey| held.get(*key).is_some_and(|row| row.attributes.is_none());
@@ -215,7 +216,6 @@ async fn fold_portion(
         rows::read_attributes(conn, &unread).await?.into_iter().collect();
     let mut written = Vec::new();
     let mut too_large = Faults::default();
-    let now = Utc::now();
     for (key, indexes) in portion {
         let mut state = held.get_mut(*key).map_or_else(State::default, |row| {
             let read = row.attributes.take().map(|read| (read.0, row.times.take().map(|times| times.0)));

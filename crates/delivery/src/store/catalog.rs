@@ -98,12 +98,21 @@ impl Interested {
     }
 }
 
-/// Those of the apps that exist, and their integrations that take record changes, each held against its deletion: a job must not be left
-/// without its integration. Paused ones collect; disabled ones do not.
+/// Apps and integrations that events are about.
+pub(crate) struct HeldApps {
+    /// Those of the apps that exist.
+    pub(crate) known: HashSet<AppId>,
+    /// Their integrations that take record changes.
+    pub(crate) interested: Vec<Interested>,
+    /// When they were held, by the database's clock, which is the same for all processes: whatever the events are about occurred before.
+    pub(crate) now: DateTime<Utc>,
+}
+
+/// Each held against its deletion: a job must not be left without its integration. Paused ones collect; disabled ones do not.
 pub(crate) async fn hold_interested(
     conn: &mut PgConnection,
     apps: &[uuid::Uuid],
-) -> Result<(HashSet<AppId>, Vec<Interested>), DeliveryError> {
+) -> Result<HeldApps, DeliveryError> {
     let rows = sqlx::query!(
         r#"
         with held as materialized (
@@ -117,18 +126,19 @@ pub(crate) async fn hold_interested(
         )
         select id as "app_id!: AppId", null::uuid as "integration_id: IntegrationId", null::text[] as record_types,
             null::int as timeout_ms, null::smallint as max_attempts, null::timestamptz as due_at,
-            null::timestamptz as gathers_until
+            null::timestamptz as gathers_until, clock_timestamp() as now
         from held
         union all
         select app_id, id, record_types, timeout_ms, max_attempts,
             coalesce(headgate.window_ends_at(bundle_window_seconds), clock_timestamp() + make_interval(secs => debounce_seconds)),
-            clock_timestamp() + make_interval(secs => debounce_max_seconds)
+            clock_timestamp() + make_interval(secs => debounce_max_seconds), null
         from interested
         "#,
         apps,
     )
     .fetch_all(conn)
     .await?;
+    let now = rows.iter().find_map(|row| row.now).unwrap_or_default();
     let (mut known, mut interested) = (HashSet::new(), Vec::new());
     for row in rows {
         match row.integration_id {
@@ -146,7 +156,7 @@ pub(crate) async fn hold_interested(
             }),
         }
     }
-    Ok((known, interested))
+    Ok(HeldApps { known, interested, now })
 }
 
 /// Holds those of the records that exist, in the order given, which is that of their keys for everybody.

@@ -1,5 +1,6 @@
 //! Events become records, and records jobs.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use delivery::DeliveryError;
 use model::{
     actor::Scope,
@@ -8,7 +9,7 @@ use model::{
     record::{Accepted, Event, EventType},
 };
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
 use crate::support::{World, faults, object};
 
@@ -201,7 +202,7 @@ async fn requests_that_come_at_once_are_each_answered_as_if_they_had_come_alone(
     let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
     world.accept([json!({"record_id": "large", "attributes": {"x": "y".repeat(900_000)}})]).await;
     // One connection that nobody gets before all of them wait: they are taken in together.
-    let narrow = sqlx::postgres::PgPoolOptions::new()
+    let narrow = PgPoolOptions::new()
         .max_connections(1)
         .connect_with((*world.pool.connect_options()).clone())
         .await
@@ -247,7 +248,7 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
         .execute(&mut *holding)
         .await
         .unwrap();
-    let few = sqlx::postgres::PgPoolOptions::new()
+    let few = PgPoolOptions::new()
         .max_connections(8)
         .connect_with((*world.pool.connect_options()).clone())
         .await
@@ -366,4 +367,42 @@ async fn what_a_newer_event_set_stays_also_between_requests(pool: PgPool) {
     unknown["occurred_at"] = json!("2026-01-01T00:00:30Z");
     assert_eq!(world.accept([unknown]).await.records_changed, 1);
     assert_eq!(record(&world, "2").await.0, 1);
+}
+
+/// The database's clock shows so much more than that of this process.
+async fn world_whose_clock_is_ahead_by(pool: &PgPool, ahead: &str) -> World {
+    let clock = format!(
+        "create schema skewed; create function skewed.clock_timestamp() returns timestamptz language sql
+             as $$ select pg_catalog.clock_timestamp() + interval '{ahead}' $$"
+    );
+    sqlx::raw_sql(AssertSqlSafe(clock)).execute(pool).await.unwrap();
+    let skewed =
+        pool.connect_options().as_ref().clone().options([("search_path", "skewed,pg_catalog,public")]);
+    World::new(PgPoolOptions::new().max_connections(5).connect_lazy_with(skewed)).await
+}
+
+/// An event that occurred so many seconds after the database's now.
+async fn set_at(world: &World, seconds: i64, value: i64) -> Accepted {
+    let now: DateTime<Utc> =
+        sqlx::query_scalar("select clock_timestamp()").fetch_one(&world.pool).await.unwrap();
+    let at = now + TimeDelta::seconds(seconds);
+    world.accept([json!({"attributes": {"a": value}, "occurred_at": at})]).await
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_host_whose_clock_is_behind_tells_older_from_newer(pool: PgPool) {
+    let world = world_whose_clock_is_ahead_by(&pool, "1 hour").await;
+    assert_eq!(set_at(&world, -60, 1).await.records_changed, 1);
+    assert_eq!(set_at(&world, -120, 2).await.stale, 1);
+    assert_eq!(set_at(&world, 0, 3).await.records_changed, 1);
+    assert_eq!(record(&world, "1").await, (2, Some(json!({"a": 3}))));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_host_whose_clock_is_ahead_keeps_no_time_yet_to_come(pool: PgPool) {
+    let world = world_whose_clock_is_ahead_by(&pool, "-1 hour").await;
+    for (at, value) in [(1_800, 1), (0, 2), (251_000_000_000, 3), (0, 4)] {
+        assert_eq!(set_at(&world, at, value).await.records_changed, 1, "{value}");
+    }
+    assert_eq!(record(&world, "1").await, (4, Some(json!({"a": 4}))));
 }
