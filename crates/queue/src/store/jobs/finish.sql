@@ -222,10 +222,18 @@ with given as materialized (
     group by a.batch_id
 ), marked as (
     insert into headgate.integration_marks (integration_id, error_job_id, error_at, error_kind, error_message, error_status)
-    select distinct on (a.integration_id) a.integration_id, a.id, a.now, a.error_kind, a.error_message, a.response_status
-    from applied a
-    where a.action in (2, 5) and exists (select 1 from headgate.integrations i where i.id = a.integration_id)
-    order by a.integration_id, a.n desc
+    select l.integration_id, l.id, l.now, l.error_kind, l.error_message, l.response_status
+    from (
+        select distinct on (a.integration_id) a.integration_id, a.id, a.now, a.error_kind, a.error_message, a.response_status
+        from applied a
+        where a.action in (2, 5)
+        order by a.integration_id, a.n desc
+    ) l
+    cross join lateral (
+        -- A deletion that this statement does not see yet is waited for: marks of what is gone would refer to nothing.
+        select 1 from headgate.integrations i where i.id = l.integration_id
+        for key share offset 0
+    ) i
     on conflict (integration_id) do update set error_job_id = excluded.error_job_id, error_at = excluded.error_at,
         error_kind = excluded.error_kind, error_message = excluded.error_message, error_status = excluded.error_status
 )

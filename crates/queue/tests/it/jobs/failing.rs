@@ -1,6 +1,6 @@
 //! What fails is known by its cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
 
-use crate::support::{World, end, given_up, retried, sent};
+use crate::support::{World, end, given_up, retried, sent, until};
 use model::{
     actor::Scope,
     failure::{CauseId, FailureFilter, FailureGroup, FailureState, TellFailure},
@@ -13,7 +13,7 @@ use queue::{
     store::{
         dead_letters,
         failures::{self, Mark},
-        jobs::{self, Ending, Failure},
+        jobs::{self, Applied, Ending, Failure},
         leader::{self, Term},
         stats,
     },
@@ -323,4 +323,28 @@ async fn a_cause_whose_integration_is_deleted_does_not_grow(pool: PgPool) {
     assert_eq!(failures::growing(&pool).await.unwrap().len(), 1);
     sqlx::query("delete from headgate.integrations where id = $1").bind(lane).execute(&pool).await.unwrap();
     assert_eq!(failures::growing(&pool).await.unwrap(), []);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_failure_whose_integration_is_being_deleted_is_recorded(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let world = &failing.world;
+    // One that failed before, and one that did not.
+    let lanes = [world.lane().await, world.lane().await];
+    failing.fail(lanes[0], 1, &retried(HOUR)).await;
+    for lane in lanes {
+        world.accept_plain(lane, 1).await;
+    }
+    let held = world.claim(world.worker().await, 2).await;
+    let ends: Vec<_> = held.iter().map(|job| end(job, retried(HOUR))).collect();
+    let mut deletion = pool.begin().await.unwrap();
+    let delete = "delete from headgate.integrations where id = any ($1)";
+    sqlx::query(delete).bind(lanes.map(|lane| lane.0)).execute(&mut *deletion).await.unwrap();
+    let (applied, ()) = tokio::join!(world.finish_as_the_engine_does(&ends), async {
+        let waits = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
+        until(&pool, waits).await;
+        deletion.commit().await.unwrap();
+    });
+    assert_eq!(applied, [Applied::Yes; 2]);
+    assert_eq!(world.number("select count(*) from headgate.integration_marks").await, 0);
 }
