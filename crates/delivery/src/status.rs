@@ -121,10 +121,12 @@ fn sync_state(
     if !has_trouble {
         return if counts.outstanding() > 0 {
             SyncState::Syncing
-        } else if marks.last_success_at.is_some() && records.in_sync >= records.total {
+        } else if marks.last_success_at.is_none() {
+            SyncState::NeverSynced
+        } else if records.in_sync >= records.total {
             SyncState::InSync
         } else {
-            SyncState::NeverSynced
+            SyncState::Degraded
         };
     }
     let failed_at = marks.last_error.as_ref().map(|error| error.at);
@@ -207,8 +209,8 @@ mod tests {
             rate_limit: None,
         };
         for (total, in_sync, word) in [
-            (30, 1, SyncState::NeverSynced),
-            (30, 29, SyncState::NeverSynced),
+            (30, 0, SyncState::Degraded),
+            (30, 29, SyncState::Degraded),
             (30, 30, SyncState::InSync),
             // Of jobs that are no record's.
             (0, 0, SyncState::InSync),

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SyncState {
-    /// It has not got everything, and nothing is on its way: records are older than it is, or their changes were given up and purged, or called
-    /// off. It gets what changes from now on, and the rest by a re-sync; `records_in_sync` says how many it has.
+    /// It has accepted nothing so far, and nothing is on its way: it gets what changes from now on, and the rest by a re-sync.
     NeverSynced,
     /// It has the newest version of every record that it is interested in.
     InSync,
     /// Changes are on their way.
     Syncing,
-    /// Some changes fail and are tried again, or were given up.
+    /// Some changes fail and are tried again, or were given up. Or it lacks some and nothing is on its way: records are older than it is, or their
+    /// changes were given up and purged, or called off. A re-sync brings them; `records_in_sync` says how many it has.
     Degraded,
     /// Nothing gets through.
     Failing,

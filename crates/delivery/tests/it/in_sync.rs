@@ -106,7 +106,7 @@ async fn however_many_records_there_are_what_was_never_sent_is_not_in_sync(pool:
     world.set(json!({"n": 1})).await;
     assert_eq!(status().await, (SyncState::Syncing, 150_001, 0));
     world.run_until(1).await;
-    assert_eq!(status().await, (SyncState::NeverSynced, 150_001, 1));
+    assert_eq!(status().await, (SyncState::Degraded, 150_001, 1));
 }
 
 /// A change that comes while the answer to the version before is being recorded: whoever gets the job's row first, the record is counted once.
