@@ -17,7 +17,7 @@ impl From<QueueError> for CallError {
             QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
             QueueError::Changed(_) => Self::Changed,
             QueueError::Timeout => Self::TooSlow,
-            error if error.lost_a_race() => Self::Raced,
+            error if error.waited_for_a_lock() || error.lost_a_race() => Self::Raced,
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::Unavailable

@@ -244,9 +244,22 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
             "The database is away",
-            "Try again in a moment. With the same Idempotency-Key it is done once, also if this call was done.",
+            "Try again in a moment. A change this call asks for may have been made all the same: an Idempotency-Key, the same each time, makes \
+             a POST safe to repeat.",
         )
         .retry_after(AWAY)
+    }
+
+    /// 503: others hold what the call is about, or were faster.
+    pub fn held() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "held",
+            "Somebody else holds it",
+            "Nothing was stored: what this call is about was held by others for too long, or they changed it at the same moment. Try again \
+             in a moment.",
+        )
+        .retry_after(CROWDED)
     }
 
     /// 503: as many calls with a key as there may be are under way.
@@ -334,6 +347,10 @@ impl From<QueueError> for Problem {
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),
+            error if error.waited_for_a_lock() || error.lost_a_race() => {
+                tracing::warn!(error = %model::text::causes(&error), "a call gave way to others");
+                Self::held()
+            }
             QueueError::Unavailable(cause) => {
                 tracing::warn!(error = %cause, "the database is away");
                 Self::unavailable()

@@ -1,19 +1,25 @@
-//! What the database breaks off in favour of another transaction is made again: nobody who steers answers for the workers' haste.
+//! What the database breaks off in favour of another transaction is made again: nobody who steers answers for the workers' haste. Who gave way
+//! every time, or waited too long, is told to come back.
 
-use crate::support::{Client, Server, a_job, a_webhook, an_app};
+use crate::support::{Client, Server, a_job, a_webhook, an_app, an_event};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::PgPool;
 
 /// Lets the next writes of a table lose so many times.
 async fn let_lose(pool: &PgPool, table: &str, moment: &str, times: i64) {
+    let_fail(pool, table, moment, times, "40P01").await;
+}
+
+/// Lets the next writes of a table fail so many times.
+async fn let_fail(pool: &PgPool, table: &str, moment: &str, times: i64, code: &str) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
         "drop sequence if exists public.tries cascade;
          drop function if exists public.lose() cascade;
          create sequence public.tries;
          create function public.lose() returns trigger language plpgsql as $$
          begin
-             if nextval('public.tries') <= {times} then raise exception 'deadlock detected' using errcode = '40P01'; end if;
+             if nextval('public.tries') <= {times} then raise exception 'made to fail' using errcode = '{code}'; end if;
              return coalesce(new, old);
          end $$;
          create trigger lose before {moment} on headgate.{table} for each row execute function public.lose()"
@@ -78,13 +84,50 @@ async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_loses_every_time_is_told(pool: PgPool) {
+async fn who_gives_way_every_time_or_waits_too_long_is_told_to_come_back(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
+    let keyed = client.clone().with("idempotency-key", "k");
     let app = an_app(&client, "Shop").await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let job = a_job(&client, &integration).await;
-    let_lose(&pool, "finished_jobs", "insert", 4).await;
-    client.act(&format!("/jobs/{job}/cancel")).await.problem(500);
+    let new = json!({"integration_id": integration, "job_type": "export"});
+    let of_integration = format!("/integrations/{integration}");
+    // A wait for a lock, a serialisation failure, a deadlock.
+    let codes = ["55P03", "40001", "40P01"];
+    for (client, table, moment, method, path, body) in [
+        (&client, "jobs", "insert", Method::POST, "/jobs".to_owned(), Some(new.clone())),
+        (&keyed, "jobs", "insert", Method::POST, "/jobs".to_owned(), Some(new)),
+        (&client, "records", "insert", Method::POST, "/events".to_owned(), Some(an_event(&app, "1"))),
+        (&client, "finished_jobs", "insert", Method::POST, format!("/jobs/{job}/cancel"), None),
+        (&client, "resyncs", "insert", Method::POST, format!("{of_integration}/resync"), None),
+        (&client, "integrations", "update", Method::POST, format!("{of_integration}/pause"), None),
+        (
+            &client,
+            "integrations",
+            "update",
+            Method::PATCH,
+            of_integration.clone(),
+            Some(json!({"name": "New"})),
+        ),
+        (
+            &client,
+            "integrations",
+            "delete",
+            Method::DELETE,
+            format!("{of_integration}?cancel_jobs=true"),
+            None,
+        ),
+    ] {
+        // Events that lose are taken in again, and apart from others.
+        for code in codes.iter().take(if path == "/events" { 1 } else { codes.len() }) {
+            let_fail(&pool, table, moment, i64::MAX, code).await;
+            let answer = client.call(method.clone(), &path, body.clone()).await;
+            let told = answer.problem(503);
+            assert_eq!(told["type"], "urn:headgate:problem:held", "{code} {method} {path}");
+            assert_eq!(answer.header("retry-after"), "1");
+        }
+        let_fail(&pool, table, moment, 0, "55P03").await;
+    }
     assert_eq!(client.act(&format!("/jobs/{job}/cancel")).await.ok(200)["status"], "cancelled");
 }

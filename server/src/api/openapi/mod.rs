@@ -212,7 +212,8 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
         (
             true,
             "503",
-            "The database is away, there are too many connections or too many large requests, or the search took too long: see retry-after.",
+            "The database is away, others hold what the call is about, there are too many connections or too many large requests, or the search \
+             took too long: see retry-after.",
         ),
     ];
     for (applies, status, description) in problems {
