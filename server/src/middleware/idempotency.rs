@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on every POST of the API: the same call twice is done once, and answers twice.
+//! `Idempotency-Key` on every POST of the API but [one](WITHOUT_KEY): the same call twice is done once, and answers twice.
 //!
 //! A layer and no extractor, so that no POST can forget it. A call with a key is one transaction, whatever it does: the parts of the
 //! program that its handler gets know no other way to the database ([`OneTransaction`]). The key is written first and the answer last, so
@@ -14,7 +14,7 @@ use access::idempotency::{Call, Turn, answer, begin};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     http::{Extensions, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -27,12 +27,13 @@ use queue::{one_transaction::OneTransaction, pool::LONGEST_LOCK_WAIT};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, resume_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
     time::Duration,
 };
 use tokio::{
-    sync::{Mutex, mpsc},
+    sync::{Mutex, Semaphore, mpsc},
     time::timeout,
 };
 use tower::ServiceExt as _;
@@ -41,16 +42,17 @@ use uuid::Uuid;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Calls with a key that are under way at once: each has a connection to itself.
-const LANES: usize = 8;
-/// How long one of them waits for its connection.
-const LANE_WAIT: Duration = Duration::from_secs(5);
+/// The POST that knows no key: a transaction would be open for as long as the external system takes to answer, and a sample is sent again
+/// without harm.
+pub(crate) const WITHOUT_KEY: &str = "/integrations/{id}/test";
+
 /// How long a call waits for the same one that is under way.
 const REPEAT_WAIT: Duration = Duration::from_secs(1);
 
-/// Does the calls with a key.
+/// Does the calls with a key: as many at once as others have connections for, each on one to itself.
 pub(crate) struct KeyedCalls {
     state: AppState,
+    shares: Shares,
     free: Mutex<mpsc::Receiver<Lane>>,
     freed: mpsc::Sender<Lane>,
 }
@@ -65,14 +67,15 @@ struct Lane {
 impl KeyedCalls {
     /// `api` makes the routes with the parts of the program it is given.
     pub(crate) fn new(state: &AppState, api: impl Fn(AppState) -> Router) -> Arc<Self> {
-        let (freed, free) = mpsc::channel(LANES);
-        for _ in 0..LANES {
+        let lanes = state.pool.options().get_max_connections().max(1) as usize;
+        let (freed, free) = mpsc::channel(lanes);
+        for _ in 0..lanes {
             let transaction = OneTransaction::new(&state.pool);
             let api = api(state.within(transaction.pool()));
             // There is room for all of them.
             let _ = freed.try_send(Lane { transaction, api });
         }
-        Arc::new(Self { state: state.clone(), free: Mutex::new(free), freed })
+        Arc::new(Self { state: state.clone(), shares: Shares::of(lanes), free: Mutex::new(free), freed })
     }
 
     async fn answer(&self, actor: Actor, key: &HeaderValue, request: Request) -> Result<Response, Problem> {
@@ -83,6 +86,7 @@ impl KeyedCalls {
             .ok_or_else(|| Problem::fault("Idempotency-Key", "must be 1 to 255 visible ASCII characters"))?;
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
         let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
+        let share = self.shares.share(&actor);
         let (mut parts, body) = request.into_parts();
         let memory = parts.extensions.get::<Arc<Share>>().cloned();
         let body = read_body(Request::from_parts(parts.clone(), body)).await?;
@@ -94,8 +98,14 @@ impl KeyedCalls {
         }
         let request = Request::from_parts(parts, Body::from(body.clone()));
 
-        let lane = timeout(LANE_WAIT, async { self.free.lock().await.recv().await });
-        let Ok(Some(lane)) = lane.await else { return Err(Problem::busy()) };
+        let lane = async {
+            let turn = share.acquire().await.ok()?;
+            Some((turn, self.free.lock().await.recv().await?))
+        };
+        // Those before it may have to wait for a lock.
+        let Ok(Some((_turn, lane))) = timeout(LONGEST_LOCK_WAIT, lane).await else {
+            return Err(Problem::busy());
+        };
         let answered = AssertUnwindSafe(self.work(&lane, &call, request, &body)).catch_unwind().await;
         // Of what was not committed, also because a handler panicked.
         lane.transaction.rollback().await;
@@ -163,6 +173,27 @@ impl KeyedCalls {
     }
 }
 
+/// What an app, with all of its keys, may take of the lanes, or a credential that is bound to none: two thirds. Whatever one of them waits
+/// for, there are lanes for others.
+struct Shares {
+    each: usize,
+    taken: StdMutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+impl Shares {
+    fn of(lanes: usize) -> Self {
+        Self { each: (lanes * 2 / 3).max(1), taken: StdMutex::default() }
+    }
+
+    /// Held by everybody who waits for a turn of it, or has one.
+    fn share(&self, actor: &Actor) -> Arc<Semaphore> {
+        let whose = actor.app_id.map_or_else(|| actor.owner(), |app| format!("app:{app}"));
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.retain(|_, share| Arc::strong_count(share) > 1);
+        Arc::clone(taken.entry(whose).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
+    }
+}
+
 pub(crate) async fn idempotent(
     State(calls): State<Arc<KeyedCalls>>,
     request: Request,
@@ -173,6 +204,10 @@ pub(crate) async fn idempotent(
     let (Some(actor), Some(key), &Method::POST) = (actor, key, request.method()) else {
         return next.run(request).await;
     };
+    let path = request.extensions().get::<MatchedPath>();
+    if path.is_some_and(|path| path.as_str().ends_with(WITHOUT_KEY)) {
+        return next.run(request).await;
+    }
     calls.answer(actor, &key, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 

@@ -15,7 +15,7 @@ mod uncancelled;
 
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use client_body::Pace;
-pub(crate) use idempotency::{KeyedCalls, idempotent};
+pub(crate) use idempotency::{KeyedCalls, WITHOUT_KEY, idempotent};
 pub(crate) use key::by_key;
 pub use request_id::RequestId;
 pub use request_memory::RequestMemory;

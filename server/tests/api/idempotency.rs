@@ -2,6 +2,8 @@ use crate::support::{Answer, Client, Lossy, Server, a_job, a_webhook, an_app, an
 use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use std::time::Duration;
+use tokio::{net::TcpListener, time::timeout};
 
 /// Waits until a session waits for a lock that another one holds.
 async fn somebody_waits(pool: &PgPool) {
@@ -155,7 +157,6 @@ async fn whatever_a_call_does_is_one_transaction_with_its_answer(pool: PgPool) {
         ("resume", None),
         ("breaker", Some(json!({"action": "close"}))),
         ("rotate-secret", None),
-        ("test", None),
     ] {
         twice(&client, &format!("/integrations/{webhook}/{path}"), body).await;
     }
@@ -204,4 +205,64 @@ async fn a_job_of_a_call_with_a_key_begins_when_that_is_committed(pool: PgPool) 
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     a_job(&client.with("idempotency-key", "k"), &integration).await;
     server.recorded(1).await;
+}
+
+/// Waits until so many sessions wait for locks.
+async fn waiting(pool: &PgPool, sessions: usize) {
+    let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(waits).fetch_one(pool).await.unwrap() < sessions as i64 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn calls_of_one_app_leave_lanes_to_others(pool: PgPool) {
+    let server = Server::start(pool.clone()).await;
+    let (one, other) = (an_app(&server.operator(), "One").await, an_app(&server.operator(), "Other").await);
+    let integration = an_external(&server.operator(), &one).await;
+    let mut in_the_way = pool.begin().await.unwrap();
+    let hold = "select from headgate.integrations where id = $1::uuid for update";
+    sqlx::query(hold).bind(&integration).execute(&mut *in_the_way).await.unwrap();
+    // Two keys are no more than one.
+    let keys = [server.key(Role::Producer, Some(&one)).await, server.key(Role::Producer, Some(&one)).await];
+    let calls: Vec<_> = (0..20)
+        .map(|n: usize| {
+            let keyed = keys[n % 2].clone().with("idempotency-key", &format!("k{n}"));
+            let job = json!({"integration_id": integration, "job_type": "export"});
+            tokio::spawn(async move { keyed.post("/jobs", job).await })
+        })
+        .collect();
+    waiting(&pool, pool.options().get_max_connections() as usize * 2 / 3).await;
+    let keyed = server.key(Role::Producer, Some(&other)).await.with("idempotency-key", "k");
+    keyed.post("/events", an_event(&other, "1")).await.ok(202);
+    in_the_way.rollback().await.unwrap();
+    for call in calls {
+        call.await.unwrap().ok(201);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn tests_that_take_long_keep_no_lane_and_are_not_replayed(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let keyed = server.operator().with("idempotency-key", "k");
+    let app = an_app(&server.operator(), "Shop").await;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let path = format!("/integrations/{}/test", a_webhook(&server.operator(), &app, &url).await);
+    let tests: Vec<_> = (0..20)
+        .map(|_| {
+            let (keyed, path) = (keyed.clone(), path.clone());
+            tokio::spawn(async move { keyed.act(&path).await })
+        })
+        .collect();
+    let mut under_way = Vec::new();
+    for _ in &tests {
+        let sample = timeout(Duration::from_secs(20), silent.accept());
+        under_way.push(sample.await.expect("each sends a sample").unwrap());
+    }
+    keyed.post("/jobs", json!({"app_id": app, "job_type": "export"})).await.ok(201);
+    drop((under_way, silent));
+    for test in tests {
+        assert_eq!(test.await.unwrap().ok(200)["is_success"], false);
+    }
 }

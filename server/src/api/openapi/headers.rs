@@ -1,8 +1,9 @@
 //! The headers of answers that a client acts upon.
 
+use super::IDEMPOTENCY_KEY;
 use utoipa::openapi::{
     HeaderBuilder, KnownFormat, ObjectBuilder, RefOr, SchemaFormat, Type,
-    path::{Operation, PathItem},
+    path::{Operation, Parameter, PathItem},
 };
 
 const ETAG: &str = "Its version: the `If-Match` of a change or a deletion that is made of it.";
@@ -27,7 +28,10 @@ pub(super) fn write(item: &mut PathItem, makes_changeable: bool) {
         add(get, "200", "x-lists-behind-seconds", BEHIND, seconds());
     }
     if let Some(post) = &mut item.post {
-        for status in ["200", "201", "202", "204"] {
+        let is_key =
+            |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(p) if p.name == IDEMPOTENCY_KEY);
+        let knows_key = post.parameters.iter().flatten().any(is_key);
+        for status in ["200", "201", "202", "204"].into_iter().filter(|_| knows_key) {
             add(post, status, "idempotency-replayed", REPLAYED, text().enum_values(Some(["true"])));
         }
         if makes_changeable {

@@ -7,6 +7,7 @@ mod limits;
 
 use crate::{
     api::problem::{CONTENT_TYPE, Document},
+    middleware::WITHOUT_KEY,
     state::AppState,
 };
 use axum::Router;
@@ -69,7 +70,7 @@ A filter without a value (`?app_id=`) counts as not given: forms send all of the
 **Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
 What a call with a key does and its answer are stored together or not at all: after a 503 or a broken connection, send it again. \
 The same key with another body is 422; while the first call is being worked on a repeat waits for a second and is then 409 with `retry-after`. \
-Refused calls keep nothing.
+Refused calls keep nothing. `/integrations/{id}/test` knows no key: it sends a sample each time.
 
 **Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
 send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \
@@ -166,7 +167,7 @@ fn complete(path: &str, item: &mut PathItem) {
                 parameters.push(RefOr::T(path_parameter(name)));
             }
         }
-        if is_post {
+        if is_post && path != WITHOUT_KEY {
             parameters.push(RefOr::T(idempotency_key()));
         }
         limits::narrow(path, parameters);
@@ -283,9 +284,11 @@ fn if_match() -> Parameter {
     )
 }
 
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
 fn idempotency_key() -> Parameter {
     header(
-        "Idempotency-Key",
+        IDEMPOTENCY_KEY,
         "1 to 255 visible characters: the same call sent again within 24 hours is done once.",
         ObjectBuilder::new()
             .schema_type(Type::String)
