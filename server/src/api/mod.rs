@@ -38,7 +38,7 @@ mod workers;
 pub use openapi::document;
 
 use crate::{
-    middleware::{KeyedCalls, by_key, idempotent},
+    middleware::{KeyedCalls, by_key, idempotent, unpacked},
     replica::tell_lag,
     state::AppState,
 };
@@ -61,6 +61,7 @@ pub fn router(state: &AppState) -> Router {
     });
     let v1 = v1
         .layer(from_fn_with_state(keyed, idempotent))
+        .layer(from_fn(unpacked))
         .layer(from_fn_with_state(state.clone(), by_key))
         // After the layers: a path that does not exist says so without asking who wants to know.
         .fallback(not_found)

@@ -159,6 +159,14 @@ impl Problem {
             .with_errors(errors)
     }
 
+    /// 413: the whole request.
+    pub fn too_long() -> Self {
+        Self::too_large(
+            "A request may have 16 MB, and before signing in 64 kB.",
+            Vec::new(),
+        )
+    }
+
     /// 415.
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let detail = format!("The header content-type must be {accepted}.");

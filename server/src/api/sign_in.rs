@@ -4,18 +4,21 @@
 //! is printed nowhere else. Programs that fetch links to show what is behind them (chat previews, prefetching) would use it up: they
 //! get a page with a button instead, which any person can press.
 
-use super::{device, problem::Problem};
+use super::{
+    device,
+    extract::Form,
+    problem::Problem,
+};
 use crate::{
     console::wants_page,
-    middleware::{ClientAddress, sent_little, session},
+    middleware::{ClientAddress, of_strangers, session},
     state::AppState,
 };
 use access::{AccessError, Client, SessionToken};
 use axum::{
-    Extension, Form, Router,
+    Extension, Router,
     extract::{Path, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    middleware::from_fn,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -26,12 +29,11 @@ use uuid::Uuid;
 
 /// Paths are relative in every answer: the console may lie behind any prefix.
 pub(super) fn router(state: &AppState) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/sign-in", post(sign_in))
         .route("/sign-out", post(sign_out))
-        .route("/sign-in/link/{token}", get(open_link).post(redeem_link))
-        .layer(from_fn(sent_little))
-        .with_state(state.clone())
+        .route("/sign-in/link/{token}", get(open_link).post(redeem_link));
+    of_strangers(router).with_state(state.clone())
 }
 
 #[derive(Deserialize)]
@@ -110,11 +112,7 @@ async fn open_link(
     redeem_link(state, token, headers).await
 }
 
-async fn redeem_link(
-    State(state): State<AppState>,
-    Path(token): Path<String>,
-    headers: HeaderMap,
-) -> Response {
+async fn redeem_link(State(state): State<AppState>, Path(token): Path<String>, headers: HeaderMap) -> Response {
     match state.access.redeem_link(&token).await {
         Ok(token) => signed_in(&state, &headers, &token, "../..", None).await,
         // Somebody who is in already and opens the link again belongs on the first page.

@@ -13,6 +13,7 @@ use axum::{
 };
 use futures::StreamExt as _;
 use http_body::{Frame, SizeHint};
+use http_body_util::Limited;
 use model::json::MAX_REQUEST_BYTES;
 use std::{
     pin::Pin,
@@ -60,10 +61,10 @@ pub(crate) async fn in_time(State(state): State<AppState>, request: Request, nex
     let pace = state.settings.pace;
     let mut request = request.map(|body| match body.is_end_stream() {
         true => body,
-        false => Body::new(ClientBody::new(body, pace, may_begin_late)),
+        false => Body::new(Limited::new(ClientBody::new(body, pace, may_begin_late), MAX_REQUEST_BYTES)),
     });
     if announced > MAX_REQUEST_BYTES {
-        return Problem::too_large("A request may have 16 MB.", Vec::new()).into_response();
+        return Problem::too_long().into_response();
     }
     // For extractors of axum and the console; our own count for themselves.
     DefaultBodyLimit::max(MAX_REQUEST_BYTES).apply(&mut request);

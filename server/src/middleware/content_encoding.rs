@@ -1,4 +1,7 @@
 //! Compressed bodies: gzip and zstd are unpacked while they are read, so that every limit is one of what comes out. Other encodings are 415.
+//!
+//! What comes in is limited as well, before it gets here: there are endless bodies of which nothing comes out. For the same reason a body is one
+//! gzip member or zstd frame: an empty one is twenty bytes, and costs what it takes to begin anew.
 
 use crate::api::problem::Problem;
 use async_compression::{
@@ -12,12 +15,16 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use futures::TryStreamExt as _;
-use std::io;
-use tokio_util::io::{ReaderStream, StreamReader};
+use futures::{TryStreamExt as _, stream};
+use std::{io, pin::Pin};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _};
+use tokio_util::io::StreamReader;
 
 /// 8 MB: what RFC 9659 lets a body on the web ask for. The frame of a bomb asks for 128.
 const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// What is unpacked at a time.
+const PART: usize = 16_000;
 
 enum Encoding {
     Identity,
@@ -25,27 +32,43 @@ enum Encoding {
     Zstd,
 }
 
+type Packed = Pin<Box<dyn AsyncBufRead + Send>>;
+
 pub(crate) async fn unpacked(mut request: Request, next: Next) -> Response {
-    let body = match encoding(request.headers()) {
+    let encoding = match encoding(request.headers()) {
         Some(Encoding::Identity) => return next.run(request).await,
-        Some(Encoding::Gzip) => {
-            let mut decoder = GzipDecoder::new(reader(std::mem::take(request.body_mut())));
-            decoder.multiple_members(true);
-            Body::from_stream(ReaderStream::new(decoder))
-        }
-        Some(Encoding::Zstd) => {
-            let window = [DParameter::window_log_max(ZSTD_WINDOW_LOG)];
-            let mut decoder = ZstdDecoder::with_params(reader(std::mem::take(request.body_mut())), &window);
-            decoder.multiple_members(true);
-            Body::from_stream(ReaderStream::new(decoder))
-        }
+        Some(encoding) => encoding,
         None => return Problem::unsupported_encoding().into_response(),
     };
-    *request.body_mut() = body;
     // Both are of what came over the wire.
     request.headers_mut().remove(header::CONTENT_ENCODING);
     request.headers_mut().remove(header::CONTENT_LENGTH);
-    next.run(request).await
+    next.run(request.map(|body| {
+        let packed: Packed = Box::pin(StreamReader::new(body.into_data_stream().map_err(io::Error::other)));
+        if matches!(encoding, Encoding::Gzip) {
+            return all_of(GzipDecoder::new(packed), GzipDecoder::get_mut);
+        }
+        let window = [DParameter::window_log_max(ZSTD_WINDOW_LOG)];
+        all_of(ZstdDecoder::with_params(packed, &window), ZstdDecoder::get_mut)
+    }))
+    .await
+}
+
+/// What the decoder makes of one member; an error if there is more.
+fn all_of<D: AsyncRead + Unpin + Send + 'static>(
+    decoder: D,
+    packed: impl Fn(&mut D) -> &mut Packed + Copy + Send + 'static,
+) -> Body {
+    Body::from_stream(stream::try_unfold(decoder, move |mut decoder| async move {
+        let mut part = Vec::with_capacity(PART);
+        if decoder.read_buf(&mut part).await? > 0 {
+            return Ok(Some((part, decoder)));
+        }
+        if packed(&mut decoder).fill_buf().await?.is_empty() {
+            return Ok(None);
+        }
+        Err(io::Error::other("there is more than one member"))
+    }))
 }
 
 /// None: one that is not known, or several.
@@ -59,8 +82,4 @@ fn encoding(headers: &HeaderMap) -> Option<Encoding> {
         "zstd" => Some(Encoding::Zstd),
         _ => None,
     }
-}
-
-fn reader(body: Body) -> impl tokio::io::AsyncBufRead + Unpin + Send {
-    StreamReader::new(body.into_data_stream().map_err(io::Error::other))
 }

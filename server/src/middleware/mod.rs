@@ -15,23 +15,24 @@ mod uncancelled;
 
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use client_body::Pace;
+pub(crate) use content_encoding::unpacked;
 pub(crate) use idempotency::{KeyedCalls, WITHOUT_KEY, idempotent};
 pub(crate) use key::by_key;
 pub use request_id::RequestId;
 pub use request_memory::RequestMemory;
 pub(crate) use security_headers::{is_https, safe_headers};
-pub(crate) use strangers::sent_little;
+pub(crate) use strangers::of_strangers;
 
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 
 /// Wraps the whole router. From the outside in: the work goes on when the client hangs up; it has an id and a known origin; every
-/// answer has safe headers; no body is larger than 16 MB or comes too slowly; packed ones are unpacked; a cookie becomes an actor; what a cookie does must come from our own pages.
+/// answer has safe headers; no body is larger than 16 MB or comes too slowly; a cookie becomes an actor; what a cookie does must come from our own pages.
+/// Packed bodies are unpacked further in, where it is known who sends them: [`unpacked`], [`of_strangers`].
 pub fn around(router: Router, state: &AppState) -> Router {
     router
         .layer(from_fn(origin::same_origin))
         .layer(from_fn_with_state(state.access.clone(), session::by_session))
-        .layer(from_fn(content_encoding::unpacked))
         .layer(from_fn_with_state(state.clone(), client_body::in_time))
         .layer(from_fn(safe_headers))
         .layer(from_fn_with_state(state.clone(), request_id::with_request_id))

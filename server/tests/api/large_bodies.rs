@@ -1,6 +1,6 @@
 //! Large bodies: what they may take in memory, and who is read at all.
 
-use crate::support::{Answer, Client, Server, an_app, an_event};
+use crate::support::{ADMIN_KEY, Answer, Client, Server, an_app, an_event};
 use async_compression::{
     Level,
     tokio::write::{GzipEncoder, ZstdEncoder},
@@ -134,6 +134,47 @@ async fn of_whom_nobody_knows_little_is_read(pool: PgPool) {
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         Answer::of(request).await.problem(413);
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_packed_body_of_which_nothing_comes_out_ends(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let key = format!("authorization: Bearer {ADMIN_KEY}\r\ncontent-type: application/json\r\n");
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let empty = packed_gzip(b"").await;
+    // The header, and blocks of nothing that are never the last one.
+    let (header, blocks) = (&empty[..10], [0, 0, 0, 0xff, 0xff].repeat(10_000));
+    for (path, headers, status) in
+        [("/sign-in", form, "413"), ("/console/theme", form, "413"), ("/api/v1/events", &key, "413")]
+    {
+        assert_eq!(endless(&server, path, headers, header, &blocks).await, status, "{path}");
+    }
+    // An empty member after the other is no body at all.
+    let members = empty.repeat(1_000);
+    for (path, headers) in [("/sign-in", form), ("/api/v1/events", &key)] {
+        assert_eq!(endless(&server, path, headers, &members, &members).await, "400", "{path}");
+    }
+}
+
+/// What is answered to a packed body that goes on and on.
+async fn endless(server: &Server, path: &str, headers: &str, begins: &[u8], goes_on: &[u8]) -> String {
+    let header = format!(
+        "POST {path} HTTP/1.1\r\nhost: here\r\n{headers}content-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    let chunk = |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+    let (mut reads, mut writes) = TcpStream::connect(server.address).await.unwrap().into_split();
+    writes.write_all(&[header.as_bytes(), &chunk(begins)].concat()).await.unwrap();
+    let goes_on = chunk(goes_on);
+    let flood = async { while writes.write_all(&goes_on).await.is_ok() {} };
+    let mut answered = [0; 12];
+    let answer = async {
+        tokio::select! {
+            read = reads.read_exact(&mut answered) => read.map(drop),
+            () = flood => Ok(()),
+        }
+    };
+    timeout(PATIENCE, answer).await.expect("it is answered").expect("an answer");
+    String::from_utf8(answered[9..].to_vec()).unwrap()
 }
 
 async fn packed_gzip(text: &[u8]) -> Vec<u8> {

@@ -10,6 +10,7 @@ use crate::{
 };
 use axum::{body::Bytes, extract::Request};
 use futures::StreamExt as _;
+use http_body_util::LengthLimitError;
 use model::json::MAX_REQUEST_BYTES;
 use serde_json::Value;
 use std::{error::Error, iter, sync::Arc};
@@ -31,7 +32,7 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     while let Some(part) = stream.next().await {
         let part = part.map_err(|error| broken(&error))?;
         if body.len() + part.len() > MAX_REQUEST_BYTES {
-            return Err(Problem::too_large("A request may have 16 MB.", Vec::new()));
+            return Err(Problem::too_long());
         }
         has_room(body.len() + part.len())?;
         body.extend_from_slice(&part);
@@ -69,12 +70,16 @@ fn share(request: &Request) -> Arc<Share> {
     request.extensions().get().cloned().unwrap_or_else(|| Arc::new(RequestMemory::default().share()))
 }
 
-fn broken(error: &(dyn Error + 'static)) -> Problem {
-    if iter::successors(Some(error), |cause: &&(dyn Error + 'static)| (*cause).source())
-        .any(|cause| cause.is::<TooSlow>())
-    {
+/// Why a body could not be read to its end.
+pub(super) fn broken(error: &(dyn Error + 'static)) -> Problem {
+    let causes = || iter::successors(Some(error), |cause: &&(dyn Error + 'static)| (*cause).source());
+    if causes().any(|cause| cause.is::<TooSlow>()) {
         Problem::too_slow()
+    } else if causes().any(|cause| cause.is::<LengthLimitError>()) {
+        Problem::too_long()
     } else {
-        Problem::malformed("The body broke off, or is not what content-encoding says.")
+        Problem::malformed(
+            "The body broke off, or is not what content-encoding says: one gzip member or zstd frame.",
+        )
     }
 }

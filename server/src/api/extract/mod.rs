@@ -2,6 +2,7 @@
 
 mod actor;
 mod body;
+mod form;
 mod if_match;
 mod json;
 mod many;
@@ -14,6 +15,7 @@ pub use actor::{
     SaveViews, SteerJobs,
 };
 pub use body::{document, read_body};
+pub use form::Form;
 pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
 pub use many::{Many, OneOrMany};

@@ -77,7 +77,7 @@ send them as strings. A number with a fraction or an exponent is the double near
 double; decimals that must keep more digits belong into strings. Where the schema says `integer`, `242.0` is none. A name given twice in one object is refused: readers do not agree which \
 one counts.
 
-**Sizes**: a request has 16 MB, unpacked if its `content-encoding` is `gzip` or `zstd`, and up to 250,000 values (each array and object, and what is \
+**Sizes**: a request has 16 MB, unpacked if its `content-encoding` is `gzip` or `zstd` (one member or frame, and 16 MB as it comes), and up to 250,000 values (each array and object, and what is \
 in them); a record and a payload 1 MB. What comes more slowly than 32 kB a second is 408; beside too many other large requests it is 503 with \
 `retry-after`.";
 
