@@ -25,6 +25,9 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+/// The longest header. Browsers send some kilobytes, proxies pass on 32 at most; a connection keeps what has come of one.
+const MAX_HEADER_BYTES: usize = 32 * 1024;
+
 /// Answers requests until `stop`; then those that have begun are finished.
 pub async fn serve(
     mut listener: TcpListener,
@@ -74,6 +77,7 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.next_header)
+            .max_buf_size(MAX_HEADER_BYTES)
             // A place of the reserve is for one answer.
             .keep_alive(!slot.is_of_reserve())
             .serve_connection(TokioIo::new(Box::pin(stream)), service);

@@ -52,6 +52,17 @@ async fn a_connection_without_a_whole_header_is_ended(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_header_takes_little_memory_however_long_it_is_waited_for(pool: PgPool) {
+    let server = a_server(pool, |_| {}).await;
+    let header =
+        |bytes: usize| format!("GET /healthz HTTP/1.1\r\nhost: here\r\nx: {}\r\n", "x".repeat(bytes));
+    let whole = format!("{}connection: close\r\n\r\n", header(16_000));
+    assert!(rest(&mut connected(&server, &whole).await).await.starts_with("HTTP/1.1 200 "));
+    let refused = rest(&mut connected(&server, &header(64_000)).await).await;
+    assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 431 "), "{refused}");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_kept_connection_that_asks_for_nothing_more_is_ended(pool: PgPool) {
     let server = a_server(pool, |limits| limits.next_header = SHORT).await;
     let whole = "GET /healthz HTTP/1.1\r\nhost: here\r\n\r\n";
