@@ -45,7 +45,8 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let place = letter_grid::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     list.filter = cx.delivery.filter_for(&actor, &list.filter, "payload.").await?;
-    let page = queue::store::dead_letters::list(&cx.pool, scope, &list.filter, list.page).await?;
+    let page =
+        queue::store::dead_letters::list_without_payloads(&cx.pool, scope, &list.filter, list.page).await?;
     let (page, _) = cx.delivery.masked(page).await?;
     let grid = queue::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;
     let grid = match grid {
@@ -81,7 +82,8 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let page = url_filters::bin_page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
+    let mut page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
+    page.items.iter_mut().for_each(|binned| binned.letter.payload = None);
     let (page, _) = cx.delivery.masked(page).await?;
     let rows = page.items.iter().map(|binned| binned.letter.integration_id);
     let names = cx.names(scope, rows, &JobFilter::default()).await?;

@@ -91,7 +91,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         audit::AuditFilter,
         failure::FailureFilter,
         filter::JobFilter,
-        page::PageRequest,
+        page::{Order, PageRequest},
         rules::permission::{Permission, is_allowed},
     };
     let actor = actor::allowed(Permission::OpenConsole)?;
@@ -125,7 +125,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         activity,
         jobs: cx
             .delivery
-            .masked(queue::store::jobs::list(&cx.pool, scope, &filter, few).await?)
+            .masked(queue::store::jobs::list_from(&cx.pool, scope, &filter, few, Order::Newest).await?)
             .await?
             .0
             .items,

@@ -32,7 +32,11 @@ pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
     };
     let page = url_filters::page(&query).map_err(bad)?;
     let cx = context::current()?;
-    let trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
+    let mut trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
+    // What may have a megabyte each is shown by the pages of jobs alone.
+    trail.items.iter_mut().for_each(|item| item.job.payload = None);
+    trail.apps.iter_mut().flat_map(|app| &mut app.failures).for_each(|letter| letter.payload = None);
+    trail.records.iter_mut().for_each(|record| record.record.record.attributes.clear());
     let (mut trail, _) = cx.delivery.masked(trail).await?;
     if !trail.apps.is_empty() {
         trail = trail.with_gauges(&*cx.snapshot().await?);

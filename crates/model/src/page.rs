@@ -15,7 +15,7 @@ pub struct Page<T> {
     /// Newest first.
     pub items: Vec<T>,
     /// Where the next page begins; null on the last. A page of a filter that no index serves may hold fewer than were asked for, or none, and
-    /// not be the last.
+    /// not be the last; so may one of payloads and records end after 8 MB.
     pub next_cursor: Option<String>,
 }
 

@@ -93,7 +93,7 @@ pub struct Trail {
     /// Every job about these records, of that correlation or deduplication id, and the job of that id with those of its record: wherever
     /// they lie, newest first. Finished ones as long as retention keeps them.
     pub items: Vec<TrailJob>,
-    /// Where the next page of jobs begins; null on the last.
+    /// Where the next page of jobs begins; null on the last. A page may end after 8 MB of payloads.
     pub next_cursor: Option<String>,
 }
 

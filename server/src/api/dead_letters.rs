@@ -3,6 +3,7 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
+    in_parts::in_parts,
     masked::{askable_of_dead_letters, shown},
     problem::Problem,
 };
@@ -39,7 +40,8 @@ async fn list_dead_letters(
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
     let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
-    let page = dead_letters::list(&state.console_pool, actor.scope(), &filter, query.page).await?;
+    let read = |page| dead_letters::list(&state.console_pool, actor.scope(), &filter, page);
+    let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
@@ -78,7 +80,8 @@ async fn list_bin(
     State(state): State<AppState>,
     query: ListQuery<NoFilter, BinPageRequest>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
-    let page = dead_letters::binned(&state.console_pool, actor.scope(), query.page).await?;
+    let read = |page| dead_letters::binned(&state.console_pool, actor.scope(), page);
+    let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

@@ -20,7 +20,7 @@ use model::{
     actor::Actor,
     dead_letter::DeadLetter,
     filter::JobFilter,
-    page::{MAX_LIMIT, Page, PageRequest},
+    page::{Page, PageRequest},
 };
 use queue::store::dead_letters;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -42,7 +42,7 @@ async fn export_dead_letters(
     let filter = askable_of_dead_letters(&state, &actor, &filter).await?;
     let source = Source { state, actor: (*actor).clone(), filter };
     // Read before anything is answered: a filter that is too wide is an error and not a broken file.
-    let first = source.page(PageRequest { limit: MAX_LIMIT, after: None }).await?;
+    let first = source.page(PageRequest { limit: AT_ONCE, after: None }).await?;
     let rows = stream::try_unfold((source, Some((first, true))), next);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -50,6 +50,9 @@ async fn export_dead_letters(
     ];
     Ok((headers, Body::from_stream(rows)).into_response())
 }
+
+/// Letters that are read at once: each may have a megabyte.
+const AT_ONCE: i64 = 50;
 
 struct Source {
     state: AppState,
@@ -71,7 +74,7 @@ type Reading = (Source, Option<(Page<DeadLetter>, bool)>);
 async fn next((source, at_hand): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
     let Some((page, is_first)) = at_hand else { return Ok(None) };
     let text = as_text(&page.items, is_first).map_err(std::io::Error::other)?;
-    let following = match page.following(MAX_LIMIT) {
+    let following = match page.following(AT_ONCE) {
         Some(following) => {
             let following = source.page(following).await;
             Some((following.map_err(|problem| std::io::Error::other(format!("{problem:?}")))?, false))

@@ -3,6 +3,7 @@
 use super::{
     apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
+    in_parts::in_parts,
     masked::shown,
     problem::Problem,
     tagged::Tagged,
@@ -147,7 +148,9 @@ async fn list_sent(
     let SentParams { record_type, record_id } = query.filter;
     let filter = SentFilter { record_type, record_id };
     let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
-    let page = state.lists().sent(actor.scope(), id, &filter, &query.page).await?;
+    let (lists, scope) = (&state.lists(), actor.scope());
+    let filter = &filter;
+    let page = in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
     let (_, page) = shown(&state, &actor, (app_id, page)).await?;
     Ok(Answer(page))
 }

@@ -5,6 +5,7 @@ use super::{
     extract::{
         Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs, Trace,
     },
+    in_parts::in_parts,
     masked::{askable, shown},
     problem::Problem,
 };
@@ -53,7 +54,8 @@ async fn list_jobs(
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
     let filter = askable(&state, &actor, &query.filter).await?;
-    let page = jobs::list(&state.console_pool, actor.scope(), &filter, query.page).await?;
+    let read = |page| jobs::list(&state.console_pool, actor.scope(), &filter, page);
+    let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

@@ -18,6 +18,7 @@ mod device;
 mod docs;
 mod events;
 mod failures;
+mod in_parts;
 mod integration_steering;
 mod integrations;
 mod jobs;

@@ -2,12 +2,13 @@
 
 use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
+    in_parts::in_parts,
     masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
-use delivery::{RecordFilter, RecordPageRequest};
+use delivery::{DeliveryError, RecordFilter, RecordPageRequest};
 use model::{
     id::AppId,
     page::Page,
@@ -15,6 +16,7 @@ use model::{
     trail::{Trail, TrailQuery},
 };
 use serde::Deserialize;
+use std::{mem, sync::OnceLock};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -43,7 +45,8 @@ async fn list_records(
 ) -> Result<Answer<Page<Record>>, Problem> {
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
-    let page = state.lists().records(actor.scope(), &filter, &query.page).await?;
+    let (lists, scope, filter) = (&state.lists(), actor.scope(), &filter);
+    let page = in_parts(query.page, |page| async move { lists.records(scope, filter, &page).await }).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
@@ -60,8 +63,18 @@ async fn get_trail(
     State(state): State<AppState>,
     query: ListQuery<TrailQuery>,
 ) -> Result<Answer<Trail>, Problem> {
-    let trail = delivery::trail(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
-    let trail = shown(&state, &actor, trail).await?;
+    // Every part of the jobs finds the rest anew; it is told once.
+    let told = OnceLock::new();
+    let (pool, scope, asked, first) = (&state.console_pool, actor.scope(), &query.filter, &told);
+    let read = |page| async move {
+        let mut trail = delivery::trail(pool, scope, asked, page).await?;
+        let part = Page { items: mem::take(&mut trail.items), next_cursor: trail.next_cursor.take() };
+        let _ = first.set(trail);
+        Ok::<_, DeliveryError>(part)
+    };
+    let Page { items, next_cursor } = in_parts(query.page, read).await?;
+    let Some(first) = told.into_inner() else { return Err(Problem::internal()) };
+    let trail = shown(&state, &actor, Trail { items, next_cursor, ..first }).await?;
     if trail.apps.is_empty() {
         return Ok(Answer(trail));
     }

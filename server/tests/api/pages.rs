@@ -1,4 +1,6 @@
-use crate::support::{Server, an_app, an_external};
+use crate::support::{Answer, Server, an_app, an_external};
+use model::actor::Role;
+use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::collections::HashSet;
@@ -86,4 +88,31 @@ async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
         }
         client.get(&format!("{list}?limit=500")).await.ok(200);
     }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_page_of_large_payloads_ends_early_and_leads_on(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let integration = an_external(&client, &app).await;
+    let payload = "x".repeat(900_000);
+    let job = json!({"integration_id": integration, "job_type": "export", "payload": payload, "correlation_id": "together"});
+    client.post("/jobs", json!(vec![job; 12])).await.ok(201);
+    for list in ["/jobs?limit=100", "/records/trail?limit=100&q=together"] {
+        let page = client.get(list).await;
+        assert!(page.text.len() < 17_000_000, "{list}: {} bytes", page.text.len());
+        let page = page.ok(200);
+        let first = page["items"].as_array().unwrap().len();
+        assert!((1..12).contains(&first), "{list}: {first}");
+        let cursor = page["next_cursor"].as_str().expect("there are more");
+        let last = client.get(&format!("{list}&cursor={cursor}")).await.ok(200);
+        assert_eq!(first + last["items"].as_array().unwrap().len(), 12, "{list}");
+        assert_eq!(last["next_cursor"], Value::Null, "{list}");
+    }
+    // Pages that list jobs show none of it.
+    let ada = server.person("ada", Role::Operator).await;
+    let shown = Answer::of(ada.request(Method::GET, "/console/jobs?query=&is_counted=false")).await;
+    assert_eq!(shown.ok(200)["page"]["items"].as_array().unwrap().len(), 12);
+    assert!(shown.text.len() < 100_000, "{} bytes", shown.text.len());
 }

@@ -20,5 +20,5 @@ pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
-pub use query::{ListQuery, NoFilter, PageParams, Query, VALUE_CHARS};
+pub use query::{ListQuery, NoFilter, PageParams, Pages, Query, VALUE_CHARS};
 pub use trace::Trace;

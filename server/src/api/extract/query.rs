@@ -36,11 +36,18 @@ pub trait Pages: Sized {
     /// # Errors
     /// Which of the two is wrong.
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError>;
+
+    /// The most items of it.
+    fn limit(&mut self) -> &mut i64;
 }
 
 impl Pages for PageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
     }
 }
 
@@ -48,17 +55,29 @@ impl Pages for BinPageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
     }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
 }
 
 impl Pages for GroupPageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
     }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
 }
 
 impl Pages for RecordPageRequest {
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
         Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
     }
 }
 

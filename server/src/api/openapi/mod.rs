@@ -59,7 +59,7 @@ jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads i
 input. What is not there and what belongs to another app answer alike: 404.
 
 **Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first. \
-A page of a filter that no index serves may hold fewer than `limit`, or none: only a `next_cursor` of null ends a list. \
+A page of a filter that no index serves may hold fewer than `limit`, or none, and one of payloads or records ends after some 8 MB: only a `next_cursor` of null ends a list. \
 Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
 A filter without a value (`?app_id=`) counts as not given: forms send all of their fields. `limit`, `cursor` and switches such as \

@@ -9,6 +9,6 @@ mod write;
 pub(crate) use bin::{Kept, forget, keep, of_operation, put_back, restore_many};
 pub use bin::{binned, delete_expired as empty_bin, restore};
 pub use grid::grid;
-pub use read::{get, groups, list};
+pub use read::{get, groups, list, list_without_payloads};
 pub(crate) use write::purge_many;
 pub use write::{purge, requeue};

@@ -87,9 +87,33 @@ pub async fn list(
     filter: &JobFilter,
     page: PageRequest,
 ) -> Result<Page<DeadLetter>, QueueError> {
+    read(pool, scope, filter, page, |_| SELECT.to_owned()).await
+}
+
+/// The same for pages that show no payloads: they are left out.
+///
+/// # Errors
+/// As [`list`].
+pub async fn list_without_payloads(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+) -> Result<Page<DeadLetter>, QueueError> {
+    let columns = |_| SELECT.replace("coalesce(j.sent_body, j.payload) as payload", "null::jsonb as payload");
+    read(pool, scope, filter, page, columns).await
+}
+
+async fn read(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &JobFilter,
+    page: PageRequest,
+    columns: fn(Part) -> String,
+) -> Result<Page<DeadLetter>, QueueError> {
     check(filter)?;
     let arms = Arm::of_dead_letters(scope, filter);
-    let letters = Listing { id: |_| "j.id", id_of: |row: &Row| row.id.0, columns: |_| SELECT.to_owned() };
+    let letters = Listing { id: |_| "j.id", id_of: |row: &Row| row.id.0, columns };
     Ok(walk::page(pool, &arms, &letters, page, Order::Newest).await?.map(DeadLetter::from))
 }
 

@@ -32,10 +32,11 @@ pub async fn list(
     filter: &JobFilter,
     page: PageRequest,
 ) -> Result<Page<Job>, QueueError> {
-    list_from(pool, scope, filter, page, Order::Newest).await
+    let arms = arms(pool, scope, filter, Order::Newest).await?;
+    read(pool, &arms, rows::columns, page, Order::Newest).await
 }
 
-/// The same, beginning with the newest or the oldest.
+/// The same, beginning with the newest or the oldest, for pages that show no payloads: they are left out.
 ///
 /// # Errors
 /// As [`list`]; `Invalid` also when no index begins with the oldest of these.
@@ -46,6 +47,17 @@ pub async fn list_from(
     page: PageRequest,
     order: Order,
 ) -> Result<Page<Job>, QueueError> {
+    let arms = arms(pool, scope, filter, order).await?;
+    read(pool, &arms, rows::columns_without_payload, page, order).await
+}
+
+/// Where such jobs lie.
+async fn arms<'f>(
+    pool: &PgPool,
+    scope: Scope,
+    filter: &'f JobFilter,
+    order: Order,
+) -> Result<Vec<Arm<'f>>, QueueError> {
     narrowing::check(filter, Utc::now())?;
     if order == Order::Oldest && !narrowing::may_begin_with_oldest(filter) {
         let mut faults = Faults::default();
@@ -60,11 +72,21 @@ pub async fn list_from(
         arms = arms.into_iter().map(Arm::by_due).collect();
         arms.dedup_by(|one, other| one.way == Way::Due && other.way == Way::Due);
     }
+    Ok(arms)
+}
+
+async fn read(
+    pool: &PgPool,
+    arms: &[Arm<'_>],
+    columns: fn(Part) -> String,
+    page: PageRequest,
+    order: Order,
+) -> Result<Page<Job>, QueueError> {
     if arms.is_empty() {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     }
-    let jobs = Listing { id: Part::job_id, id_of: |row: &JobRow| row.id.0, columns: rows::columns };
-    Ok(walk::page(pool, &arms, &jobs, page, order).await?.map(Job::from))
+    let jobs = Listing { id: Part::job_id, id_of: |row: &JobRow| row.id.0, columns };
+    Ok(walk::page(pool, arms, &jobs, page, order).await?.map(Job::from))
 }
 
 /// Whether the retry of few jobs is due: a worker that comes takes such jobs at once, however many wait for their time.

@@ -99,6 +99,14 @@ pub(super) fn columns(part: Part) -> String {
     format!("select {EVERYWHERE}, {own}")
 }
 
+/// The same without the payload, which may have a megabyte.
+pub(super) fn columns_without_payload(part: Part) -> String {
+    let none = "null::jsonb as payload";
+    columns(part)
+        .replace("nullif(j.successor -> 'payload', 'null') as payload", none)
+        .replace("j.payload,", &format!("{none},"))
+}
+
 fn within(part: Part) -> &'static str {
     if part == Part::Successors { " where j.successor is not null" } else { " where true" }
 }

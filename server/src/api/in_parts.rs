@@ -1,0 +1,58 @@
+//! Pages of what may be large: read few by few, and ended where they are long enough, so that no list takes memory that nobody asked for.
+
+use super::{extract::Pages, problem::Problem};
+use model::page::Page;
+use serde::Serialize;
+
+/// Items that are read at once: payloads and records have a megabyte each at most.
+const PART: i64 = 10;
+/// What a page has room for; the part that fills it still goes.
+const ROOM: usize = 8_000_000;
+
+/// A page of what `read` reads.
+///
+/// # Errors
+/// What `read` is refused with.
+pub(super) async fn in_parts<T, P, E, F>(mut page: P, read: impl Fn(P) -> F) -> Result<Page<T>, Problem>
+where
+    F: Future<Output = Result<Page<T>, E>>,
+    T: Serialize,
+    P: Pages,
+    Problem: From<E>,
+{
+    let mut left = *page.limit();
+    let (mut items, mut room) = (Vec::new(), ROOM);
+    loop {
+        let most = left.min(PART);
+        *page.limit() = most;
+        let Page { items: part, next_cursor } = read(page).await?;
+        // Fewer than asked for and not the last: that is as far as is looked for one page.
+        let is_cut = i64::try_from(part.len()).is_ok_and(|n| n < most);
+        left -= most;
+        room = part.iter().fold(room, |room, item| room.saturating_sub(bytes(item)));
+        items.extend(part);
+        let is_full = left == 0 || room == 0 || is_cut;
+        match next_cursor.as_deref().filter(|_| !is_full).map(|cursor| P::parse(Some(left), Some(cursor))) {
+            Some(Ok(following)) => page = following,
+            Some(Err(_)) | None => return Ok(Page { items, next_cursor }),
+        }
+    }
+}
+
+/// Without the text itself.
+fn bytes(item: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written fails where it is answered.
+    let _ = serde_json::to_writer(&mut count, item);
+    count.0
+}
