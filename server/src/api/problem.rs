@@ -162,7 +162,7 @@ impl Problem {
     /// 413: the whole request.
     pub fn too_long() -> Self {
         Self::too_large(
-            "A request may have 16 MB, and before signing in 64 kB.",
+            "A request may have 16 MB, a form of the console 4 MB, and before signing in 64 kB.",
             Vec::new(),
         )
     }

@@ -5,7 +5,7 @@
 //! of the log, and only forms lead somewhere, to a page of ours.
 
 use super::pages::{context, to_sign_in, wants_page};
-use crate::state::AppState;
+use crate::{api::extract::read_form, state::AppState};
 use app::{
     calls::{
         error::{CallError, FormRefused},
@@ -16,7 +16,7 @@ use app::{
 use axum::{
     Json, Router,
     body::{Body, to_bytes},
-    extract::{FromRequest as _, Request, State},
+    extract::{Request, State},
     http::{HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
@@ -87,20 +87,20 @@ async fn run(mut request: Request, next: Next) -> Result<Response, FormRefused> 
     }
     request.headers_mut().remove(header::REFERER);
     request.headers_mut().remove(header::ACCEPT);
-    let response = next.run(readable(request).await?).await;
+    let (request, form) = match read_form(request).await {
+        Ok(read) => read,
+        Err(problem) => return Ok(problem.into_response()),
+    };
+    // A form that is no text is the fault of its sender; the framework does not tell that from one of ours.
+    if str::from_utf8(&form).is_err() {
+        return Err(CallError::Invalid("the form is no UTF-8".into()).into());
+    }
+    let response = next.run(request).await;
     if !response.headers().contains_key(SERVER_FN_ERROR_HEADER) {
         return Ok(response);
     }
     let refusal = to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await.unwrap_or_default();
     Err(serde_json::from_slice(&refusal).map_or_else(|_| CallError::Broken.into(), Refusal::into))
-}
-
-/// A form that is no text is the fault of its sender; the framework does not tell that from one of ours.
-async fn readable(request: Request) -> Result<Request, CallError> {
-    let (parts, body) = request.into_parts();
-    let text = String::from_request(Request::from_parts(parts.clone(), body), &()).await;
-    let text = text.map_err(|error| CallError::Invalid(error.body_text()))?;
-    Ok(Request::from_parts(parts, Body::from(text)))
 }
 
 /// As server functions write it.

@@ -11,10 +11,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http_body_util::Limited;
-use model::{actor::Actor, json::MAX_REQUEST_BYTES};
+use model::actor::Actor;
 
 /// An address, a password, where somebody wanted to go.
 const MOST_OF_A_STRANGER: usize = 64_000;
+/// A payload of 1 MB, each byte of it written as three.
+const MOST_OF_A_FORM: usize = 4_000_000;
 
 /// Of what comes over the wire, and of what that unpacks to.
 pub(crate) fn of_strangers<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
@@ -23,7 +25,7 @@ pub(crate) fn of_strangers<S: Clone + Send + Sync + 'static>(router: Router<S>) 
 
 async fn sent_little(request: Request, next: Next) -> Response {
     let is_known = request.extensions().get::<Actor>().is_some();
-    let most = if is_known { MAX_REQUEST_BYTES } else { MOST_OF_A_STRANGER };
+    let most = if is_known { MOST_OF_A_FORM } else { MOST_OF_A_STRANGER };
     if announced(request.headers()) > most {
         return Problem::too_long().into_response();
     }

@@ -7,6 +7,7 @@ use async_compression::{
     zstd::CParameter,
 };
 use futures::future::join_all;
+use model::actor::Role;
 use reqwest::Method;
 use server::middleware::RequestMemory;
 use sqlx::PgPool;
@@ -175,6 +176,20 @@ async fn endless(server: &Server, path: &str, headers: &str, begins: &[u8], goes
     };
     timeout(PATIENCE, answer).await.expect("it is answered").expect("an answer");
     String::from_utf8(answered[9..].to_vec()).unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_form_asks_for_the_memory_that_it_takes(pool: PgPool) {
+    let server = Server::with_memory(pool, RequestMemory::of(1_000_000)).await;
+    let ada = server.person("ada", Role::Support).await;
+    let send = async |fields: usize| {
+        let form: String = (0..fields).map(|n| format!("columns[{n}][a]=1&")).collect();
+        let request = ada.request(Method::POST, "/console/job-columns").body(format!("{form}back=%2Fjobs"));
+        Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await
+    };
+    assert_eq!(send(3_000).await.problem(503)["type"], "urn:headgate:problem:too-much-at-once");
+    send(250_000).await.problem(413);
+    assert!(send(0).await.status < 400);
 }
 
 async fn packed_gzip(text: &[u8]) -> Vec<u8> {

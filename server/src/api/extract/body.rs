@@ -8,7 +8,10 @@ use crate::{
         request_memory::{RequestMemory, Share},
     },
 };
-use axum::{body::Bytes, extract::Request};
+use axum::{
+    body::{Body, Bytes},
+    extract::Request,
+};
 use futures::StreamExt as _;
 use http_body_util::LengthLimitError;
 use model::json::MAX_REQUEST_BYTES;
@@ -17,6 +20,8 @@ use std::{error::Error, iter, sync::Arc};
 
 /// Documents from here on are read beside the runtime: a megabyte keeps a thread for some ten milliseconds.
 const LARGE: usize = 64_000;
+/// What a form takes as the maps that are made of it, for each byte.
+const FORM_COST: usize = 30;
 
 /// Reads the body whole.
 ///
@@ -38,6 +43,20 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
         body.extend_from_slice(&part);
     }
     Ok(body.into())
+}
+
+/// Reads the body as a form: no name and no value of it is so small that it takes more than thirty times its length.
+///
+/// # Errors
+/// As [`read_body`].
+pub async fn read_form(request: Request) -> Result<(Request, Bytes), Problem> {
+    let share = share(&request);
+    let (parts, body) = request.into_parts();
+    let body = read_body(Request::from_parts(parts.clone(), body)).await?;
+    if !share.grow_to(body.len() * FORM_COST) {
+        return Err(Problem::no_room());
+    }
+    Ok((Request::from_parts(parts, Body::from(body.clone())), body))
 }
 
 /// Reads the body as a document, and makes of it what `read` makes of it.

@@ -14,7 +14,7 @@ pub use actor::{
     Can, Configure, ManageAccess, Needs, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync,
     SaveViews, SteerJobs,
 };
-pub use body::{document, read_body};
+pub use body::{document, read_body, read_form};
 pub use form::Form;
 pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
