@@ -137,7 +137,7 @@ pub struct Integration {
     pub integration_type: IntegrationType,
     /// Whether this is the integration `workers` every app has from the start.
     pub is_built_in: bool,
-    /// Where requests go; null for `external`.
+    /// Where requests go; null for `external`. Values of its query read `[masked]` for whoever may not configure.
     pub endpoint_url: Option<String>,
     /// Whether jobs run.
     pub state: IntegrationState,
@@ -172,7 +172,7 @@ pub struct Integration {
     pub debounce: Option<Debounce>,
     /// Whether credentials are stored (they are never shown).
     pub has_credentials: bool,
-    /// Whatever the platform wants to keep with it.
+    /// Whatever the platform wants to keep with it; a portal key is told none.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: serde_json::Map<String, serde_json::Value>,
     /// When it was made.

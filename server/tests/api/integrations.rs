@@ -1,4 +1,5 @@
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
+use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -162,4 +163,21 @@ async fn what_was_sent_is_listed_record_by_record(pool: PgPool) {
     assert_eq!(ids(&one), ["2"]);
     let status = client.get(&format!("/integrations/{id}/status")).await.ok(200);
     assert_eq!((&status["sync_state"], &status["records_in_sync"]), (&json!("in_sync"), &json!(3)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn of_an_addresss_query_who_does_not_configure_reads_the_names(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let address = "http://127.0.0.1:9/in?code=hunter2&v=1";
+    let path = format!("/integrations/{}", a_webhook(&client, &app, address).await);
+    assert_eq!(client.get(&path).await.ok(200)["endpoint_url"], address);
+    for (role, app) in [(Role::Support, None), (Role::Auditor, None), (Role::Portal, Some(app.as_str()))] {
+        let reader = server.key(role, app).await;
+        let shown = "http://127.0.0.1:9/in?code=[masked]&v=[masked]";
+        assert_eq!(reader.get(&path).await.ok(200)["endpoint_url"], shown, "{role}");
+        let list = reader.get("/integrations").await.ok(200);
+        assert_eq!(list["items"][0]["endpoint_url"], shown, "{role}");
+    }
 }

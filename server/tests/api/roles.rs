@@ -206,13 +206,19 @@ async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
     let own = things(&server, "Own", 0).await;
     let (client, eve) = (server.operator(), server.person("eve", Operator).await);
     let integration = format!("/integrations/{}", own.integration);
-    eve.patch(&integration, json!({"headers": {"x-tenant": "of-the-platform"}})).await.ok(200);
+    eve.patch(
+        &integration,
+        json!({"headers": {"x-tenant": "of-the-platform"}, "metadata": {"crm": "kept-by-the-platform"}}),
+    )
+    .await
+    .ok(200);
     let hold = json!({"action": "hold", "until": chrono::Utc::now() + chrono::TimeDelta::hours(1)});
     eve.post(&format!("{integration}/breaker"), hold).await.ok(200);
     let letter = client.get(&format!("/dead-letters/{}", own.dead_letter)).await.ok(200);
     let worker = letter["attempts"][0]["worker_id"].as_str().unwrap();
 
-    let inside = ["eve@example.test", "HEADGATE_ADMIN_API_KEY", "of-the-platform", worker];
+    let inside =
+        ["eve@example.test", "HEADGATE_ADMIN_API_KEY", "of-the-platform", "kept-by-the-platform", worker];
     let mut told = Vec::new();
     let portal = server.key(Portal, Some(&own.app)).await;
     for (method, path) in operations() {

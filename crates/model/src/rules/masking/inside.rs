@@ -25,9 +25,14 @@ impl Sensitive for Integration {
     }
 
     fn keep_inside_from(&mut self, role: Role) {
+        if is_allowed(role, Permission::Configure) {
+            return;
+        }
+        self.endpoint_url.iter_mut().for_each(mask_query);
         if is_customer(role) {
             self.headers.clear();
-        } else if !is_allowed(role, Permission::Configure) {
+            self.metadata.clear();
+        } else {
             self.headers.values_mut().for_each(|value| MASK.clone_into(value));
         }
     }
@@ -98,6 +103,16 @@ impl Sensitive for Activity {
     }
 }
 
+/// The addresses of some systems hold what opens them: of a query the names are left, as in attempts.
+fn mask_query(url: &mut String) {
+    let Some((address, query)) = url.split_once('?') else { return };
+    let names = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) => format!("{name}={MASK}"),
+        None => MASK.to_owned(),
+    });
+    *url = format!("{address}?{}", names.collect::<Vec<_>>().join("&"));
+}
+
 pub(super) fn keep_attempts_inside(attempts: &mut [Attempt], role: Role) {
     if !is_customer(role) {
         return;
@@ -113,4 +128,23 @@ pub(super) fn keep_attempts_inside(attempts: &mut [Attempt], role: Role) {
 
 fn is_customer(role: Role) -> bool {
     role == Role::Portal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_query_the_names_are_left() {
+        for (address, shown) in [
+            ("https://x.test/in", "https://x.test/in"),
+            ("https://x.test/in?", "https://x.test/in?[masked]"),
+            ("https://x.test/in?code=a=b&v=1", "https://x.test/in?code=[masked]&v=[masked]"),
+            ("https://x.test/in?hunter2", "https://x.test/in?[masked]"),
+        ] {
+            let mut url = address.to_owned();
+            mask_query(&mut url);
+            assert_eq!(url, shown);
+        }
+    }
 }
