@@ -11,7 +11,7 @@ use crate::{
     rate_limit::RateLimits,
     rules::{
         backoff::RetrySchedule,
-        masking::{self, is_secret_name},
+        masking::{self, authenticates},
     },
     text,
 };
@@ -507,7 +507,7 @@ impl Fields<'_> {
                     faults.add(at, "is no header name (RFC 9110 token, up to 100 characters)");
                 } else if is_reserved_header(name) {
                     faults.add(at, "is set by Headgate itself");
-                } else if place == "/headers" && is_secret_name(name) {
+                } else if place == "/headers" && authenticates(name) {
                     faults.add(
                         at,
                         "authenticates: give it in /credentials, where it is encrypted and never shown",

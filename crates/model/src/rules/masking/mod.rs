@@ -12,7 +12,7 @@ mod text;
 mod whole;
 
 pub use in_errors::AsShown;
-pub use name::is_secret as is_secret_name;
+pub use name::{authenticates, is_secret as is_secret_name};
 pub use whole::{Masks, Sensitive};
 
 use crate::{json, record::Attributes};

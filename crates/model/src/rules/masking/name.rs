@@ -77,6 +77,28 @@ pub fn is_secret(name: &str) -> bool {
         || words.windows(2).any(|two| PAIRS.iter().any(|(a, b)| two[0] == *a && is(&two[1], b)))
 }
 
+/// Before the last word of a header's name that is `key`: the key tells things apart, and opens none.
+const KEYS_OF_NOTHING: [&str; 9] = [
+    "idempotency",
+    "deduplication",
+    "dedup",
+    "partition",
+    "routing",
+    "ordering",
+    "cache",
+    "surrogate",
+    "public",
+];
+
+/// Whether a header of this name says who sends it: a key is one whatever it is of (`x-functions-key`, `ocp-apim-subscription-key`).
+#[must_use]
+pub fn authenticates(header: &str) -> bool {
+    let words = words(header);
+    let is_key = words.last().is_some_and(|word| word == "key")
+        && !words.iter().any(|word| KEYS_OF_NOTHING.contains(&word.as_str()));
+    is_key || is_secret(header)
+}
+
 /// Letters and digits alone, in lower case: `customerEmail` and `customer_email` are one name.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -154,6 +176,16 @@ mod tests {
             "signature",
         ] {
             assert!(is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_that_are_keys_authenticate() {
+        for header in ["x-functions-key", "Ocp-Apim-Subscription-Key", "key", "X-Api-Key", "authorization"] {
+            assert!(authenticates(header), "{header}");
+        }
+        for header in ["idempotency-key", "X-Idempotency-Key", "surrogate-key", "x-keyboard", "x-shop"] {
+            assert!(!authenticates(header), "{header}");
         }
     }
 
