@@ -6,7 +6,7 @@ use model::{
     id::AppId,
     problem::Faults,
     rules::{
-        masking::{Masking, Masks, Sensitive},
+        masking::{Masking, Masks, Sensitive, may_know_workers},
         permission::{Permission, is_allowed},
     },
 };
@@ -54,8 +54,9 @@ impl Delivery {
         let masked = what.mask(&masks);
         Ok((what, masked))
     }
+
     /// A filter as an actor may ask it: what it finds, lists, counts and changes must not say whether a guess at a masked value is right. By
-    /// the payload's values that the actor reads masked it is refused, errors are looked through as far as the actor reads them. Every
+    /// the payload's values that the actor reads masked, and by the worker that they are not told of, it is refused; errors are looked through as far as the actor reads them. Every
     /// list, count and bulk action that an actor narrows asks here first. `place` leads to the payload's paths: `payload.` in a query,
     /// `/filter/payload/` in a body.
     ///
@@ -67,6 +68,11 @@ impl Delivery {
         filter: &JobFilter,
         place: &str,
     ) -> Result<JobFilter, DeliveryError> {
+        if filter.worker_id.is_some() && !may_know_workers(actor.role) {
+            let mut faults = Faults::default();
+            faults.add("worker_id", "is not yours to see: jobs cannot be found by it; take it out");
+            faults.into_result()?;
+        }
         if is_allowed(actor.role, Permission::ReadUnmasked) {
             return Ok(JobFilter { masked_names: None, ..filter.clone() });
         }

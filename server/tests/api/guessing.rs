@@ -258,3 +258,31 @@ async fn no_view_keeps_it_and_what_one_counted_goes_when_its_value_is_marked(poo
     client.patch(&format!("/integrations/{waiting}"), marks).await.ok(200);
     assert_eq!((counted(&support).await, counted(&client).await), ((false, false), (true, true)));
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn who_is_told_of_no_worker_finds_nothing_by_it(pool: PgPool) {
+    let server = Server::with_workers(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let (dead, _) = masked_jobs(&server, &client, &app).await;
+    let letter =
+        client.get(&format!("/dead-letters?integration_id={dead}")).await.ok(200)["items"][0].clone();
+    let worker = letter["attempts"][0]["worker_id"].as_str().unwrap();
+    let support = server.key(Role::Support, None).await;
+    let portal = server.key(Role::Portal, Some(&app)).await;
+    let producer = server.key(Role::Producer, Some(&app)).await;
+    for (reader, list) in [
+        (&portal, "/jobs"),
+        (&producer, "/jobs"),
+        (&portal, "/dead-letters"),
+        (&portal, "/dead-letters/groups"),
+    ] {
+        let path = format!("{list}?integration_id={dead}&worker_id={worker}");
+        assert_eq!(reader.get(&path).await.pointers(422), ["worker_id"], "{path}");
+        assert_eq!(found(&support.get(&path).await), 1, "{path}");
+    }
+    let job = format!("/jobs/{}", letter["job_id"].as_str().unwrap());
+    for (reader, told) in [(&support, &letter["attempts"][0]["worker_id"]), (&producer, &Value::Null)] {
+        assert_eq!(&reader.get(&job).await.ok(200)["attempts"][0]["worker_id"], told);
+    }
+}

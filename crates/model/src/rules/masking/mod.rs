@@ -12,6 +12,7 @@ mod text;
 mod whole;
 
 pub use in_errors::AsShown;
+pub use inside::may_know_workers;
 pub use name::{authenticates, is_secret as is_secret_name};
 pub use whole::{Masks, Sensitive};
 
