@@ -8,7 +8,7 @@ use crate::{
     ui::{Glyph, Icon, Link},
 };
 use leptos::prelude::*;
-use model::{filter::Age, job::JobStatus};
+use model::{filter::Age, job::JobStatus, text::shown};
 
 /// One condition in words, such as `older than an hour`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,10 @@ fn parts(url: &PageUrl, names: &Names) -> Vec<Part> {
     let rank = |name: &str| ORDER.iter().position(|own| *own == name).unwrap_or(ORDER.len());
     let mut given = url_filters::active(url);
     given.sort_by_key(|(name, _)| rank(name));
-    given.into_iter().map(|(name, value)| Part { words: in_words(&name, &value, names), name }).collect()
+    given
+        .into_iter()
+        .map(|(name, value)| Part { words: shown(&in_words(&name, &value, names)).into_owned(), name })
+        .collect()
 }
 
 fn in_words(name: &str, value: &str, names: &Names) -> String {
@@ -161,6 +164,13 @@ fn short(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_that_was_looked_for_turns_the_sentence_around() {
+        let url = PageUrl::parse("/jobs?q=%E2%80%AEabc");
+        let words: Vec<String> = parts(&url, &Names::default()).into_iter().map(|part| part.words).collect();
+        assert_eq!(words, ["with the id \\u202eabc"]);
+    }
 
     #[test]
     fn the_parts_stand_in_the_order_of_a_sentence() {

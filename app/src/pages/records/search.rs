@@ -5,7 +5,10 @@ use crate::{
     ui::{Button, ButtonKind, EmptyState, Glyph, Segment, Segmented, TextField},
 };
 use leptos::prelude::*;
-use model::trail::{Trail, TrailReading};
+use model::{
+    text::shown,
+    trail::{Trail, TrailReading},
+};
 
 /// The box. A GET form: the question stands in the address and needs no script.
 #[component]
@@ -87,7 +90,7 @@ const fn noun(reading: TrailReading) -> &'static str {
 pub(super) fn meaning(text: &str, trail: &Trail) -> String {
     let words: Vec<_> =
         trail.readings.iter().map(|reading| format!("**{}**", article(*reading, trail))).collect();
-    let text = text.replace("**", "* *");
+    let text = shown(text).replace("**", "* *");
     match words.as_slice() {
         [] => format!("Nothing is called “{text}”."),
         [only] => format!("“{text}” is {only}."),
