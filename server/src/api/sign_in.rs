@@ -6,7 +6,7 @@
 
 use super::{
     device,
-    extract::Form,
+    extract::{Form, Id},
     problem::Problem,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 use access::{AccessError, Client, SessionToken};
 use axum::{
     Extension, Router,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -102,7 +102,7 @@ async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response
 
 async fn open_link(
     state: State<AppState>,
-    token: Path<String>,
+    token: Id<String>,
     method: Method,
     headers: HeaderMap,
 ) -> Response {
@@ -112,7 +112,7 @@ async fn open_link(
     redeem_link(state, token, headers).await
 }
 
-async fn redeem_link(State(state): State<AppState>, Path(token): Path<String>, headers: HeaderMap) -> Response {
+async fn redeem_link(State(state): State<AppState>, Id(token): Id<String>, headers: HeaderMap) -> Response {
     match state.access.redeem_link(&token).await {
         Ok(token) => signed_in(&state, &headers, &token, "../..", None).await,
         // Somebody who is in already and opens the link again belongs on the first page.

@@ -153,3 +153,14 @@ async fn the_button_signs_in_too(pool: PgPool) {
     assert_eq!(pressed.status, 303);
     server.anonymous().with("cookie", &cookie(&pressed)).get("/apps").await.ok(200);
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn what_cannot_be_read_is_a_problem_here_too(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.anonymous();
+    let refused = form(&client, "/sign-in", "email=ada%40example.test").await;
+    assert!(refused.problem(422)["errors"][0]["detail"].as_str().unwrap().contains("password"));
+    let json = client.request(Method::POST, "/sign-in").header("content-type", "application/json");
+    Answer::of(json.body("{}")).await.problem(415);
+    open(&client, "/sign-in/link/%ff").await.problem(404);
+}
