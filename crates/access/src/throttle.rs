@@ -44,6 +44,12 @@ pub(crate) async fn count(pool: &PgPool, email: &str, client: Client) -> Result<
             shared: vec![(network, NETWORK), (format!("account:{email}"), ACCOUNT)],
         },
     };
+    // Nothing is written of a network that has used up its own, whatever accounts it invents.
+    if let Some((network, allowance)) = counted.shared.first()
+        && let Some(retry_after) = throttles::wait(pool, network, *allowance).await?
+    {
+        return Err(AccessError::TooMany { retry_after: retry_after.max(Duration::from_secs(1)) });
+    }
     // The account's last: whoever is refused before takes nothing of it.
     let own = [(&counted.own, OWN)];
     for (key, allowance) in

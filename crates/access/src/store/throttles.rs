@@ -32,6 +32,17 @@ pub(crate) async fn take(
     if taken.is_some() {
         return Ok(None);
     }
+    Ok(Some(wait(pool, key, allowance).await?.unwrap_or_default().max(Duration::from_secs(1))))
+}
+
+/// How long until the next try is free; none: one is.
+pub(crate) async fn wait(
+    pool: &PgPool,
+    key: &str,
+    allowance: Allowance,
+) -> Result<Option<Duration>, sqlx::Error> {
+    let emission = micros(allowance.period);
+    let tolerance = emission * allowance.burst;
     let wait = sqlx::query_scalar!(
         r#"
         select tat_us + $2 - $3 - (extract(epoch from clock_timestamp()) * 1000000)::bigint as "wait!"
@@ -43,7 +54,7 @@ pub(crate) async fn take(
     )
     .fetch_optional(pool)
     .await?;
-    Ok(Some(Duration::from_micros(u64::try_from(wait.unwrap_or(0)).unwrap_or(0)).max(Duration::from_secs(1))))
+    Ok(wait.and_then(|us| u64::try_from(us).ok()).filter(|us| *us > 0).map(Duration::from_micros))
 }
 
 pub(crate) async fn forget(pool: &PgPool, key: &str) -> Result<(), sqlx::Error> {

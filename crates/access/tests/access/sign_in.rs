@@ -123,6 +123,9 @@ async fn a_network_is_slowed_down_whatever_account_it_tries(pool: PgPool) {
     .unwrap();
     let refused = access.sign_in("a@example.test", PASSWORD, home()).await;
     assert!(matches!(refused, Err(AccessError::TooMany { .. })));
+    let rows = "select count(*) from headgate.sign_in_throttles";
+    let rows: i64 = sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap();
+    assert_eq!(rows, 1, "nothing is kept of the accounts that it invents");
     let elsewhere = access.sign_in("a@example.test", PASSWORD, elsewhere()).await;
     assert!(matches!(elsewhere, Err(AccessError::BadCredentials)));
 }
