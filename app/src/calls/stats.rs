@@ -78,7 +78,7 @@ impl From<&Snapshot> for NavCounts {
         Self {
             integrations: snapshot.integrations.len() as i64,
             workers: snapshot.workers,
-            failures: snapshot.failures.open,
+            failures: snapshot.failures.open.unwrap_or(0),
             dead_letters: snapshot.totals.dead_letters,
         }
     }

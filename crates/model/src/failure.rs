@@ -164,8 +164,9 @@ pub const MOST_OPEN: i64 = 1_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailurePulse {
-    /// Open groups, as `GET /failures?state=open` lists them; at most 1,000 are counted.
-    pub open: i64,
+    /// Open groups, as `GET /failures?state=open` lists them; at most 1,000 are counted. Null where less than all apps is told: nobody counts
+    /// those of one.
+    pub open: Option<i64>,
     /// Open groups that fail at least twice as often as the hour before, those that fail most first; three at most.
     pub growing: Vec<GrowingFailure>,
 }

@@ -445,7 +445,7 @@ pub(crate) mod tests {
         let snapshot = Snapshot {
             totals: Totals { backlog: 107, ..Totals::default() },
             retry_pyramid: vec![52, 2],
-            failures: FailurePulse { open: 3, ..FailurePulse::default() },
+            failures: FailurePulse { open: Some(3), ..FailurePulse::default() },
             ..snapshot_of(integrations)
         };
         let app = snapshot.narrowed(Scope::App(own), None);

@@ -124,7 +124,7 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         retry_pyramid: sum.retry_pyramid,
         integrations,
         workers: workers.live,
-        failures: FailurePulse { open, growing: memory.growing.clone() },
+        failures: FailurePulse { open: Some(open), growing: memory.growing.clone() },
         warnings: Vec::new(),
     })
 }
