@@ -2,7 +2,10 @@
 
 use crate::{
     calls::error::CallError,
-    state::page_url::{self, PageUrl},
+    state::{
+        page_url::{self, PageUrl},
+        sign_in_url,
+    },
     ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone},
 };
 use leptos::prelude::*;
@@ -33,9 +36,9 @@ pub fn Failure(
     let here = page_url::current();
     let (glyph, tone, title, text) = match &error {
         CallError::SignedOut => {
-            let next = here.get_untracked().settled().to_string();
-            let query = serde_html_form::to_string([("next", next)]).unwrap_or_default();
-            return view! { <Redirect path=format!("/sign-in?{query}") /> }.into_any();
+            // Shown again on the way there, when the page's other calls are refused as well, it leads nowhere.
+            let sign_in = here.with_untracked(sign_in_url::from);
+            return sign_in.map(|url| view! { <Redirect path=url.to_string() /> }).into_any();
         }
         CallError::Forbidden => (
             Glyph::Hand,

@@ -42,6 +42,7 @@ pub enum Flash {
     NothingChosen,
     Gone,
     Forbidden,
+    SignedOut,
     Conflict,
     OthersChanged,
     TooSoon,
@@ -105,6 +106,7 @@ impl Flash {
         Self::NothingChosen,
         Self::Gone,
         Self::Forbidden,
+        Self::SignedOut,
         Self::Conflict,
         Self::OthersChanged,
         Self::TooSoon,
@@ -169,6 +171,7 @@ impl Flash {
             Self::NothingChosen => "nothing-chosen",
             Self::Gone => "gone",
             Self::Forbidden => "forbidden",
+            Self::SignedOut => "signed-out",
             Self::Conflict => "conflict",
             Self::OthersChanged => "others-changed",
             Self::TooSoon => "too-soon",
@@ -221,6 +224,7 @@ impl Flash {
                 | Self::CountChanged
                 | Self::Gone
                 | Self::Forbidden
+                | Self::SignedOut
                 | Self::Conflict
                 | Self::OthersChanged
                 | Self::TooSoon
@@ -285,6 +289,7 @@ impl Flash {
             Self::NothingChosen => "Nothing was chosen: tick the rows first.".to_owned(),
             Self::Gone => "That is not there any more.".to_owned(),
             Self::Forbidden => "Your role does not allow that.".to_owned(),
+            Self::SignedOut => "Nothing was done: you were signed out.".to_owned(),
             Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
             Self::OthersChanged => {
                 "Somebody else changed it meanwhile. Nothing was saved: look at what it is now, then save again.".to_owned()

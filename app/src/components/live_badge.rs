@@ -1,19 +1,24 @@
 //! Whether the numbers are fresh, and if not, since when and why: live, old, held, resting, or plain.
 
 use crate::{
+    calls::error::CallError,
     format,
     state::{
         clock,
         event_stream::Link,
-        live::{self, Live},
+        live::{self, Live, Refusal},
+        page_url, sign_in_url,
     },
-    ui::Tone,
+    ui::{self, Tone},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 
 /// One call that failed is asked again: only after some in a row the page is called old.
 const REFUSED_AFTER: TimeDelta = TimeDelta::seconds(5);
+
+/// What is a link to the sign-in.
+const SIGNED_OUT: &str = "Signed out";
 
 /// A dot and two words.
 #[component]
@@ -24,6 +29,9 @@ pub fn LiveBadge(
     let live = live::current();
     let now = clock::now_or(as_of);
     let state = Memo::new(move |_| Look::of(live, now.get(), as_of));
+    let is_signed_out = Memo::new(move |_| state.with(|look| look.words == SIGNED_OUT));
+    let url = page_url::current();
+    let sign_in = Signal::derive(move || url.with(sign_in_url::from).unwrap_or_default().to_string());
     let shown_at = move || live.shown_at().unwrap_or(as_of);
     view! {
         <span
@@ -34,7 +42,18 @@ pub fn LiveBadge(
             title=move || state.with(|look| look.why.clone())
         >
             <span class="dot"></span>
-            <span>{move || state.with(|look| look.words.clone())}</span>
+            {move || {
+                if is_signed_out.get() {
+                    view! {
+                        <ui::Link href=sign_in class="underline">
+                            {SIGNED_OUT}
+                        </ui::Link>
+                    }
+                        .into_any()
+                } else {
+                    view! { <span>{move || state.with(|look| look.words.clone())}</span> }.into_any()
+                }
+            }}
             <span class="sr-only">{move || state.with(|look| format!(". {}", look.why))}</span>
             <span class="on-paper">{move || format!("As of {}", format::full(shown_at()))}</span>
         </span>
@@ -55,6 +74,12 @@ impl Look {
     fn of(live: Live, now: DateTime<Utc>, as_of: DateTime<Utc>) -> Self {
         let look = |tone, words: String, why: String| Self { tone, words, why };
         match (live.link().get(), live.age(now), live.held_since(), live.refusal()) {
+            (_, _, _, Some(Refusal { error: CallError::SignedOut, .. })) => look(
+                Tone::Failed,
+                SIGNED_OUT.to_owned(),
+                "The session has ended. Sign in again for newer numbers, and before you change anything"
+                    .to_owned(),
+            ),
             (Link::Resting, ..) => look(
                 Tone::Paused,
                 "Resting".to_owned(),

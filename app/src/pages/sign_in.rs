@@ -2,21 +2,31 @@
 //! script would have nothing to add.
 
 use crate::{
+    calls::session::load_session,
     components::{Mark, ThemeSwitch},
     format,
-    state::{base_path, page_url, page_url::PageUrl},
+    state::{base_path, page_url, page_url::PageUrl, sign_in_url},
     ui::{Button, ButtonKind, Glyph, Notice, TextField, Tone},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
+use leptos_router::components::Redirect;
 
 /// E-mail address and password; what went wrong before stands in the address.
 #[component]
 pub fn SignInPage() -> impl IntoView {
     let url = page_url::current();
-    let next = url.get_untracked().get("next").unwrap_or("/").to_owned();
+    let next = url.with_untracked(sign_in_url::next).to_string();
+    let session = Resource::new_blocking(|| (), |()| load_session());
+    let led_on = StoredValue::new(next.clone());
     view! {
         <Title text="Sign in" />
+        // Whoever has a session, from another tab perhaps, is led on.
+        <Suspense fallback=|| ()>
+            {move || Suspend::new(async move {
+                session.await.is_ok().then(|| view! { <Redirect path=led_on.get_value() /> })
+            })}
+        </Suspense>
         <main class="gateway" id="content">
             <div class="w-full max-w-[360px]">
                 <div class="brand justify-center">

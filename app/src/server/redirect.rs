@@ -40,7 +40,8 @@ pub async fn answer_with(
         }
         Err(because) => {
             let url = page(&refusal(&because));
-            let is_kept = matches!(because, CallError::Invalid(_) | CallError::Changed);
+            let is_kept =
+                matches!(because, CallError::Invalid(_) | CallError::Changed | CallError::SignedOut);
             let url = if is_kept { carry_input(url) } else { url };
             Err(FormRefused { because, page: base_path::current().join(&url.to_string()) })
         }
@@ -60,7 +61,8 @@ pub fn to(url: &PageUrl) {
 fn refusal(error: &CallError) -> Outcome {
     let flash = match error {
         CallError::TooSoon { seconds } => return Outcome { n: *seconds, ..Flash::TooSoon.into() },
-        CallError::SignedOut | CallError::Forbidden => Flash::Forbidden,
+        CallError::SignedOut => Flash::SignedOut,
+        CallError::Forbidden => Flash::Forbidden,
         CallError::NotFound => Flash::Gone,
         CallError::Invalid(_) => Flash::Invalid,
         CallError::Conflict(_) => Flash::Conflict,

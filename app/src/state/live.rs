@@ -8,8 +8,9 @@ use super::{
     event_stream::{self, Link},
     hold::{self, Newest},
 };
+use crate::calls::{error::CallError, session::load_session};
 use chrono::{DateTime, TimeDelta, Utc};
-use leptos::prelude::*;
+use leptos::{prelude::*, task::spawn_local};
 use model::{snapshot_changes::SnapshotChanges, stats::Snapshot};
 
 /// The stream's last word.
@@ -29,7 +30,7 @@ pub struct Refusal {
     /// Of the first of the calls in a row that failed.
     pub since: DateTime<Utc>,
     /// What the last one said.
-    pub error: String,
+    pub error: CallError,
 }
 
 /// A snapshot is due every second; after three missed ones the numbers are called old.
@@ -81,6 +82,13 @@ impl Live {
         self.refusal.get()
     }
 
+    /// Whether the session has ended, in another tab or by its time.
+    fn is_signed_out(self) -> bool {
+        let is_it =
+            |refusal: &Option<Refusal>| matches!(refusal, Some(Refusal { error: CallError::SignedOut, .. }));
+        self.refusal.try_with_untracked(is_it) == Some(true)
+    }
+
     /// A call that the page makes by itself was answered.
     pub fn answered(self) {
         if self.refusal.try_with_untracked(Option::is_some) == Some(true) {
@@ -89,8 +97,7 @@ impl Live {
     }
 
     /// A call that the page makes by itself failed.
-    pub fn unanswered(self, error: &impl ToString) {
-        let error = error.to_string();
+    pub fn unanswered(self, error: CallError) {
         self.refusal.try_update(|refusal| {
             let since = refusal.as_ref().map_or_else(Utc::now, |refusal| refusal.since);
             *refusal = Some(Refusal { since, error });
@@ -141,6 +148,16 @@ fn connect(url: String, live: Live) {
     };
     let on_link = move |link| {
         live.link.try_set(link);
+        match link {
+            Link::Open if live.is_signed_out() => live.answered(),
+            // A stream says that it broke and not why: without a session every answer is 401.
+            Link::Broken { .. } => spawn_local(async move {
+                if let Err(error @ CallError::SignedOut) = load_session().await {
+                    live.unanswered(error);
+                }
+            }),
+            _ => {}
+        }
     };
     event_stream::open(url, &["snapshot", "changes"], on_event, on_link);
 }

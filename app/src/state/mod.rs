@@ -21,6 +21,7 @@ pub mod refresh;
 pub mod revision;
 pub mod saved_query;
 pub mod selection;
+pub mod sign_in_url;
 pub mod theme;
 pub mod trail_query;
 pub mod url_filters;

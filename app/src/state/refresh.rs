@@ -2,6 +2,7 @@
 //! makes the page stand still.
 
 use super::{hold, live};
+use crate::calls::error::CallError;
 use leptos::{prelude::*, task::spawn_local};
 use std::{cell::Cell, future::Future, rc::Rc, time::Duration};
 
@@ -10,11 +11,10 @@ const LONGEST_PAUSE: u32 = 5;
 
 /// The newest answer, or nothing before the first one. A call that fails leaves what is there, tells the live badge, and
 /// the next one waits for longer: twice, four times, up to 32 times the period. A slow one is never asked twice at once.
-pub fn every<T, E, F>(period: Duration, fetch: impl Fn() -> F + Clone + 'static) -> RwSignal<Option<T>>
+pub fn every<T, F>(period: Duration, fetch: impl Fn() -> F + Clone + 'static) -> RwSignal<Option<T>>
 where
     T: Send + Sync + 'static,
-    E: std::fmt::Display,
-    F: Future<Output = Result<T, E>> + 'static,
+    F: Future<Output = Result<T, CallError>> + 'static,
 {
     let newest = RwSignal::new(None);
     let (is_held, live) = (hold::is_on(), live::current());
@@ -44,7 +44,7 @@ where
                     Err(error) => {
                         failures.set((failures.get() + 1).min(LONGEST_PAUSE));
                         to_skip.set((1 << failures.get()) - 1);
-                        live.unanswered(&error);
+                        live.unanswered(error);
                     }
                 }
                 is_asking.set(false);
