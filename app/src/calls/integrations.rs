@@ -222,6 +222,8 @@ pub struct LimitsForm {
     pub debounce_seconds: String,
     /// The longest the first of them waits; empty: as long as the quiet.
     pub debounce_max_seconds: String,
+    /// What stood in all of these when the form was drawn.
+    pub drawn: String,
 }
 
 /// Changes how fast and how hard it is tried.

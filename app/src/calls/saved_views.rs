@@ -50,10 +50,11 @@ pub async fn change_view(
     id: SavedViewId,
     #[server(default)] view: ViewForm,
     #[server(default)] etag: String,
+    #[server(default)] drawn: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::server::saved_views;
-    saved_views::change(id, view, &etag, &back).await
+    use crate::server::saved_views::{self, Shown};
+    saved_views::change(id, view, Shown { etag: &etag, drawn: &drawn }, &back).await
 }
 
 /// Pins a view, or takes the pin away.

@@ -146,12 +146,13 @@ pub async fn update_user(
     role: Role,
     #[server(default)] is_disabled: bool,
     #[server(default)] etag: String,
+    #[server(default)] drawn: String,
     back: String,
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::user_draft::Draft,
+        state::{drawn, user_draft::Draft},
     };
     use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
@@ -168,7 +169,9 @@ pub async fn update_user(
     }
     .await;
     forms::answer(&back, made, |url, faults| {
-        Draft::on(url.with("edit", id), &[("name", name.as_str()), ("role", role.as_str())], faults)
+        let is_disabled = if is_disabled { "true" } else { "" };
+        let typed = [("name", name.as_str()), ("role", role.as_str()), ("is_disabled", is_disabled)];
+        Draft::on(url.with("edit", id), &drawn::changed(&drawn, &typed), faults)
     })
     .await
 }

@@ -8,6 +8,7 @@ use crate::{
     },
     components::{Flash, Outcome},
     state::{
+        drawn,
         saved_query::SavedQuery,
         url_filters::ListQuery,
         user_draft::{Draft, DraftFault},
@@ -77,14 +78,28 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRef
         Ok(Flash::ViewSaved.into())
     }
     .await;
-    answer(back, &form, made).await
+    answer(back, made, &typed(&form)).await
+}
+
+/// The view as its form showed it.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    /// Which version of it.
+    pub etag: &'a str,
+    /// What stood in its fields.
+    pub drawn: &'a str,
 }
 
 /// Changes all but what it narrows to.
 ///
 /// # Errors
 /// Why it was refused, with the page that says so.
-pub async fn change(id: SavedViewId, form: ViewForm, etag: &str, back: &str) -> Result<(), FormRefused> {
+pub async fn change(
+    id: SavedViewId,
+    form: ViewForm,
+    shown: Shown<'_>,
+    back: &str,
+) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
         let changes = SavedViewChanges {
@@ -93,13 +108,13 @@ pub async fn change(id: SavedViewId, form: ViewForm, etag: &str, back: &str) -> 
             is_shared: Some(is_ticked(&form.shared)),
             is_pinned: Some(is_ticked(&form.pinned)),
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
-            if_match: IfMatch::of_form(etag),
+            if_match: IfMatch::of_form(shown.etag),
         };
         context::current()?.steering().change_view(&actor, id, &changes, None).await?;
         Ok(Flash::ViewChanged.into())
     }
     .await;
-    answer(back, &form, made).await
+    answer(back, made, &drawn::changed(shown.drawn, &typed(&form))).await
 }
 
 /// Pins it for the reader, or not.
@@ -114,7 +129,7 @@ pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), For
         Ok(if is_pinned { Flash::ViewPinned } else { Flash::ViewUnpinned }.into())
     }
     .await;
-    answer(back, &ViewForm::default(), made).await
+    answer(back, made, &[]).await
 }
 
 /// Views as the actor may read them: without the counts of those that ask for a value which was marked as secret after they were saved.
@@ -142,19 +157,17 @@ pub async fn shown(
     Ok(views)
 }
 
-async fn answer(back: &str, form: &ViewForm, made: Judged) -> Result<(), FormRefused> {
+async fn answer(back: &str, made: Judged, typed: &[(&str, &str)]) -> Result<(), FormRefused> {
     let (faults, made) = match made {
         Ok(outcome) => (Vec::new(), Ok(outcome)),
         Err(Refused::Call(error)) => (Vec::new(), Err(error)),
         Err(Refused::Faults(faults)) => (view_faults(&faults), Err(CallError::Invalid(faults.to_string()))),
     };
-    let typed = [
-        ("name", form.name.as_str()),
-        ("shared", form.shared.as_str()),
-        ("pinned", form.pinned.as_str()),
-        ("alert_at", form.alert_at.as_str()),
-    ];
-    redirect::answer_with(back, |url| Draft::on(url, &typed, &faults), async { made }).await
+    redirect::answer_with(back, |url| Draft::on(url, typed, &faults), async { made }).await
+}
+
+fn typed(form: &ViewForm) -> [(&'static str, &str); 4] {
+    [("name", &form.name), ("shared", &form.shared), ("pinned", &form.pinned), ("alert_at", &form.alert_at)]
 }
 
 fn is_ticked(field: &str) -> bool {

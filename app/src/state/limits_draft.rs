@@ -1,10 +1,10 @@
 //! The limits form, read: as changes of an integration, or as faults beside their fields. Both sides read it alike: the server
 //! refuses a form by redirecting to the page with what was typed in its address, and the page finds the faults in it again.
 
-use super::page_url::PageUrl;
-use crate::calls::integrations::LimitsForm;
+use super::{drawn, page_url::PageUrl};
+use crate::{calls::integrations::LimitsForm, components::Flash};
 use model::{
-    integration::{Debounce, IntegrationChanges},
+    integration::{Debounce, Integration, IntegrationChanges},
     patch::Change,
     problem::Faults,
     rate_limit::{RateLimit, RateLimits},
@@ -15,6 +15,8 @@ use std::str::FromStr;
 const LONGEST: usize = 20;
 /// A schedule is longer.
 const LONGEST_SCHEDULE: usize = 300;
+/// Names the fields that were emptied: an address keeps no empty values.
+const EMPTIED: &str = "limits[emptied]";
 /// The most limits that hold together.
 pub const ROWS: usize = 8;
 
@@ -108,7 +110,8 @@ impl LimitField {
         }
     }
 
-    fn read(self, form: &LimitsForm) -> &str {
+    /// What stands in it.
+    pub fn read(self, form: &LimitsForm) -> &str {
         match self {
             Self::Requests(row) => form.requests.get(row).map_or("", String::as_str),
             Self::PerSeconds(row) => form.per_seconds.get(row).map_or("", String::as_str),
@@ -121,6 +124,53 @@ impl LimitField {
         }
         .trim()
     }
+
+    fn write(self, form: &mut LimitsForm, value: String) {
+        let slot = match self {
+            Self::Requests(row) => form.requests.get_mut(row),
+            Self::PerSeconds(row) => form.per_seconds.get_mut(row),
+            Self::MaxConcurrency => Some(&mut form.max_concurrency),
+            Self::MaxAttempts => Some(&mut form.max_attempts),
+            Self::TimeoutSeconds => Some(&mut form.timeout_seconds),
+            Self::RetrySchedule => Some(&mut form.retry_schedule),
+            Self::DebounceSeconds => Some(&mut form.debounce_seconds),
+            Self::DebounceMaxSeconds => Some(&mut form.debounce_max_seconds),
+        };
+        if let Some(slot) = slot {
+            *slot = value;
+        }
+    }
+
+    /// What an integration is set to.
+    fn saved(self, integration: &Integration, limits: &[RateLimit]) -> Option<String> {
+        match self {
+            Self::Requests(row) => limits.get(row).map(|limit| limit.requests.to_string()),
+            Self::PerSeconds(row) => limits.get(row).map(|limit| limit.per_seconds.to_string()),
+            Self::MaxConcurrency => Some(integration.max_concurrency.to_string()),
+            Self::MaxAttempts => integration.max_attempts.map(|n| n.to_string()),
+            // As fine as it is: a second and a half reads `1.5`.
+            Self::TimeoutSeconds => integration.timeout_ms.map(|ms| (f64::from(ms) / 1_000.0).to_string()),
+            Self::RetrySchedule => integration.retry_schedule.clone(),
+            Self::DebounceSeconds => integration.debounce.map(|d| d.seconds.to_string()),
+            Self::DebounceMaxSeconds => integration.debounce.map(|d| d.max_seconds.to_string()),
+        }
+    }
+}
+
+/// The form with what holds now.
+pub fn saved(integration: &Integration) -> LimitsForm {
+    let limits = integration.rate_limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
+    let rows = vec![String::new(); ROWS];
+    let mut form = LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() };
+    for field in LimitField::all() {
+        field.write(&mut form, field.saved(integration, &limits).unwrap_or_default());
+    }
+    form.drawn = drawn::field(&values(&form));
+    form
+}
+
+fn values(form: &LimitsForm) -> Vec<(&'static str, &str)> {
+    LimitField::all().map(|field| (field.name(), field.read(form))).collect()
 }
 
 /// What the form asks for; an empty field takes its setting away.
@@ -140,6 +190,7 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
     }
     let quiet = number::<i32>(form, LimitField::DebounceSeconds, &mut faults);
     let longest = number::<i32>(form, LimitField::DebounceMaxSeconds, &mut faults);
+    need_beside(form, LimitField::DebounceMaxSeconds, LimitField::DebounceSeconds, &mut faults);
     let debounce = quiet.map(|seconds| Debounce { seconds, max_seconds: longest.unwrap_or(seconds) });
     let schedule = LimitField::RetrySchedule.read(form);
     let changes = IntegrationChanges {
@@ -166,11 +217,25 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
 fn limit(form: &LimitsForm, row: usize, faults: &mut Faults) -> Option<RateLimit> {
     let requests = number::<i32>(form, LimitField::Requests(row), faults);
     let per_seconds = number::<i32>(form, LimitField::PerSeconds(row), faults);
+    need_beside(form, LimitField::PerSeconds(row), LimitField::Requests(row), faults);
     let limit = RateLimit { requests: requests?, per_seconds: per_seconds.unwrap_or(1) };
     if let Err(judged) = limit.check() {
         faults.nest(&format!("/rate_limit/{row}"), judged);
     }
     Some(limit)
+}
+
+/// A field that says nothing without another one. To empty that one takes the setting away; where it was empty, what was typed would be lost.
+fn need_beside(form: &LimitsForm, field: LimitField, needed: LimitField, faults: &mut Faults) {
+    let was_empty = drawn::value(&form.drawn, needed.name()).is_none();
+    if was_empty && needed.read(form).is_empty() && !field.read(form).is_empty() {
+        let what = if needed == LimitField::DebounceSeconds {
+            "the seconds of quiet"
+        } else {
+            "the number of requests"
+        };
+        faults.add(field.pointer(), format!("needs {what} beside it"));
+    }
 }
 
 fn number<N: FromStr>(form: &LimitsForm, field: LimitField, faults: &mut Faults) -> Option<N> {
@@ -194,30 +259,40 @@ pub struct LimitsDraft {
 }
 
 impl LimitsDraft {
-    /// The draft an address carries. One that could be saved is none: a link must not fill the form with values of its own choice.
-    pub fn of(url: &PageUrl) -> Option<Self> {
-        let value = |field: LimitField| url.get(field.name()).unwrap_or_default().to_owned();
-        let form = LimitsForm {
-            requests: (0..ROWS).map(|row| value(LimitField::Requests(row))).collect(),
-            per_seconds: (0..ROWS).map(|row| value(LimitField::PerSeconds(row))).collect(),
-            max_concurrency: value(LimitField::MaxConcurrency),
-            timeout_seconds: value(LimitField::TimeoutSeconds),
-            max_attempts: value(LimitField::MaxAttempts),
-            retry_schedule: value(LimitField::RetrySchedule),
-            debounce_seconds: value(LimitField::DebounceSeconds),
-            debounce_max_seconds: value(LimitField::DebounceMaxSeconds),
+    /// The draft an address carries: what was typed, and what holds now in the fields that were left alone. One that could be saved is none, or
+    /// a link could fill the form with values of its own choice; but for a form that was refused for another reason, which the page tells.
+    pub fn of(url: &PageUrl, saved: &LimitsForm) -> Option<Self> {
+        let emptied: Vec<_> = url.get(EMPTIED).unwrap_or_default().split(',').collect();
+        let typed = |field: LimitField| {
+            url.get(field.name()).or_else(|| emptied.contains(&field.name()).then_some(""))
         };
-        let faults = changes(&form).err()?;
-        Some(Self { form, faults })
+        let mut form = saved.clone();
+        for field in LimitField::all() {
+            if let Some(typed) = typed(field) {
+                field.write(&mut form, typed.to_owned());
+            }
+        }
+        let was_refused = [Flash::OthersChanged, Flash::SignedOut]
+            .map(Flash::as_str)
+            .map(Some)
+            .contains(&url.get("notice"));
+        match changes(&form) {
+            _ if form == *saved => None,
+            Err(faults) => Some(Self { form, faults }),
+            Ok(_) => was_refused.then(|| Self { form, faults: Faults::default() }),
+        }
     }
 
-    /// The address that carries a form.
+    /// The address that carries what was changed in a form.
     pub fn on(url: PageUrl, form: &LimitsForm) -> PageUrl {
-        LimitField::all().fold(url, |url, field| {
-            let longest = if field == LimitField::RetrySchedule { LONGEST_SCHEDULE } else { LONGEST };
-            let typed: String = field.read(form).chars().take(longest).collect();
-            if typed.is_empty() { url.without(field.name()) } else { url.with(field.name(), typed) }
-        })
+        let changed = drawn::changed(&form.drawn, &values(form));
+        let emptied: Vec<_> =
+            changed.iter().filter(|(_, typed)| typed.is_empty()).map(|(name, _)| *name).collect();
+        let url = changed.iter().fold(url, |url, (name, typed)| {
+            let longest = if *name == LimitField::RetrySchedule.name() { LONGEST_SCHEDULE } else { LONGEST };
+            url.with(name, typed.chars().take(longest).collect::<String>())
+        });
+        if emptied.is_empty() { url } else { url.with(EMPTIED, emptied.join(",")) }
     }
 
     /// The limits that were typed, the last row with anything in it counted.
@@ -265,9 +340,22 @@ mod tests {
         }
     }
 
+    fn empty() -> LimitsForm {
+        LimitsForm {
+            requests: vec![String::new(); ROWS],
+            per_seconds: vec![String::new(); ROWS],
+            ..LimitsForm::default()
+        }
+    }
+
+    fn draft_of(url: &PageUrl) -> Option<LimitsDraft> {
+        LimitsDraft::of(url, &empty())
+    }
+
     #[test]
     fn an_empty_field_takes_its_setting_away() {
-        let changes = changes(&form("", "1", "")).expect("changes");
+        let drawn = drawn::field(&[("limits[requests][0]", "20"), ("limits[per_seconds][0]", "1")]);
+        let changes = changes(&LimitsForm { drawn, ..form("", "1", "") }).expect("changes");
         assert_eq!((changes.rate_limit, changes.timeout_ms), (Change::Clear, Change::Clear));
         assert_eq!(changes.max_concurrency, Change::Set(50));
     }
@@ -287,10 +375,11 @@ mod tests {
             ("1", "99999", "", LimitField::PerSeconds(0), "Must be 1 to 86,400."),
             ("1", "1", "-3", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
             ("1", "1", "9999999", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
+            ("", "60", "", LimitField::PerSeconds(0), "Needs the number of requests beside it."),
         ] {
             let typed = form(requests, per_seconds, timeout);
             let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=invalid"), &typed);
-            let draft = LimitsDraft::of(&PageUrl::parse(&url.to_string())).expect("a draft");
+            let draft = draft_of(&PageUrl::parse(&url.to_string())).expect("a draft");
             assert_eq!(draft.first_fault(), Some(field), "{url}");
             assert_eq!(draft.fault(field).as_deref(), Some(says), "{url}");
             assert_eq!(draft.typed(LimitField::Requests(0)), requests);
@@ -303,7 +392,7 @@ mod tests {
     fn several_limits_hold_together_and_rows_between_may_be_empty() {
         let several = LimitsForm {
             requests: vec!["10".to_owned(), String::new(), "100".to_owned()],
-            per_seconds: vec!["1".to_owned(), "5".to_owned(), "60".to_owned()],
+            per_seconds: vec!["1".to_owned(), String::new(), "60".to_owned()],
             ..form("", "", "1.5")
         };
         let set = changes(&several).expect("changes");
@@ -313,7 +402,7 @@ mod tests {
 
         let third = LimitsForm { requests: vec!["10".to_owned(), String::new(), "0".to_owned()], ..several };
         let url = LimitsDraft::on(PageUrl::parse("/rate-limits?edit=1"), &third);
-        let draft = LimitsDraft::of(&url).expect("a draft");
+        let draft = draft_of(&url).expect("a draft");
         assert_eq!((draft.first_fault(), draft.rows()), (Some(LimitField::Requests(2)), 3));
     }
 
@@ -323,7 +412,7 @@ mod tests {
         let set = |schedule| changes(&with(schedule)).map(|changes| changes.retry_schedule);
         assert_eq!(set(" 0s,10s,1m "), Ok(Change::Set("0s,10s,1m".to_owned())));
         assert_eq!(set(""), Ok(Change::Clear));
-        let draft = LimitsDraft::of(&LimitsDraft::on(PageUrl::parse("/"), &with("soon"))).expect("a draft");
+        let draft = draft_of(&LimitsDraft::on(PageUrl::parse("/"), &with("soon"))).expect("a draft");
         assert_eq!(draft.first_fault(), Some(LimitField::RetrySchedule));
         assert_eq!(draft.typed(LimitField::RetrySchedule), "soon");
     }
@@ -339,15 +428,18 @@ mod tests {
         let debounce = |seconds, max_seconds| Ok(Change::Set(Debounce { seconds, max_seconds }));
         assert_eq!(set("5", "60"), debounce(5, 60));
         assert_eq!(set("5", ""), debounce(5, 5));
-        assert_eq!(set("", "60"), Ok(Change::Clear));
+        let emptied =
+            LimitsForm { drawn: drawn::field(&[("limits[debounce_seconds]", "5")]), ..with("", "60") };
+        assert_eq!(changes(&emptied).map(|changes| changes.debounce), Ok(Change::Clear));
         for (quiet, longest, field) in [
             ("0", "60", LimitField::DebounceSeconds),
             ("soon", "60", LimitField::DebounceSeconds),
             ("60", "5", LimitField::DebounceMaxSeconds),
+            ("", "60", LimitField::DebounceMaxSeconds),
         ] {
             let url = LimitsDraft::on(PageUrl::parse("/"), &with(quiet, longest));
             assert_eq!(
-                LimitsDraft::of(&url).and_then(|draft| draft.first_fault()),
+                draft_of(&url).and_then(|draft| draft.first_fault()),
                 Some(field),
                 "{quiet} {longest}"
             );
@@ -356,12 +448,34 @@ mod tests {
 
     #[test]
     fn a_link_cannot_fill_the_form_with_what_could_be_saved() {
-        assert_eq!(
-            LimitsDraft::of(&PageUrl::parse(
-                "/integrations/1?limits%5Brequests%5D%5B0%5D=1&limits%5Bmax_concurrency%5D=2"
-            )),
-            None
-        );
-        assert_eq!(LimitsDraft::of(&PageUrl::parse("/integrations/1")), None);
+        let link = "/integrations/1?limits%5Brequests%5D%5B0%5D=1&limits%5Bmax_concurrency%5D=2";
+        for url in [link, &format!("{link}&notice=limits-saved"), "/integrations/1?notice=others-changed"] {
+            assert_eq!(draft_of(&PageUrl::parse(url)), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_alone_shows_what_others_made_of_it_meanwhile() {
+        let shown = |concurrency: &str, schedule: &str| {
+            let mut form = LimitsForm {
+                max_concurrency: concurrency.to_owned(),
+                retry_schedule: schedule.to_owned(),
+                ..empty()
+            };
+            form.drawn = drawn::field(&values(&form));
+            form
+        };
+        let typed = LimitsForm {
+            max_attempts: "9".to_owned(),
+            retry_schedule: String::new(),
+            ..shown("50", "10s,1m")
+        };
+        let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=others-changed"), &typed);
+        let draft =
+            LimitsDraft::of(&PageUrl::parse(&url.to_string()), &shown("7", "10s,1m")).expect("a draft");
+        assert_eq!(draft.typed(LimitField::MaxAttempts), "9");
+        assert_eq!(draft.typed(LimitField::RetrySchedule), "", "emptied");
+        assert_eq!(draft.typed(LimitField::MaxConcurrency), "7");
+        assert_eq!(draft.first_fault(), None);
     }
 }

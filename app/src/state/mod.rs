@@ -4,6 +4,7 @@
 pub mod audit_filters;
 pub mod base_path;
 pub mod clock;
+pub mod drawn;
 pub mod event_stream;
 pub mod failure_query;
 pub mod hold;

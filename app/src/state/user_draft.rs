@@ -151,6 +151,10 @@ impl Draft {
     /// The address with what was typed and what is wrong with it.
     pub fn on(url: PageUrl, typed: &[(&str, &str)], faults: &[DraftFault]) -> PageUrl {
         let url = typed.iter().fold(url, |url, (name, value)| url.with(&key(name), value));
+        // An address keeps no empty values.
+        let emptied: Vec<_> =
+            typed.iter().filter(|(_, value)| value.is_empty()).map(|(name, _)| *name).collect();
+        let url = if emptied.is_empty() { url } else { url.with(&key("emptied"), emptied.join(",")) };
         if faults.is_empty() {
             return url;
         }
@@ -158,9 +162,21 @@ impl Draft {
         url.with(&key("faults"), words.join(","))
     }
 
-    /// What was typed into a field.
+    /// Whether there is any.
+    pub fn is_some(&self) -> bool {
+        self.0.pairs().iter().any(|(name, _)| name.starts_with("draft["))
+    }
+
+    /// What was typed into a field: nothing, where it was emptied; none: it was left alone.
     pub fn value(&self, name: &str) -> Option<String> {
-        self.0.get(&key(name)).map(str::to_owned)
+        let is_emptied =
+            || self.0.get(&key("emptied")).is_some_and(|names| names.split(',').any(|own| own == name));
+        self.0.get(&key(name)).map(str::to_owned).or_else(|| is_emptied().then(String::new))
+    }
+
+    /// Whether a box was ticked; none: it was left alone.
+    pub fn ticked(&self, name: &str) -> Option<bool> {
+        self.value(name).map(|value| value == "true")
     }
 
     /// What is wrong with a field.
@@ -185,13 +201,17 @@ mod tests {
     #[test]
     fn what_was_typed_and_what_is_wrong_come_back_and_leave_with_the_notice() {
         let faults = [DraftFault::EmailTaken, DraftFault::Password];
-        let url =
-            Draft::on(PageUrl::parse("/settings?new=user&notice=invalid"), &[("email", "a@b")], &faults);
+        let url = Draft::on(
+            PageUrl::parse("/settings?new=user&notice=invalid"),
+            &[("email", "a@b"), ("name", "")],
+            &faults,
+        );
         let draft = Draft::of(&PageUrl::parse(&url.to_string()));
         assert_eq!(draft.value("email").as_deref(), Some("a@b"));
         assert_eq!(draft.fault("email").as_deref(), Some("belongs to another user already"));
         assert!(draft.fault("password").is_some());
         assert_eq!(draft.fault("name"), None);
+        assert_eq!((draft.value("name").as_deref(), draft.value("role")), (Some(""), None));
         assert_eq!(url.settled().to_string(), "/settings?new=user");
     }
 

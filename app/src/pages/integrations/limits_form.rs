@@ -3,7 +3,7 @@
 use crate::{
     calls::integrations::EditLimits,
     state::{
-        limits_draft::{LimitField, LimitsDraft, ROWS},
+        limits_draft::{self, LimitField, LimitsDraft, ROWS},
         page_url,
     },
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
@@ -21,7 +21,10 @@ pub fn LimitsForm(
     back: String,
 ) -> impl IntoView {
     let url = page_url::current();
-    let draft = Memo::new(move |_| url.with(LimitsDraft::of));
+    let saved = limits_draft::saved(&integration);
+    let drawn = saved.drawn.clone();
+    let shown = StoredValue::new(saved);
+    let draft = Memo::new(move |_| url.with(|url| shown.with_value(|saved| LimitsDraft::of(url, saved))));
     // The page opens at its top; the fault is further down. Without a script the browser heeds `autofocus`.
     Effect::new(move |_| {
         let Some(field) = draft.with(|draft| draft.as_ref().and_then(LimitsDraft::first_fault)) else {
@@ -32,32 +35,12 @@ pub fn LimitsForm(
         }
     });
     let edit = ServerAction::<EditLimits>::new();
-    let limits =
-        integration.rate_limit.as_ref().map(model::rate_limit::RateLimits::to_vec).unwrap_or_default();
-    let rows = draft.with_untracked(|d| d.as_ref().map_or(0, LimitsDraft::rows)).max(limits.len());
+    let limits = integration.rate_limit.as_ref().map_or(0, |limits| limits.to_vec().len());
+    let rows = draft.with_untracked(|d| d.as_ref().map_or(0, LimitsDraft::rows)).max(limits);
     // One more than there are, for one more.
     let rows = (rows + 1).min(ROWS);
-    let saved = {
-        let integration = integration.clone();
-        move |field: LimitField| {
-            match field {
-                LimitField::Requests(row) => limits.get(row).map(|limit| limit.requests.to_string()),
-                LimitField::PerSeconds(row) => limits.get(row).map(|limit| limit.per_seconds.to_string()),
-                LimitField::MaxConcurrency => Some(integration.max_concurrency.to_string()),
-                LimitField::MaxAttempts => integration.max_attempts.map(|n| n.to_string()),
-                // As fine as it is: a second and a half reads `1.5`.
-                LimitField::TimeoutSeconds => {
-                    integration.timeout_ms.map(|ms| (f64::from(ms) / 1_000.0).to_string())
-                }
-                LimitField::RetrySchedule => integration.retry_schedule.clone(),
-                LimitField::DebounceSeconds => integration.debounce.map(|d| d.seconds.to_string()),
-                LimitField::DebounceMaxSeconds => integration.debounce.map(|d| d.max_seconds.to_string()),
-            }
-            .unwrap_or_default()
-        }
-    };
     let field = move |field: LimitField, label: String, hint: &'static str| {
-        let saved = saved(field);
+        let saved = shown.with_value(|saved| field.read(saved).to_owned());
         let is_first = draft.with_untracked(|d| d.as_ref().and_then(LimitsDraft::first_fault) == Some(field));
         view! {
             <TextField
@@ -78,6 +61,7 @@ pub fn LimitsForm(
     let hidden = HiddenFields::default()
         .with("id", integration.id.to_string())
         .with("etag", integration.etag())
+        .with("limits[drawn]", drawn)
         .with("back", back);
     view! {
         <PostForm action=edit hidden=hidden class="grid gap-3 px-4 pt-2.5 pb-4">

@@ -2,7 +2,7 @@
 
 use crate::{
     calls::saved_views::{ChangeView, DeleteView, PinView, SaveView as Save},
-    state::{page_url::PageUrl, user_draft::Draft},
+    state::{drawn, page_url::PageUrl, user_draft::Draft},
     ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField},
 };
 use leptos::prelude::*;
@@ -19,7 +19,7 @@ pub fn SaveView(
     back: PageUrl,
 ) -> impl IntoView {
     let save = ServerAction::<Save>::new();
-    let is_draft = draft.value("name").is_some();
+    let is_draft = draft.is_some();
     let hidden = HiddenFields::default().with("query", query).with("back", back.to_string());
     view! {
         <details class="more" open=is_draft>
@@ -45,7 +45,8 @@ pub fn EditView(
 ) -> impl IntoView {
     let (change, delete) = (ServerAction::<ChangeView>::new(), ServerAction::<DeleteView>::new());
     let hidden = HiddenFields::default().with("id", view.id.to_string()).with("back", back.to_string());
-    let is_draft = draft.value("name").is_some();
+    let is_draft = draft.is_some();
+    let hidden_too = hidden.clone().with("etag", view.etag()).with("drawn", drawn_with(&view));
     let question = if view.is_shared {
         "Nobody will have it any more: it is shared. Jobs are not touched."
     } else {
@@ -54,7 +55,7 @@ pub fn EditView(
     view! {
         <details class="more" open=is_draft>
             <summary>{format!("Change the view “{}”", view.name)}</summary>
-            <PostForm action=change class="view-form" hidden=hidden.clone().with("etag", view.etag())>
+            <PostForm action=change class="view-form" hidden=hidden_too>
                 <Fields view=Some(view.clone()) draft=draft />
                 <Button kind=ButtonKind::Primary>"Save changes"</Button>
             </PostForm>
@@ -91,14 +92,25 @@ pub fn PinOnly(
     .into_any()
 }
 
+fn drawn_with(view: &SavedView) -> String {
+    let ticked = |is: bool| if is { "true" } else { "" };
+    let alert_at = view.alert_at.map(|at| at.to_string()).unwrap_or_default();
+    drawn::field(&[
+        ("name", &view.name),
+        ("shared", ticked(view.is_shared)),
+        ("pinned", ticked(view.is_pinned)),
+        ("alert_at", &alert_at),
+    ])
+}
+
 #[component]
 fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
-    let is_draft = draft.value("name").is_some();
-    let ticked = |name: &str, is: bool| if is_draft { draft.value(name).is_some() } else { is };
-    let is_shared = ticked("shared", view.as_ref().is_some_and(|view| view.is_shared));
-    let is_pinned = ticked("pinned", view.as_ref().is_none_or(|view| view.is_pinned));
+    let is_shared = view.as_ref().is_some_and(|view| view.is_shared);
+    let is_shared = draft.ticked("shared").unwrap_or(is_shared);
+    let is_pinned = view.as_ref().is_none_or(|view| view.is_pinned);
+    let is_pinned = draft.ticked("pinned").unwrap_or(is_pinned);
     let name = draft.value("name").or_else(|| view.as_ref().map(|view| view.name.clone()));
-    let alert_at = view.as_ref().and_then(|view| view.alert_at).filter(|_| !is_draft);
+    let alert_at = view.as_ref().and_then(|view| view.alert_at);
     let alert_at = draft.value("alert_at").or_else(|| alert_at.map(|at| at.to_string()));
     let fault = |field: &str| Signal::stored(draft.fault(field));
     let whole = draft.fault("view");

@@ -2,7 +2,7 @@
 
 use crate::{
     calls::settings::{CreateUser, SetPassword, UpdateUser},
-    state::{page_url::PageUrl, user_draft::Draft},
+    state::{drawn, page_url::PageUrl, user_draft::Draft},
     ui::{
         Button, ButtonKind, CheckField, Dialog, HiddenFields, LinkButton, PostForm, SelectField,
         SelectOption, TextField,
@@ -84,6 +84,10 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
         .with("etag", user.etag())
         .with("back", back.clone());
     let hidden_too = hidden.clone();
+    let is_disabled = if user.is_disabled { "true" } else { "" };
+    let drawn = [("name", user.name.as_str()), ("role", user.role.as_str()), ("is_disabled", is_disabled)];
+    let hidden = hidden.with("drawn", drawn::field(&drawn));
+    let is_disabled = draft.ticked("is_disabled").unwrap_or(user.is_disabled);
     let name = draft.value("name").unwrap_or(user.name);
     let role = draft.value("role").unwrap_or_else(|| user.role.as_str().to_owned());
     let delete = here.with("delete", user.id).to_string();
@@ -95,7 +99,7 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
                 <TextField name="name" label="Name" value=name required=true error=name_fault />
                 <SelectField name="role" label="Role" value=role options=roles() />
                 {last_operator.map(|text| view! { <p role="alert" class="type-label text-failed">{text}</p> })}
-                <CheckField name="is_disabled" value="true" label="Signing in is refused" checked=user.is_disabled />
+                <CheckField name="is_disabled" value="true" label="Signing in is refused" checked=is_disabled />
                 <p class="type-label text-faint">"A new role, or refusing, ends the user's sessions."</p>
                 <div class="flex flex-wrap justify-end gap-2 mt-1">
                     <LinkButton href=delete kind=ButtonKind::Danger>
