@@ -87,6 +87,11 @@ impl Parts {
         self.delivery.clone().with_pool(self.console_pool.clone())
     }
 
+    /// Users and keys as lists: as those.
+    pub fn people(&self) -> Access {
+        self.access.clone().with_pool(self.console_pool.clone())
+    }
+
     /// Seconds by which lists are behind, where it is so much that it is told.
     pub fn lists_behind(&self) -> Option<i64> {
         self.replica.as_ref().and_then(|replica| replica.lag().told_seconds())

@@ -25,7 +25,7 @@ async fn list_api_keys(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<ApiKey>>, Problem> {
-    Ok(Answer(keys::list(&state.access, query.page).await?))
+    Ok(Answer(keys::list(&state.people(), query.page).await?))
 }
 
 /// Makes a key. The answer shows it this once.

@@ -39,7 +39,7 @@ async fn get_audit_entry(
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(access::audit::get(&state.console_pool, id).await?))
+    Ok(Answer(access::audit::get(&state.pool, id).await?))
 }
 
 /// Takes back what the line did, with a line of its own, which is the answer. For operators. 409: there is no

@@ -69,7 +69,7 @@ async fn get_failure(
 ) -> Result<Answer<FailureDetail>, Problem> {
     let ShareParams { app_id, integration_id } = share;
     let filter = FailureFilter { state: None, app_id, integration_id };
-    let detail = failures::detail(&state.console_pool, actor.scope(), &filter, cause).await?;
+    let detail = failures::detail(&state.pool, actor.scope(), &filter, cause).await?;
     Ok(Answer(shown(&state, &actor, detail).await?))
 }
 

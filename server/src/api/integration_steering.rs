@@ -135,7 +135,7 @@ async fn list_breaker_flips(
     Id(id): Id<IntegrationId>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<BreakerFlip>>, Problem> {
-    let page = state.delivery.breaker_flips(actor.scope(), id, query.page).await?;
+    let page = state.lists().breaker_flips(actor.scope(), id, query.page).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

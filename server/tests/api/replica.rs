@@ -25,6 +25,25 @@ async fn drop_it(pool: &PgPool, replica: PgPool) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(gone)).execute(pool).await.unwrap();
 }
 
+const CAUSE: &str = "00000000000000aa";
+
+/// A group that an integration's job is of.
+async fn a_failure(pool: &PgPool, integration: &str) {
+    sqlx::query(
+        "with own as (
+            insert into headgate.failure_counts (fingerprint, integration_id, waiting, first_at, last_at, error_kind, error_message)
+            values ($1 || 'ff', $2, 1, now(), now(), 'retryable', 'no shelf')
+        )
+        insert into headgate.failure_groups (cause, waiting, first_at, last_at, error_kind, error_message)
+        values ($1, 1, now(), now(), 'retryable', 'no shelf')",
+    )
+    .bind(CAUSE)
+    .bind(integration.parse::<uuid::Uuid>().unwrap())
+    .execute(pool)
+    .await
+    .unwrap();
+}
+
 async fn at_root(client: &Client, path: &str) -> Answer {
     Answer::of(client.request(Method::GET, path)).await
 }
@@ -44,12 +63,36 @@ async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(poo
     let resync = client.post(&format!("/integrations/{shop}/resync"), json!({})).await.ok(202);
     let cancel = json!({"action": "cancel", "filter": {"integration_id": shop}});
     client.post("/jobs/bulk", cancel).await.ok(200);
-    let lists = ["/apps", "/integrations", "/records", "/resyncs", "/operations", "/jobs", "/dead-letters"];
+    client.post("/api-keys", json!({"name": "ci", "role": "support"})).await.ok(201);
+    client
+        .post(
+            "/users",
+            json!({"email": "a@x.test", "name": "A", "role": "support", "password": "correct horse battery"}),
+        )
+        .await
+        .ok(201);
+    a_failure(&pool, &shop).await;
+    let lists = [
+        "/apps",
+        "/integrations",
+        "/records",
+        "/resyncs",
+        "/operations",
+        "/jobs",
+        "/dead-letters",
+        "/api-keys",
+        "/users",
+        "/audit-log",
+        "/failures",
+    ];
     for list in lists {
         assert_eq!(items(&client, list).await, [] as [Value; 0], "{list} is not the replica's");
     }
     // Of what it has of an integration it knows nothing either.
     client.get(&format!("/integrations/{shop}/sent")).await.problem(404);
+    client.get(&format!("/integrations/{shop}/breaker/flips")).await.problem(404);
+    let line: uuid::Uuid =
+        sqlx::query_scalar("select id from headgate.audit_log limit 1").fetch_one(&pool).await.unwrap();
     let resync = resync["resync_id"].as_str().unwrap();
     for one in [
         format!("/apps/{app}"),
@@ -57,13 +100,15 @@ async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(poo
         format!("/integrations/{shop}/status"),
         format!("/records/{app}/product/1"),
         format!("/resyncs/{resync}"),
+        format!("/audit-log/{line}"),
+        format!("/failures/{CAUSE}"),
     ] {
         client.get(&one).await.ok(200);
     }
 
     let up_to_date = Server::start(pool.clone()).await;
     let client = up_to_date.operator();
-    for list in ["/apps", "/integrations", "/records", "/resyncs", "/operations", "/jobs"] {
+    for list in lists.iter().filter(|list| **list != "/dead-letters") {
         assert!(!items(&client, list).await.is_empty(), "{list}");
     }
     drop((behind, up_to_date));
