@@ -1,23 +1,35 @@
+-- Each source is walked along its primary key and left when the page is full. What else is asked of a line is asked outside, and inside is a limit
+-- that is none: a plan that is kept for all spans takes what it is asked for to be little, and sorts all that there is.
 with flips as (
     select f.id, f.at, 'flip' as source, 'breaker.' || f.to_state as action, f.app_id, f.integration_id, f.actor, f.reason,
         null::text as object_kind, null::text as object_id, null::jsonb as before, null::jsonb as after, null::text as program,
         null::text as version
-    from headgate.breaker_flips f
-    where ($1::uuid is null or f.id < $1) and ($3::uuid is null or f.app_id = $3)
-        and ($4::uuid is null or f.id >= $4) and ($5::uuid is null or f.id < $5)
+    from (
+        select * from headgate.breaker_flips f
+        where f.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and f.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
+            and f.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        order by f.id desc
+        limit (select null::bigint)
+    ) f
+    where ($3::uuid is null or f.app_id = $3)
         and ($6::timestamptz is null or f.at >= $6) and ($7::timestamptz is null or f.at <= $7)
     order by f.id desc
     limit $2
 ), actions as (
     select l.id, l.at, 'action', l.action, l.app_id, null::uuid, l.actor_name, l.after ->> 'reason', l.object_kind, l.object_id, l.before,
         l.after, null, null
-    from headgate.audit_log l
-    where (
-            l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
-            or l.action like '%.bulk\_%'
-        ) and l.action not in ('integration.breaker', 'integration.test')
-        and ($1::uuid is null or l.id < $1) and ($3::uuid is null or l.app_id = $3)
-        and ($4::uuid is null or l.id >= $4) and ($5::uuid is null or l.id < $5)
+    from (
+        select * from headgate.audit_log l
+        where (
+                l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
+                or l.action like '%.bulk\_%'
+            ) and l.action not in ('integration.breaker', 'integration.test')
+            and l.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and l.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
+            and l.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        order by l.id desc
+        limit (select null::bigint)
+    ) l
+    where ($3::uuid is null or l.app_id = $3)
         and ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at <= $7)
     order by l.id desc
     limit $2
@@ -25,9 +37,14 @@ with flips as (
     select s.id, s.at, 'own', case s.kind when 'version' then 'deploy' when 'pause' then 'integration.pause'
         when 'alert' then 'view.alert' when 'calm' then 'view.calm' else 'start' end,
         s.app_id, s.integration_id, null, s.reason, null, null, null::jsonb, null::jsonb, coalesce(s.name, s.program), s.version
-    from headgate.system_events s
-    where ($1::uuid is null or s.id < $1) and ($3::uuid is null or s.app_id = $3)
-        and ($4::uuid is null or s.id >= $4) and ($5::uuid is null or s.id < $5)
+    from (
+        select * from headgate.system_events s
+        where s.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and s.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
+            and s.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        order by s.id desc
+        limit (select null::bigint)
+    ) s
+    where ($3::uuid is null or s.app_id = $3)
         and ($6::timestamptz is null or s.at >= $6) and ($7::timestamptz is null or s.at <= $7)
     order by s.id desc
     limit $2

@@ -1,6 +1,7 @@
 //! Credentials against real Postgres, a database per test.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
 
+mod activity;
 mod api_keys;
 mod audit;
 mod idempotency;
