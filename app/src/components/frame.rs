@@ -46,9 +46,9 @@ pub fn Frame() -> impl IntoView {
     provide_context(reader);
     let first = Resource::new_blocking(|| (), |()| load_nav_counts());
     hold::provide();
+    revision::provide();
     let live = live::provide();
     clock::provide();
-    revision::provide();
     view! {
         // The browser itself moves the focus: the router would only change the address.
         <a class="skip" href="#content" rel="external">

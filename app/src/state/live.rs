@@ -7,11 +7,12 @@ use super::{
     base_path,
     event_stream::{self, Link},
     hold::{self, Newest},
+    revision::{self, Revision},
 };
 use crate::calls::{error::CallError, session::load_session};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, task::spawn_local};
-use model::{snapshot_changes::SnapshotChanges, stats::Snapshot};
+use model::{opened::Opened, snapshot_changes::SnapshotChanges, stats::Snapshot};
 
 /// The stream's last word.
 #[derive(Clone, Copy)]
@@ -22,6 +23,8 @@ pub struct Live {
     is_held: Signal<bool>,
     held_since: RwSignal<Option<DateTime<Utc>>>,
     refusal: RwSignal<Option<Refusal>>,
+    opened: RwSignal<Option<Opened>>,
+    told: RwSignal<Option<(Opened, String)>>,
 }
 
 /// What the page asked for by itself and did not get.
@@ -89,6 +92,23 @@ impl Live {
         self.refusal.try_with_untracked(is_it) == Some(true)
     }
 
+    /// The stream tells of that as well: a page is about one thing at most.
+    pub fn open(self, opened: Opened) {
+        self.opened.set(Some(opened));
+    }
+
+    /// The page about that is gone; another one may have its own open by now.
+    pub fn close(self, opened: Opened) {
+        if self.opened.try_get_untracked() == Some(Some(opened)) {
+            self.opened.set(None);
+        }
+    }
+
+    /// What the stream told of it last.
+    pub fn told(self, opened: Opened) -> Option<String> {
+        self.told.with(|told| told.as_ref().filter(|(of, _)| *of == opened).map(|(_, text)| text.clone()))
+    }
+
     /// A call that the page makes by itself was answered.
     pub fn answered(self) {
         if self.refusal.try_with_untracked(Option::is_some) == Some(true) {
@@ -119,9 +139,14 @@ pub fn provide() -> Live {
         is_held: hold::is_on(),
         held_since: RwSignal::new(None),
         refusal: RwSignal::new(None),
+        opened: RwSignal::new(None),
+        told: RwSignal::new(None),
     };
     let url = base_path::current().join("/api/v1/live?changes=true");
-    Effect::new(move |_| connect(url.clone(), live));
+    let revision = revision::current();
+    // A memo: a page that is loaded anew has the same open, and its stream stays.
+    let opened = Memo::new(move |_| live.opened.get());
+    Effect::new(move |_| connect(&url, opened.get(), live, revision));
     provide_context(live);
     live
 }
@@ -131,15 +156,25 @@ pub fn current() -> Live {
     use_context::<Live>().unwrap_or_else(provide)
 }
 
-fn connect(url: String, live: Live) {
+fn connect(url: &str, opened: Option<Opened>, live: Live, revision: Revision) {
     Effect::new(move |_| live.held_since.set(live.is_held.get().then(Utc::now)));
     let newest = Newest::new(live.snapshot, live.is_held);
     let on_event = move |name: &str, text: &str| {
-        let told = if name == "changes" {
-            let changes = serde_json::from_str::<SnapshotChanges>(text).ok();
-            newest.map(|snapshot| changes?.onto(snapshot))
-        } else {
-            serde_json::from_str::<Snapshot>(text).ok()
+        let told = match name {
+            "changes" => {
+                let changes = serde_json::from_str::<SnapshotChanges>(text).ok();
+                newest.map(|snapshot| changes?.onto(snapshot))
+            }
+            "snapshot" => serde_json::from_str::<Snapshot>(text).ok(),
+            "gone" => {
+                // The page asks again, and says that there is nothing any more.
+                revision.next();
+                return true;
+            }
+            _ => {
+                live.told.try_set(opened.map(|opened| (opened, text.to_owned())));
+                return true;
+            }
         };
         let Some(snapshot) = told else { return false };
         newest.tell(snapshot);
@@ -159,5 +194,11 @@ fn connect(url: String, live: Live) {
             _ => {}
         }
     };
-    event_stream::open(url, &["snapshot", "changes"], on_event, on_link);
+    match opened {
+        Some(opened) => {
+            let events = ["snapshot", "changes", opened.kind(), "gone"];
+            event_stream::open(format!("{url}&open={opened}"), &events, on_event, on_link);
+        }
+        None => event_stream::open(url.to_owned(), &["snapshot", "changes"], on_event, on_link),
+    }
 }

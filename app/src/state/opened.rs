@@ -1,9 +1,8 @@
-//! What the page is about, as soon as it changes: an event stream of that thing alone, beside the one of the live numbers.
+//! What the page is about, as soon as it changes: told by the stream of the live numbers.
 
 use super::{
-    base_path, event_stream,
     hold::{self, Newest},
-    revision,
+    live,
 };
 use leptos::prelude::*;
 use model::opened::{Opened, Told};
@@ -15,22 +14,13 @@ where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
 {
     let shown = RwSignal::new(None);
-    let url = base_path::current().join(&format!("/api/v1/live?open={opened}"));
-    let (is_held, revision) = (hold::is_on(), revision::current());
+    let (live, newest) = (live::current(), Newest::new(shown, hold::is_on()));
+    Effect::new(move |_| live.open(opened));
     Effect::new(move |_| {
-        let newest = Newest::new(shown, is_held);
-        let on_event = move |name: &str, text: &str| {
-            if name == "gone" {
-                // The page asks again, and says that there is nothing any more.
-                revision.next();
-                return true;
-            }
-            let Ok(told) = serde_json::from_str::<Told<T>>(text) else { return false };
+        if let Some(told) = live.told(opened).and_then(|text| serde_json::from_str(&text).ok()) {
             newest.tell(told);
-            true
-        };
-        // The live badge tells of the stream beside it, which breaks with this one.
-        event_stream::open(url.clone(), &[opened.kind(), "gone"], on_event, |_| {});
+        }
     });
+    on_cleanup(move || live.close(opened));
     shown
 }

@@ -6,7 +6,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use server::{connections::ConnectionLimits, middleware::Pace};
 use sqlx::PgPool;
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 /// The first snapshot of a stream.
 async fn first(client: &Client, query: &str) -> Value {
@@ -259,6 +262,39 @@ async fn what_is_open_is_told_as_it_is_and_with_each_change_and_not_by_the_sampl
     assert_eq!(of_operation.told().await["state"], "held");
     client.act(&format!("/operations/{operation}/pause")).await.ok(200);
     of_operation.is_told(|now| now["state"] == "paused").await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn one_stream_tells_the_numbers_and_what_is_open(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let app = an_app(&client, "Shop").await;
+    let job = a_job_of(&client, &app, json!({"n": 1})).await;
+    let both = async |opened: &str| {
+        let path = format!("/api/v1/live?changes=true&open={opened}");
+        let response = client.request(Method::GET, &path).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        (Box::pin(response.bytes_stream()), String::new())
+    };
+    let (mut stream, mut text) = both(&format!("job:{job}")).await;
+    let mut names = BTreeSet::new();
+    while !names.is_superset(&BTreeSet::from(["snapshot".to_owned(), "job".to_owned()])) {
+        names.insert(next(&mut stream, &mut text).await.0);
+    }
+    client.act(&format!("/jobs/{job}/cancel")).await.ok(200);
+    loop {
+        let (name, told) = next(&mut stream, &mut text).await;
+        if name == "job" && told["now"]["detail"]["status"] == "cancelled" {
+            break;
+        }
+    }
+    // What is not there takes the numbers away from nobody.
+    let (mut stream, mut text) = both("job:01890a5d-ac96-774b-bcce-b302099a8057").await;
+    let mut names = BTreeSet::new();
+    while !names.is_superset(&BTreeSet::from(["changes".to_owned(), "gone".to_owned()])) {
+        a_job_of(&client, &app, json!({})).await;
+        names.insert(next(&mut stream, &mut text).await.0);
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -14,7 +14,7 @@ use crate::{middleware::session, state::AppState};
 use access::Stay;
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
@@ -52,9 +52,10 @@ struct LiveParams {
     /// before, `integrations` holds those that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer
     /// that is left behind is sent a `snapshot` again. Without effect on a part of the deployment, which is small.
     changes: bool,
-    /// Instead of snapshots one thing alone: `job:`, `integration:` or `operation:` and its id. An event of that name tells it at the beginning
-    /// and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration that is a change of its state, its settings or its
-    /// breaker; how its numbers move is told by snapshots. When it is deleted, an event `gone` tells that, and the stream ends.
+    /// Instead of snapshots one thing alone, or with `changes=true` that thing beside them: `job:`, `integration:` or `operation:` and its id. An
+    /// event of that name tells it at the beginning and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration
+    /// that is a change of its state, its settings or its breaker; how its numbers move is told by snapshots. When it is deleted, an event `gone`
+    /// tells that, and a stream of it alone ends. Beside snapshots one that is not there is `gone` from the beginning instead of a 404.
     #[param(value_type = Option<String>, pattern = "^(job|integration|operation):[0-9A-Fa-f-]{36}$")]
     open: Option<Opened>,
 }
@@ -77,10 +78,14 @@ async fn live(
     if let Some(id) = params.integration_id {
         state.delivery.integration(actor.scope(), id).await?;
     }
-    let stay = state.access.stay(&actor, session::token_of(&headers).as_deref());
-    if let Some(opened) = params.open {
-        let thing = OpenThing::begin(state, &actor, opened, stay).await?;
-        return Ok(answer(stream::unfold(thing, async |mut thing| Some((Ok(thing.next().await?), thing)))));
+    let token = session::token_of(&headers);
+    let stay = || state.access.stay(&actor, token.as_deref());
+    let mut thing = match params.open {
+        Some(opened) => Some(OpenThing::begin(state.clone(), &actor, opened, stay()).await),
+        None => None,
+    };
+    if let Some(thing) = thing.take_if(|_| !params.changes) {
+        return Ok(answer(thing?.events()));
     }
     let viewer = Viewer {
         snapshots: state.live.subscribe(),
@@ -90,9 +95,17 @@ async fn live(
         wants_changes: params.changes,
         sent_at: None,
         shutdown: state.stop.clone(),
-        stay,
+        stay: stay(),
     };
-    Ok(answer(stream::unfold(viewer, async |mut viewer| Some((Ok(viewer.next().await?), viewer)))))
+    Ok(match thing {
+        None => answer(viewer.events()),
+        Some(Ok(thing)) => answer(stream::select(viewer.events(), thing.events())),
+        // Refused, its viewer would be without the numbers as well.
+        Some(Err(problem)) if problem.status() == StatusCode::NOT_FOUND => {
+            answer(stream::select(viewer.events(), stream::iter([Ok(opened::gone())])))
+        }
+        Some(Err(problem)) => return Err(problem),
+    })
 }
 
 fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
@@ -129,6 +142,10 @@ struct Viewer {
 }
 
 impl Viewer {
+    fn events(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+        stream::unfold(self, async |mut viewer| Some((Ok(viewer.next().await?), viewer)))
+    }
+
     async fn next(&mut self) -> Option<Event> {
         loop {
             if !std::mem::take(&mut self.is_first) {

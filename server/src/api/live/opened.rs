@@ -3,6 +3,7 @@
 use crate::{api::problem::Problem, state::AppState};
 use access::Stay;
 use axum::{http::StatusCode, response::sse::Event};
+use futures::{Stream, stream};
 use model::{
     actor::Actor,
     opened::{ExplainedJob, Opened, Told},
@@ -13,7 +14,7 @@ use queue::{
     store::{clock, jobs, operations, stats},
 };
 use serde::Serialize;
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
 /// A database that does not answer in this time counts as away.
@@ -55,8 +56,12 @@ impl OpenThing {
         Ok(thing)
     }
 
+    pub(super) fn events(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+        stream::unfold(self, async |mut thing| Some((Ok(thing.next().await?), thing)))
+    }
+
     /// Each version of it, until the stream is to end: at last that it is gone, if it goes.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    async fn next(&mut self) -> Option<Event> {
         loop {
             if self.is_gone {
                 return None;
@@ -70,7 +75,7 @@ impl OpenThing {
                 Ok(Some(json)) => return Some(Event::default().event(self.opened.kind()).data(json)),
                 Ok(None) => {
                     self.is_gone = true;
-                    return Some(Event::default().event(GONE).data("{}"));
+                    return Some(gone());
                 }
                 Err(_) => {
                     sleep(PAUSE).await;
@@ -85,6 +90,11 @@ impl OpenThing {
         let Some(version) = version else { return Ok(None) };
         version.told(self.audience, read(&self.state, self.audience, self.opened)).await
     }
+}
+
+/// That there is no such thing any more.
+pub(super) fn gone() -> Event {
+    Event::default().event(GONE).data("{}")
 }
 
 /// It as JSON, secrets masked: a page shows them to whoever asked for them, and never by itself. None where the audience has no such thing.
