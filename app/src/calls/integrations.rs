@@ -245,11 +245,7 @@ pub async fn edit_limits(
     use model::{etag::IfMatch, integration::IntegrationChanges, rules::permission::Permission};
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, and what was typed.
-    let draft = |url: PageUrl| {
-        // On the wall of limits the form of one integration opens again.
-        let url = if url.path() == "/rate-limits" { url.with("edit", id) } else { url };
-        LimitsDraft::on(url, &limits)
-    };
+    let draft = |url: PageUrl| LimitsDraft::on(url, id, &limits);
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;

@@ -169,6 +169,17 @@ pub fn saved(integration: &Integration) -> LimitsForm {
     form
 }
 
+/// The form as a page sends it.
+pub fn typed(sent: &PageUrl) -> LimitsForm {
+    let rows = vec![String::new(); ROWS];
+    let mut form = LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() };
+    for field in LimitField::all() {
+        field.write(&mut form, sent.get(field.name()).unwrap_or_default().to_owned());
+    }
+    form.drawn = sent.get("limits[drawn]").unwrap_or_default().to_owned();
+    form
+}
+
 fn values(form: &LimitsForm) -> Vec<(&'static str, &str)> {
     LimitField::all().map(|field| (field.name(), field.read(form))).collect()
 }
@@ -283,9 +294,12 @@ impl LimitsDraft {
         }
     }
 
-    /// The address that carries what was changed in a form.
-    pub fn on(url: PageUrl, form: &LimitsForm) -> PageUrl {
+    /// The address that carries what was changed in an integration's form.
+    pub fn on(url: PageUrl, id: impl ToString, form: &LimitsForm) -> PageUrl {
         let changed = drawn::changed(&form.drawn, &values(form));
+        // On the wall of limits the form of one integration opens again.
+        let url =
+            if url.path() == "/rate-limits" && !changed.is_empty() { url.with("edit", id) } else { url };
         let emptied: Vec<_> =
             changed.iter().filter(|(_, typed)| typed.is_empty()).map(|(name, _)| *name).collect();
         let url = changed.iter().fold(url, |url, (name, typed)| {
@@ -378,7 +392,7 @@ mod tests {
             ("", "60", "", LimitField::PerSeconds(0), "Needs the number of requests beside it."),
         ] {
             let typed = form(requests, per_seconds, timeout);
-            let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=invalid"), &typed);
+            let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=invalid"), 1, &typed);
             let draft = draft_of(&PageUrl::parse(&url.to_string())).expect("a draft");
             assert_eq!(draft.first_fault(), Some(field), "{url}");
             assert_eq!(draft.fault(field).as_deref(), Some(says), "{url}");
@@ -401,7 +415,7 @@ mod tests {
         assert_eq!(set.timeout_ms, Change::Set(1_500), "finer than a second");
 
         let third = LimitsForm { requests: vec!["10".to_owned(), String::new(), "0".to_owned()], ..several };
-        let url = LimitsDraft::on(PageUrl::parse("/rate-limits?edit=1"), &third);
+        let url = LimitsDraft::on(PageUrl::parse("/rate-limits?edit=1"), 1, &third);
         let draft = draft_of(&url).expect("a draft");
         assert_eq!((draft.first_fault(), draft.rows()), (Some(LimitField::Requests(2)), 3));
     }
@@ -412,7 +426,7 @@ mod tests {
         let set = |schedule| changes(&with(schedule)).map(|changes| changes.retry_schedule);
         assert_eq!(set(" 0s,10s,1m "), Ok(Change::Set("0s,10s,1m".to_owned())));
         assert_eq!(set(""), Ok(Change::Clear));
-        let draft = draft_of(&LimitsDraft::on(PageUrl::parse("/"), &with("soon"))).expect("a draft");
+        let draft = draft_of(&LimitsDraft::on(PageUrl::parse("/"), 1, &with("soon"))).expect("a draft");
         assert_eq!(draft.first_fault(), Some(LimitField::RetrySchedule));
         assert_eq!(draft.typed(LimitField::RetrySchedule), "soon");
     }
@@ -437,7 +451,7 @@ mod tests {
             ("60", "5", LimitField::DebounceMaxSeconds),
             ("", "60", LimitField::DebounceMaxSeconds),
         ] {
-            let url = LimitsDraft::on(PageUrl::parse("/"), &with(quiet, longest));
+            let url = LimitsDraft::on(PageUrl::parse("/"), 1, &with(quiet, longest));
             assert_eq!(
                 draft_of(&url).and_then(|draft| draft.first_fault()),
                 Some(field),
@@ -470,7 +484,7 @@ mod tests {
             retry_schedule: String::new(),
             ..shown("50", "10s,1m")
         };
-        let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=others-changed"), &typed);
+        let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=others-changed"), 1, &typed);
         let draft =
             LimitsDraft::of(&PageUrl::parse(&url.to_string()), &shown("7", "10s,1m")).expect("a draft");
         assert_eq!(draft.typed(LimitField::MaxAttempts), "9");

@@ -11,12 +11,13 @@ use app::{
         error::{CallError, FormRefused},
         theme::SetTheme,
     },
-    server::actor,
+    server::{actor, redirect},
+    state::base_path::BasePath,
 };
 use axum::{
     Json, Router,
     body::{Body, to_bytes},
-    extract::{Request, State},
+    extract::{FromRequest as _, Request, State},
     http::{HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
@@ -49,7 +50,7 @@ async fn answer(State(state): State<AppState>, request: Request, next: Next) -> 
     let who = request.extensions().get::<Actor>().map(Actor::owner);
     let is_form = request.method() == Method::POST;
     let is_plain_form = is_form && wants_page(request.headers());
-    let FormRefused { because, page } = match run(request, next).await {
+    let FormRefused { because, page } = match run(&state, request, next).await {
         Ok(response) if is_plain_form => return gone_on(response),
         Ok(response) => return response,
         Err(refused) => refused,
@@ -80,10 +81,12 @@ async fn answer(State(state): State<AppState>, request: Request, next: Next) -> 
 }
 
 /// What the function answers, or why nobody gets that.
-async fn run(mut request: Request, next: Next) -> Result<Response, FormRefused> {
+async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Response, FormRefused> {
     // Whoever signs in chooses a theme before.
-    if request.uri().path() != SetTheme::PATH {
-        actor::of(request.extensions(), Permission::OpenConsole)?;
+    if request.uri().path() != SetTheme::PATH
+        && let Err(because) = actor::of(request.extensions(), Permission::OpenConsole)
+    {
+        return Err(in_vain(state, request, because).await);
     }
     request.headers_mut().remove(header::REFERER);
     request.headers_mut().remove(header::ACCEPT);
@@ -101,6 +104,17 @@ async fn run(mut request: Request, next: Next) -> Result<Response, FormRefused> 
     }
     let refusal = to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await.unwrap_or_default();
     Err(serde_json::from_slice(&refusal).map_or_else(|_| CallError::Broken.into(), Refusal::into))
+}
+
+/// Nothing is done of a call without a session; a form's page says so after the sign-in.
+async fn in_vain(state: &AppState, request: Request, because: CallError) -> FormRefused {
+    if because != CallError::SignedOut || request.method() != Method::POST {
+        return because.into();
+    }
+    let form = String::from_request(request, &()).await.unwrap_or_default();
+    let page =
+        redirect::in_vain(&form).map(|url| BasePath::new(&state.settings.base_path).join(&url.to_string()));
+    FormRefused { because, page: page.unwrap_or_default() }
 }
 
 /// As server functions write it.

@@ -91,6 +91,22 @@ async fn no_call_leads_where_its_request_says_it_comes_from(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_form_without_a_session_leads_to_its_page_which_says_that_nothing_was_done(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let stranger = server.anonymous();
+    let form = "id=01890a5d-ac96-774b-bcce-b302099a8057&back=%2Fjobs%3Fconfirm%3Dcancel";
+    let answer = call(&stranger, "/console/cancel-job", &Method::POST, form).await;
+    let refused: FormRefused = serde_json::from_str(&answer.text).unwrap();
+    assert_eq!(
+        refused,
+        FormRefused { because: CallError::SignedOut, page: "/jobs?notice=signed-out".to_owned() }
+    );
+    let without_a_script = stranger.with("accept", "text/html");
+    let answer = call(&without_a_script, "/console/cancel-job", &Method::POST, form).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/jobs?notice=signed-out"));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Operator).await;
