@@ -104,6 +104,8 @@ pub struct JobRecord {
     pub record: RecordWithSync,
     /// What this integration last accepted, and which version that was.
     pub sent: Option<(i64, DateTime<Utc>, Attributes)>,
+    /// Everything is sent, whatever it accepted before.
+    pub is_full: bool,
 }
 
 /// What stands beside a job.

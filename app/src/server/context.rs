@@ -145,7 +145,8 @@ impl ConsoleContext {
         let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
         let sent = self.lists().sent(scope, job.integration_id, &filter, &one).await?;
         let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
-        Ok(Some(JobRecord { record, sent }))
+        let is_full = self.delivery.sends_everything(job.id).await?;
+        Ok(Some(JobRecord { record, sent, is_full }))
     }
 }
 

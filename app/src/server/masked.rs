@@ -24,10 +24,10 @@ pub async fn job(cx: &ConsoleContext, page: &mut JobPage) -> Result<(), CallErro
     let app_id = page.detail.job.app_id;
     let masks = cx.delivery.masks(vec![app_id]).await?;
     let of_record = match &mut page.record {
-        Some(JobRecord { record, sent: Some((_, _, before)) }) => {
+        Some(JobRecord { record, sent: Some((_, _, before)), .. }) => {
             masks.of(app_id).both(before, &mut record.record.attributes)
         }
-        Some(JobRecord { record, sent: None }) => record.mask(&masks),
+        Some(JobRecord { record, sent: None, .. }) => record.mask(&masks),
         None => 0,
     };
     page.beside.correlated.mask(&masks);

@@ -58,6 +58,32 @@ where
     newest
 }
 
+/// Asks once more, beside the pauses of [`every`], each time that something becomes so or is so anew: what is told at once has made what was
+/// loaded old.
+pub fn when<T, F>(
+    newest: RwSignal<Option<T>>,
+    is_old: impl Fn() -> bool + 'static,
+    fetch: impl Fn() -> F + 'static,
+) where
+    T: Send + Sync + 'static,
+    F: Future<Output = Result<T, CallError>> + 'static,
+{
+    let is_held = hold::is_on();
+    Effect::new(move |_| {
+        if !is_old() {
+            return;
+        }
+        let answer = fetch();
+        spawn_local(async move {
+            if let Ok(value) = answer.await
+                && !is_held.try_get_untracked().unwrap_or(true)
+            {
+                newest.try_set(Some(value));
+            }
+        });
+    });
+}
+
 /// A row that stays while its numbers change, so that nothing moves under the pointer: the newest that is found, or what it was at first.
 pub fn row<T>(first: T, newest: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<T>
 where

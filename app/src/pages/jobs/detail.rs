@@ -9,6 +9,7 @@ use super::{
     related::{Correlated, KeyLine},
     request::AsCurl,
     subject::subject,
+    what_it_sends::WhatItSends,
 };
 use crate::{
     calls::{
@@ -16,20 +17,20 @@ use crate::{
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, DeltaDiff, History, JobCourse, JobStateBadge, JobVerdict, LiveBadge,
-        Loaded, PageHead, Payload, RecordSyncs,
+        AttemptTimeline, Confirm, History, JobCourse, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead,
+        Payload, RecordSyncs,
     },
     format,
     state::{opened, page_url, payload_draft, refresh, revision},
     ui::{Button, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
-use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use model::{
     id::{IntegrationId, JobId},
     job::JobStatus,
     opened::{ExplainedJob, Opened, Told},
+    request::RequestPreview,
     rules::permission::Permission,
     stats::IntegrationGauge,
 };
@@ -91,8 +92,9 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     // What stands beside a finished job does not change.
     let newer =
         if is_live { refresh::every(period, move || load_job(id, is_revealed)) } else { RwSignal::new(None) };
+    let loaded = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
     let page = Memo::new(move |_| {
-        let loaded = newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone()));
+        let loaded = loaded.get();
         match told.and_then(|told| told.get()) {
             Some(Told { at, now: ExplainedJob { detail, explanation } }) if at >= loaded.as_of => {
                 JobPage { detail, explanation, ..loaded }
@@ -110,8 +112,18 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
-    // As it was when the page was asked for: its time stamp would change under the cursor.
-    let request = page.with_untracked(|p| p.beside.request.clone());
+    let gathered = Memo::new(move |_| page.with(gathered));
+    // A change that was folded in is told at once; what is sent of it has to be asked for.
+    refresh::when(
+        newer,
+        move || gathered.get() != loaded.with_untracked(self::gathered),
+        move || load_job(id, is_revealed),
+    );
+    // As it was when the page was asked for, until it tells of another change: its time stamp would change under the cursor.
+    let request = Memo::new(move |before: Option<&(Gathered, Option<RequestPreview>)>| {
+        let (now, request) = loaded.with(|p| (self::gathered(p), p.beside.request.clone()));
+        before.filter(|(before, _)| *before == now).cloned().unwrap_or((now, request))
+    });
     let gauge = page.with_untracked(|p| p.gauge.clone());
     let integration_name =
         gauge.as_ref().map_or_else(|| "a deleted integration".to_owned(), |g| g.name.clone());
@@ -243,7 +255,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                         may_edit
                             .then(|| view! { <EditAndRetry id=id payload=own masked=masked is_open=is_open draft=draft /> })
                     }}
-                    {request.map(|request| view! { <AsCurl request=request /> })}
+                    {move || request.get().1.map(|request| view! { <AsCurl request=request /> })}
                     {move || {
                         result
                             .get()
@@ -320,6 +332,14 @@ fn others_that_wait(status: JobStatus, gauge: Option<&IntegrationGauge>) -> Opti
     Some(view! { <LinkButton href=href kind=ButtonKind::Quiet>{words}</LinkButton> }.into_any())
 }
 
+/// How many changes one request tells of, and the newest one's correlation id.
+type Gathered = (i32, String);
+
+fn gathered(page: &JobPage) -> Gathered {
+    let job = &page.detail.job;
+    (job.folded, job.last_correlation_id().to_owned())
+}
+
 /// Whether an integration has the record as it is now.
 fn has_newest(record: &JobRecord, integration_id: IntegrationId) -> bool {
     record.record.integrations.iter().any(|sync| sync.integration_id == integration_id && sync.in_sync)
@@ -333,27 +353,4 @@ fn NoAttempts(status: JobStatus) -> impl IntoView {
         _ => "The first one begins as soon as every gate is open.",
     };
     view! { <EmptyState glyph=Glyph::Clock title="No attempts to show" text=text /> }
-}
-
-#[component]
-fn WhatItSends(record: JobRecord, status: JobStatus, as_of: DateTime<Utc>) -> impl IntoView {
-    let JobRecord { record, sent } = record;
-    let sub = match &sent {
-        Some((version, at, _)) => {
-            format!("against version {version}, accepted {}", format::clock(*at, as_of))
-        }
-        None => "nothing of it was accepted yet: it goes out whole".to_owned(),
-    };
-    let is_done = matches!(status, JobStatus::Completed | JobStatus::Cancelled);
-    let title = if is_done { "What differs now" } else { "What it sends" };
-    view! {
-        <Card title=title sub=sub>
-            <DeltaDiff before=sent.map(|(_, _, attributes)| attributes) after=record.record.attributes.clone() />
-            <details class="data-twin">
-                <summary>{format!("Whole record, version {}", record.record.version)}</summary>
-                <Payload value=serde_json::Value::Object(record.record.attributes) label="whole record" />
-            </details>
-        </Card>
-    }
-    .into_any()
 }

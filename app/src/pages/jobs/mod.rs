@@ -18,6 +18,7 @@ mod subject;
 mod tick;
 mod view_form;
 mod views;
+mod what_it_sends;
 
 pub use detail::JobDetailPage;
 pub use list::JobsPage;

@@ -1,6 +1,7 @@
 //! The request that the next attempt of a job would make, to be looked at and repeated by hand. Nothing is sent, no slot is taken.
 
 use model::{
+    id::JobId,
     job::Job,
     request::{RequestPreview, SECRET},
 };
@@ -12,6 +13,14 @@ use super::{
 use crate::{Delivery, DeliveryError, integrations::open_credentials, store, store::material};
 
 impl Delivery {
+    /// Whether a job sends all of its record, whatever the system has of it: one of a full re-sync.
+    ///
+    /// # Errors
+    /// When the database cannot be asked.
+    pub async fn sends_everything(&self, id: JobId) -> Result<bool, DeliveryError> {
+        store::jobs::is_full(&self.pool, id).await
+    }
+
     /// As it would be sent now; none: there is nothing to send, or nowhere to. Values of headers are left out: they can be keys.
     ///
     /// # Errors
@@ -31,7 +40,7 @@ impl Delivery {
             integration_id: job.integration_id,
             record,
             payload: job.payload.as_ref(),
-            is_full: store::jobs::is_full(&self.pool, job.id).await?,
+            is_full: self.sends_everything(job.id).await?,
         };
         let Ok(Some(prepared)) = prepare(&asked, &material) else { return Ok(None) };
         let names = open_credentials(&self.key, job.integration_id, &material.settings.secrets)

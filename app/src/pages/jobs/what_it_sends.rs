@@ -1,0 +1,45 @@
+//! What a job tells of its record: what differs from what was accepted last, or everything.
+
+use crate::{
+    calls::jobs::JobRecord,
+    components::{DeltaDiff, Payload},
+    format,
+    ui::Card,
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::job::JobStatus;
+
+/// The card.
+#[component]
+pub fn WhatItSends(
+    /// The record, and what was accepted of it.
+    record: JobRecord,
+    /// A job that is over sends nothing: the card tells what another one would.
+    status: JobStatus,
+    /// Decides what today is.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let is_done = matches!(status, JobStatus::Completed | JobStatus::Cancelled);
+    let title = if is_done { "What differs now" } else { "What it sends" };
+    let JobRecord { record, sent, is_full } = record;
+    let sends_everything = is_full && !is_done;
+    let sub = match &sent {
+        _ if sends_everything => "full send: every attribute".to_owned(),
+        Some((version, at, _)) => {
+            format!("against version {version}, accepted {}", format::clock(*at, as_of))
+        }
+        None => "first send: every attribute".to_owned(),
+    };
+    let before = sent.filter(|_| !sends_everything).map(|(_, _, attributes)| attributes);
+    view! {
+        <Card title=title sub=sub>
+            <DeltaDiff before=before after=record.record.attributes.clone() />
+            <details class="data-twin">
+                <summary>{format!("Whole record, version {}", record.record.version)}</summary>
+                <Payload value=serde_json::Value::Object(record.record.attributes) label="whole record" />
+            </details>
+        </Card>
+    }
+    .into_any()
+}
