@@ -93,6 +93,11 @@ pub fn limit(requests: i64, per_seconds: i64) -> String {
     }
 }
 
+/// How long changes of a record are gathered.
+pub fn debounce(quiet_seconds: i64, longest_seconds: i64) -> String {
+    format!("until {} s of quiet, {} s at the latest", count(quiet_seconds), count(longest_seconds))
+}
+
 /// `43 %`; under one half `0.4 %`, so that something is not told as nothing.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -185,3 +185,33 @@ test("a re-sync sends the whole catalog again", async ({ console: page, api, app
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(page.getByRole("alert")).toHaveText(/Too soon after the last one: try again in \d/);
 });
+
+test("a re-sync and a hold that are refused say why at their fields", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, products(1), { more: { record_types: ["product"] } });
+  await open(page, `/integrations/${integration.id}`);
+  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
+  await page.getByLabel("Record type").fill("order");
+  await page.getByRole("button", { name: "Re-sync" }).click();
+  await expect(page.getByLabel("Record type")).toHaveAccessibleDescription("is none that this integration takes");
+  await expect(page.getByLabel("Record type")).toHaveValue("order");
+  await expect(card(page, "Re-syncs").getByLabel("What")).toHaveValue("full");
+  await expectWellMade(page);
+
+  const until = card(page, "Circuit breaker").getByLabel("Hold open until (UTC)");
+  await until.fill("2020-01-01T00:00");
+  await page.getByRole("button", { name: "Hold open" }).click();
+  await expect(until).toHaveAccessibleDescription("must lie in the future, at most 30 days from now");
+  await expect(until).toHaveValue("2020-01-01T00:00");
+});
+
+test("the page of what workers fetch says nothing of records", async ({ console: page, api, app, receiver }) => {
+  await inSync(api, app, receiver, []);
+  const { items } = await api.call<{ items: { id: string; integration_type: string }[] }>("GET", `/integrations?app_id=${app.id}`);
+  const workers = items.find((one) => one.integration_type === "external");
+  await open(page, `/integrations/${workers?.id}`);
+  await expect(card(page, "Verdict")).toContainText("Caught up");
+  await expect(card(page, "Recent jobs")).toContainText("POST /api/v1/jobs makes one");
+  await expect(page.getByRole("main")).not.toContainText(/re-sync|never synced|records in sync/i);
+  await expect(card(page, "Settings").getByText("Records", { exact: true })).toHaveCount(0);
+  await expectWellMade(page);
+});

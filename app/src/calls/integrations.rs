@@ -58,6 +58,8 @@ pub struct IntegrationCharts {
     pub flow: Vec<FlowMinute>,
     /// Each of its limits over the last hour, and over the last day in the same order.
     pub limits: (Vec<LimitRow>, Vec<LimitRow>),
+    /// When its settings were changed last: a page that shows older ones shows them anew.
+    pub settings_at: DateTime<Utc>,
 }
 
 /// The charts alone, to keep them moving.
@@ -80,6 +82,7 @@ pub async fn load_integration_charts(
             limit_wall::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
             limit_wall::of_integration(&cx, scope, id, LimitWindow::Day).await?,
         ),
+        settings_at: cx.delivery.integration(scope, id).await?.updated_at,
     })
 }
 
@@ -178,19 +181,22 @@ pub async fn steer_breaker(
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, context, forms},
+        state::user_draft::Draft,
     };
-    use model::{breaker::BreakerOrder, rules::permission::Permission};
-    redirect::answer(&back, async {
+    use model::{breaker::BreakerOrder, problem::Faults, rules::permission::Permission};
+    let made = async {
         let actor = actor::allowed(Permission::Configure)?;
-        let until = match until.trim() {
-            "" => None,
-            text => Some(
-                crate::format::parse_local(text)
-                    .ok_or_else(|| CallError::Invalid("/until is no moment".to_owned()))?,
-            ),
+        let no_moment = || {
+            let mut faults = Faults::default();
+            faults.add("/until", "is no moment");
+            faults
         };
-        let order = BreakerOrder { action, until };
+        let moment = match until.trim() {
+            "" => None,
+            text => Some(crate::format::parse_local(text).ok_or_else(no_moment)?),
+        };
+        let order = BreakerOrder { action, until: moment };
         context::current()?.steering().steer_breaker(&actor, id, order).await?;
         Ok(match action {
             BreakerAction::Probe => Flash::BreakerProbes,
@@ -198,8 +204,9 @@ pub async fn steer_breaker(
             BreakerAction::Hold => Flash::BreakerHeld,
         }
         .into())
-    })
-    .await
+    }
+    .await;
+    forms::answer(&back, made, |url, faults| Draft::on(url, &[("until", until.trim())], faults)).await
 }
 
 /// What the limits form sends. An empty field takes the setting away.
@@ -266,16 +273,22 @@ pub async fn start_resync(
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
-        server::{actor, context, redirect},
+        server::{actor, context, forms},
+        state::user_draft::Draft,
     };
     use model::{resync::NewResync, rules::permission::Permission};
-    redirect::answer(&back, async {
+    let record_type = record_type.trim();
+    let made = async {
         let actor = actor::allowed(Permission::Resync)?;
-        let record_type = Some(record_type.trim().to_owned()).filter(|kind| !kind.is_empty());
-        let wanted = NewResync { record_type, record_ids: None, mode };
-        wanted.check().map_err(|faults| CallError::Invalid(faults.to_string()))?;
+        let kind = Some(record_type.to_owned()).filter(|kind| !kind.is_empty());
+        let wanted = NewResync { record_type: kind, record_ids: None, mode };
+        wanted.check()?;
         context::current()?.steering().start_resync(&actor, id, &wanted).await?;
         Ok(Flash::ResyncStarted.into())
+    }
+    .await;
+    forms::answer(&back, made, |url, faults| {
+        Draft::on(url, &[("mode", mode.as_str()), ("record_type", record_type)], faults)
     })
     .await
 }

@@ -4,7 +4,7 @@ use crate::{
     calls::integrations::SteerBreaker,
     components::{BreakerBadge, BreakerLook},
     format,
-    state::clock,
+    state::{clock, page_url, user_draft::Draft},
     ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField},
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -80,8 +80,10 @@ fn Steering(
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
     let asking = move |action: &'static str| hidden.clone().with("action", action);
     let to_hold = asking("hold");
+    let draft = page_url::current().with_untracked(Draft::of);
     // What a field for date and time takes; times of the console are UTC.
-    let in_an_hour = (as_of + TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M").to_string();
+    let in_an_hour = || (as_of + TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M").to_string();
+    let until = draft.value("until").unwrap_or_else(in_an_hour);
     view! {
         <div class="flex flex-wrap gap-2 px-4 pt-1 pb-2 empty:hidden">
             {move || {
@@ -113,7 +115,8 @@ fn Steering(
                 name="until"
                 label="Hold open until (UTC)"
                 kind="datetime-local"
-                value=in_an_hour
+                value=until
+                error=draft.fault("until")
                 required=true
                 grow=true
             />

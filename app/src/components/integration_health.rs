@@ -9,7 +9,7 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     breaker::{Breaker, BreakerState},
-    integration::IntegrationState,
+    integration::{IntegrationState, IntegrationType},
     stats::IntegrationGauge,
 };
 use std::cmp::Ordering;
@@ -134,7 +134,8 @@ impl Health {
             let text = format!("**{}** on the way{done}.", jobs_are(gauge.backlog + gauge.processing));
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
-        if gauge.last_success_at.is_none() {
+        // Nothing is sent to what workers fetch.
+        if gauge.last_success_at.is_none() && gauge.integration_type != IntegrationType::External {
             let text =
                 "Nothing has reached it yet: it gets what changes from now on, and everything by a re-sync.";
             return Self::new(Tone::Waiting, Glyph::Clock, "Never synced", 1, text.to_owned());
@@ -251,7 +252,6 @@ pub(super) mod tests {
     use model::{
         failure::FailurePulse,
         id::{AppId, IntegrationId},
-        integration::IntegrationType,
         rate_limit::RateLimitUse,
         stats::{Snapshot, Totals},
         sync_status::LastError,
@@ -312,9 +312,10 @@ pub(super) mod tests {
     #[test]
     fn the_first_rule_that_fits_speaks() {
         type Change = fn(&mut IntegrationGauge);
-        let cases: [(&str, Change); 12] = [
+        let cases: [(&str, Change); 13] = [
             ("Caught up", |_| ()),
             ("Never synced", |g| g.last_success_at = None),
+            ("Caught up", |g| (g.last_success_at, g.integration_type) = (None, IntegrationType::External)),
             ("Syncing", |g| g.backlog = 3),
             ("Retrying", |g| g.to_be_retried = 3),
             ("Dead letters", |g| g.dead_letters = 3),

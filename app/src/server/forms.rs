@@ -7,6 +7,10 @@ use crate::{
     state::{page_url::PageUrl, user_draft::DraftFault},
 };
 use access::AccessError;
+use delivery::DeliveryError;
+use model::problem::Faults;
+use queue::QueueError;
+use steering::SteeringError;
 
 /// Why a form about users and keys was refused.
 pub enum Refusal {
@@ -14,6 +18,8 @@ pub enum Refusal {
     Call(CallError),
     /// By what it says.
     Access(AccessError),
+    /// At its fields.
+    Faults(Faults),
 }
 
 impl From<CallError> for Refusal {
@@ -25,6 +31,23 @@ impl From<CallError> for Refusal {
 impl From<AccessError> for Refusal {
     fn from(error: AccessError) -> Self {
         Self::Access(error)
+    }
+}
+
+impl From<Faults> for Refusal {
+    fn from(faults: Faults) -> Self {
+        Self::Faults(faults)
+    }
+}
+
+impl From<SteeringError> for Refusal {
+    fn from(error: SteeringError) -> Self {
+        match error {
+            SteeringError::Delivery(
+                DeliveryError::Invalid(faults) | DeliveryError::Queue(QueueError::Invalid(faults)),
+            ) => Self::Faults(faults),
+            error => Self::Call(error.into()),
+        }
     }
 }
 
@@ -46,6 +69,7 @@ fn judged(made: Result<Outcome, Refusal>) -> (Vec<DraftFault>, Result<Outcome, C
     let error = match made {
         Ok(outcome) => return (Vec::new(), Ok(outcome)),
         Err(Refusal::Call(error)) => return (Vec::new(), Err(error)),
+        Err(Refusal::Faults(faults)) => AccessError::Invalid(faults),
         Err(Refusal::Access(error)) => error,
     };
     let faults = match &error {

@@ -1,4 +1,4 @@
-//! What was typed about a user, a key or a saved view and refused, carried by the address. A password or a key never is.
+//! What was typed into a form and refused, carried by the address: of a user, a key, a saved view, a re-sync, a breaker. A password or a key never is.
 
 use super::page_url::PageUrl;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,16 @@ pub enum DraftFault {
     ViewShared,
     /// Nobody would see it.
     ViewOfNobody,
+    /// A re-sync's: the integration takes no such records.
+    RecordType,
+    /// A held breaker's: over, or too far off.
+    Until,
     /// There are as many as may be.
     ViewMany,
 }
 
 impl DraftFault {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Email,
         Self::EmailTaken,
         Self::Name,
@@ -54,6 +58,8 @@ impl DraftFault {
         Self::ViewPins,
         Self::ViewShared,
         Self::ViewOfNobody,
+        Self::RecordType,
+        Self::Until,
         Self::ViewMany,
     ];
 
@@ -74,6 +80,8 @@ impl DraftFault {
             Self::ViewPins => "view-pins",
             Self::ViewShared => "view-shared",
             Self::ViewOfNobody => "view-of-nobody",
+            Self::RecordType => "record-type",
+            Self::Until => "until",
             Self::ViewMany => "view-many",
         }
     }
@@ -86,6 +94,8 @@ impl DraftFault {
             Self::Password => "password",
             Self::App => "app_id",
             Self::LastOperator => "role",
+            Self::RecordType => "record_type",
+            Self::Until => "until",
             Self::ViewName | Self::ViewTaken => "view_name",
             Self::ViewAlert => "alert_at",
             Self::ViewQuery
@@ -122,6 +132,8 @@ impl DraftFault {
                 "There are 200 shared views already: delete one first, or keep this one private."
             }
             Self::ViewOfNobody => "Nobody owns this view, so nobody would see it: it has to stay shared.",
+            Self::RecordType => "is none that this integration takes",
+            Self::Until => "must lie in the future, at most 30 days from now",
             Self::ViewMany => "There are 50 views of yours already: delete one first.",
         }
     }
@@ -133,6 +145,8 @@ impl DraftFault {
             "/name" => Some(Self::Name),
             "/password" => Some(Self::Password),
             "/app_id" => Some(Self::App),
+            "/record_type" => Some(Self::RecordType),
+            "/until" => Some(Self::Until),
             _ => None,
         }
     }

@@ -75,8 +75,12 @@ fn short(value: &serde_json::Value) -> String {
         let (requests, seconds) = (value.get("requests")?.as_i64()?, value.get("per_seconds")?.as_i64()?);
         Some(crate::format::limit(requests, seconds))
     };
-    if let Some(limit) = limit(value) {
-        return limit;
+    let debounce = |value: &serde_json::Value| {
+        let (quiet, longest) = (value.get("seconds")?.as_i64()?, value.get("max_seconds")?.as_i64()?);
+        Some(crate::format::debounce(quiet, longest))
+    };
+    if let Some(words) = limit(value).or_else(|| debounce(value)) {
+        return words;
     }
     let text = match value {
         serde_json::Value::Null => "none".to_owned(),
@@ -129,6 +133,12 @@ mod tests {
         assert_eq!(
             words(&update),
             "changed max attempts from none to 3; rate limit from 10/s to 5/s and 60/min"
+        );
+        let debounce =
+            |seconds, longest| Some(json!({"debounce": {"seconds": seconds, "max_seconds": longest}}));
+        assert_eq!(
+            words(&entry("integration.update", debounce(60, 3600), Some(json!({"debounce": null})))),
+            "changed debounce from until 60 s of quiet, 3,600 s at the latest to none"
         );
         assert_eq!(words(&entry("integration.pause", None, None)), "paused it");
         assert_eq!(words(&entry("integration.update", None, None)), "saved it unchanged");

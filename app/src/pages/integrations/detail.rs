@@ -127,6 +127,14 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
     let newer = refresh::every(Duration::from_secs(10), move || load_integration_charts(id, window));
     let charts = Memo::new(move |_| newer.get().unwrap_or_else(|| first_charts.clone()));
+    let settings_at = integration.updated_at;
+    let revision = revision::current();
+    // Somebody else has changed them. What is typed here stays in its fields.
+    Effect::new(move |_| {
+        if charts.with(|charts| charts.settings_at > settings_at) {
+            revision.next();
+        }
+    });
     let chart = Signal::derive(move || charts.with(|charts| charts.throughput.clone()));
     let answers = Signal::derive(move || charts.with(|charts| charts.answers.clone()));
     let flow = Memo::new(move |_| charts.with(|charts| charts.flow.clone()));
@@ -145,7 +153,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     let crumb = StoredValue::new(app_name.clone());
     let app_id = integration.app_id;
     let segments = window_segments(&PageUrl::parse(&here), window);
-    let is_built_in = integration.is_built_in;
+    let is_paused = integration.state == IntegrationState::Paused;
     let (to_steer, to_show, back) = (integration.clone(), integration.clone(), here.clone());
     let back_to_breaker = here.clone();
     let number = move |read: fn(&IntegrationGauge) -> i64| Signal::derive(move || gauge.with(read));
@@ -194,19 +202,24 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                 <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) says=says(failed) href=format!("/jobs?status=completed&integration_id={id}") />
                 <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) says=says(|g| if g.to_be_retried == 0 { String::new() } else { "wait for another attempt".to_owned() }) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
                 <Figure tone=Tone::Failed label="Dead letters" value=dead says=says(|g| if g.dead_letters == 0 { "none given up".to_owned() } else { "wait for you".to_owned() }) href=format!("/dead-letters?integration_id={id}") />
-                <Figure
-                    tone=Tone::Delivered
-                    label="Records in sync"
-                    value=Signal::stored(status.records_in_sync)
-                    says=Signal::stored(format!("of {}", format::count(status.records_total)))
-                    href=format!("/jobs?integration_id={id}")
-                >
-                    <ProgressBar
-                        label="Records in sync"
-                        share=share(status.records_in_sync, status.records_total)
-                        tone=Tone::Delivered
-                    />
-                </Figure>
+                {is_sent_to
+                    .then(|| {
+                        view! {
+                            <Figure
+                                tone=Tone::Delivered
+                                label="Records in sync"
+                                value=Signal::stored(status.records_in_sync)
+                                says=Signal::stored(format!("of {}", format::count(status.records_total)))
+                                href=format!("/jobs?integration_id={id}")
+                            >
+                                <ProgressBar
+                                    label="Records in sync"
+                                    share=share(status.records_in_sync, status.records_total)
+                                    tone=Tone::Delivered
+                                />
+                            </Figure>
+                        }
+                    })}
             </section>
             <div class="detail">
                 <div class="stack">
@@ -214,7 +227,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     <ThroughputChart throughput=chart />
                     <LatencyCard throughput=chart />
                     {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
-                    <RecentJobs id=id jobs=jobs as_of=as_of />
+                    <RecentJobs id=id jobs=jobs is_sent_to=is_sent_to as_of=as_of />
                     {rights.configure.then(|| view! {
                         <Card title="Edit limits" sub="hold from the next request on">
                             <LimitsForm integration=integration.clone() back=here.clone() />
@@ -228,7 +241,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     </Card>
                     <Failures id=id groups=failures notes=status.notes.clone() of=status.to_be_retried + status.dead_letters now=clock::now_or(as_of) />
                     <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.configure back=back_to_breaker as_of=as_of />
-                    <Resyncs id=id resyncs=resyncs may_resync=rights.resync && !is_built_in back=back as_of=as_of />
+                    {is_sent_to.then(|| view! { <Resyncs id=id resyncs=resyncs is_paused=is_paused may_resync=rights.resync back=back as_of=as_of /> })}
                     <Settings integration=to_show app_name=app_name last_success_at=status.last_success_at as_of=as_of />
                     {activity.map(|entries| view! { <Activity entries=entries as_of=as_of all=format!("/audit-log?object_kind=integration&object_id={id}") /> })}
                 </div>

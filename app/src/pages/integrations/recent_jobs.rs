@@ -17,6 +17,8 @@ pub fn RecentJobs(
     id: IntegrationId,
     /// Newest first.
     jobs: Vec<Job>,
+    /// Whether changes of records make its jobs; else whoever calls the API.
+    is_sent_to: bool,
     /// Against what ages are told.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
@@ -29,7 +31,11 @@ pub fn RecentJobs(
                     <EmptyState
                         glyph=Glyph::List
                         title="No jobs yet"
-                        text="The first record change makes one; or start a re-sync to send the whole catalog."
+                        text=if is_sent_to {
+                            "The first record change makes one; or start a re-sync to send the whole catalog."
+                        } else {
+                            "POST /api/v1/jobs makes one, for a worker to fetch."
+                        }
                     />
                 }
                     .into_any()

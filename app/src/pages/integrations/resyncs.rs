@@ -3,11 +3,15 @@
 use crate::{
     calls::integrations::StartResync,
     components::{ResyncBadge, ResyncProgress},
+    state::{page_url, user_draft::Draft},
     ui::{Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{id::IntegrationId, resync::Resync};
+use model::{
+    id::IntegrationId,
+    resync::{Resync, ResyncState},
+};
 
 /// The card.
 #[component]
@@ -16,6 +20,8 @@ pub fn Resyncs(
     id: IntegrationId,
     /// Newest first.
     resyncs: Vec<Resync>,
+    /// Its integration is: nothing of a re-sync goes out.
+    is_paused: bool,
     /// Whether the reader may start one.
     may_resync: bool,
     /// Where to come back to.
@@ -23,6 +29,8 @@ pub fn Resyncs(
     /// Decides what today is.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
+    let draft = page_url::current().with_untracked(Draft::of);
+    let (mode, record_type) = (draft.value("mode"), draft.value("record_type").unwrap_or_default());
     let start = ServerAction::<StartResync>::new();
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
     view! {
@@ -34,13 +42,13 @@ pub fn Resyncs(
                             <SelectField
                                 name="mode"
                                 label="What"
-                                value="changed"
+                                value=mode.unwrap_or_else(|| "changed".to_owned())
                                 options=vec![
                                     SelectOption::new("changed", "What is not in sync"),
                                     SelectOption::new("full", "Everything"),
                                 ]
                             />
-                            <TextField name="record_type" label="Record type" placeholder="all" />
+                            <TextField name="record_type" label="Record type" placeholder="all" value=record_type error=draft.fault("record_type") />
                             <div class="fit">
                                 <Button glyph=Glyph::Sync>"Re-sync"</Button>
                             </div>
@@ -49,12 +57,13 @@ pub fn Resyncs(
                 })}
             {resyncs
                 .is_empty()
-                .then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"None yet: only changes were sent so far."</p> })}
+                .then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No re-sync yet."</p> })}
             <ul class="grid gap-3 px-4 pt-1">
                 {resyncs
                     .into_iter()
                     .take(3)
                     .map(|resync| {
+                        let waits = is_paused && resync.state == ResyncState::Running;
                         view! {
                             <li class="grid gap-1.5 last:pb-4">
                                 <span class="flex items-center gap-2">
@@ -66,6 +75,7 @@ pub fn Resyncs(
                                     </span>
                                 </span>
                                 <ResyncProgress resync=resync />
+                                {waits.then(|| view! { <p class="type-label text-muted">"Its jobs wait: the integration is paused."</p> })}
                             </li>
                         }
                     })

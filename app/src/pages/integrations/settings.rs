@@ -7,7 +7,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::integration::Integration;
+use model::integration::{Integration, IntegrationType};
 
 /// Names and values.
 #[component]
@@ -21,6 +21,7 @@ pub fn Settings(
     /// Decides what today is.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
+    let is_sent_to = integration.integration_type != IntegrationType::External;
     let seconds = integration.timeout_ms.map(|ms| format::milliseconds(ms.into()));
     view! {
         <Card title="Settings">
@@ -38,11 +39,14 @@ pub fn Settings(
                 {integration
                     .debounce
                     .map(|debounce| {
-                        let (quiet, longest) = (debounce.seconds.into(), debounce.max_seconds.into());
-                        let words = format!("until {} s of quiet, {} s at the latest", format::count(quiet), format::count(longest));
+                        let words = format::debounce(debounce.seconds.into(), debounce.max_seconds.into());
                         view! { <Fact name="Gathers changes">{words}</Fact> }
                     })}
-                <Fact name="Records">{integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "))}</Fact>
+                {is_sent_to
+                    .then(|| {
+                        let types = integration.record_types.map_or_else(|| "all types".to_owned(), |types| types.join(", "));
+                        view! { <Fact name="Records">{types}</Fact> }
+                    })}
                 <Fact name="Last success">
                     {match last_success_at {
                         Some(at) => view! { <Instant at=at now=as_of /> }.into_any(),
