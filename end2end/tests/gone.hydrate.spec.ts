@@ -4,7 +4,7 @@ import { expect, open, test } from "../fixtures/test";
 
 test("an integration that is deleted while its page is open", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(1));
-  const asked = page.waitForRequest((request) => decodeURIComponent(request.url()).includes("/live?open=integration:"));
+  const asked = page.waitForRequest((request) => decodeURIComponent(request.url()).includes("open=integration:"));
   await open(page, `/integrations/${integration.id}`);
   // What it says is the first event: from then on each change is told.
   await (await asked).response();
