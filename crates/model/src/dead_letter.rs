@@ -236,6 +236,7 @@ mod tests {
             error: String::new(),
             integration_id: IntegrationId(Uuid::now_v7()),
             count,
+            is_least: false,
             first_at: DateTime::UNIX_EPOCH,
             last_at: DateTime::UNIX_EPOCH,
         };

@@ -280,7 +280,7 @@ async fn a_cause_that_fails_twice_as_often_as_before_grows_until_somebody_looks_
     let open =
         failing.groups(FailureFilter { state: Some(FailureState::Open), ..FailureFilter::default() }).await;
     let pulse = stats::snapshot(&pool).await.unwrap().failures;
-    assert_eq!(pulse.open, i64::try_from(open.len()).unwrap(), "as many as the list holds");
+    assert_eq!(pulse.open, i64::try_from(open.len()).ok(), "as many as the list holds");
     let [grows] = pulse.growing.as_slice() else { panic!("{:?}", pulse.growing) };
     assert_eq!((grows.last_hour, grows.hour_before, grows.integrations), (24, 0, 1));
     assert_eq!((grows.integration.as_deref(), grows.fingerprint), (Some("Search"), open[0].fingerprint));
@@ -311,7 +311,7 @@ async fn a_cause_that_fails_twice_as_often_as_before_grows_until_somebody_looks_
     assert_eq!(failures::growing(&pool).await.unwrap().len(), 1);
     failing.mark(grows.fingerprint, Mark::Fix).await;
     assert_eq!(failures::growing(&pool).await.unwrap(), []);
-    assert_eq!(stats::snapshot(&pool).await.unwrap().failures.open, 1);
+    assert_eq!(stats::snapshot(&pool).await.unwrap().failures.open, Some(1));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
