@@ -9,7 +9,7 @@ async fn who_changed_what_is_on_record_with_before_and_after(pool: PgPool) {
     let app = an_app(&client, "Shop").await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let path = format!("/integrations/{integration}");
-    client.patch(&path, json!({"max_concurrency": 7, "headers": {"x-key": "s3cret"}})).await.ok(200);
+    client.patch(&path, json!({"max_concurrency": 7, "headers": {"x-shop": "s3cret"}})).await.ok(200);
     client.act(&format!("{path}/rotate-secret")).await.ok(200);
     client.delete(&path).await.ok(204);
     let log = client.get(&format!("/audit-log?object_id={integration}")).await;
