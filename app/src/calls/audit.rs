@@ -41,12 +41,14 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
     };
     use model::rules::{
         amends,
+        masking::Sensitive as _,
         permission::{Permission, is_allowed},
     };
     let role = actor::allowed(Permission::ReadDeployment)?.role;
     let wanted = AuditQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let page = access::audit::list(&cx.pool, &wanted.filter, wanted.page).await?;
+    let mut page = access::audit::list(&cx.pool, &wanted.filter, wanted.page).await?;
+    page.keep_inside_from(role);
     let labels = access::audit::labels(&cx.pool, &page.items).await?;
     let page = page.map(|entry| {
         let may = |amends: Option<amends::Amends>| {

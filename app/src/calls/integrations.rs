@@ -95,7 +95,10 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         failure::FailureFilter,
         filter::JobFilter,
         page::{Order, PageRequest},
-        rules::permission::{Permission, is_allowed},
+        rules::{
+            masking::Sensitive as _,
+            permission::{Permission, is_allowed},
+        },
     };
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
@@ -108,7 +111,9 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
             ..AuditFilter::default()
         };
         let few = PageRequest { limit: 8, after: None };
-        Some(access::audit::list(&cx.pool, &about, few).await?.items)
+        let mut lines = access::audit::list(&cx.pool, &about, few).await?.items;
+        lines.keep_inside_from(actor.role);
+        Some(lines)
     } else {
         None
     };

@@ -159,7 +159,7 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
     let beside = beside::of(&cx, scope, &detail.job).await?;
     let mut page = JobPage { detail, explanation, record, gauge, beside, masked: 0, revealed_until, as_of };
     if revealed_until.is_none() {
-        masked::job(&cx, &mut page).await?;
+        masked::job(&cx, &mut page, actor.role).await?;
     }
     Ok(page)
 }

@@ -7,7 +7,7 @@ use crate::calls::{
 };
 use chrono::{DateTime, Utc};
 use model::{
-    actor::Actor,
+    actor::{Actor, Role},
     attempt::Attempt,
     id::JobId,
     rules::{
@@ -20,7 +20,7 @@ use model::{
 ///
 /// # Errors
 /// When it cannot be said what is to be masked: then nothing is shown.
-pub async fn job(cx: &ConsoleContext, page: &mut JobPage) -> Result<(), CallError> {
+pub async fn job(cx: &ConsoleContext, page: &mut JobPage, role: Role) -> Result<(), CallError> {
     let app_id = page.detail.job.app_id;
     let masks = cx.delivery.masks(vec![app_id]).await?;
     let of_record = match &mut page.record {
@@ -35,6 +35,7 @@ pub async fn job(cx: &ConsoleContext, page: &mut JobPage) -> Result<(), CallErro
     if let Some(request) = page.beside.request.take() {
         let mut request = (app_id, request);
         request.mask(&masks);
+        request.keep_inside_from(role);
         page.beside.request = Some(request.1);
     }
     let masked = match page.detail.mask(&masks) + of_record {

@@ -10,6 +10,7 @@ use model::{
     audit::{AuditEntry, AuditFilter},
     id::AuditEntryId,
     page::Page,
+    rules::masking::Sensitive as _,
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -25,21 +26,25 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/audit-log", tag = "Deployment", params(AuditFilter, PageParams),
     responses((status = 200, body = Page<AuditEntry>)))]
 async fn list_audit_log(
-    _: Can<ReadDeployment>,
+    actor: Can<ReadDeployment>,
     State(state): State<AppState>,
     query: ListQuery<AuditFilter>,
 ) -> Result<Answer<Page<AuditEntry>>, Problem> {
-    Ok(Answer(access::audit::list(&state.console_pool, &query.filter, query.page).await?))
+    let mut page = access::audit::list(&state.console_pool, &query.filter, query.page).await?;
+    page.keep_inside_from(actor.role);
+    Ok(Answer(page))
 }
 
 /// One line.
 #[utoipa::path(get, path = "/audit-log/{id}", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn get_audit_entry(
-    _: Can<ReadDeployment>,
+    actor: Can<ReadDeployment>,
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(access::audit::get(&state.pool, id).await?))
+    let mut entry = access::audit::get(&state.pool, id).await?;
+    entry.keep_inside_from(actor.role);
+    Ok(Answer(entry))
 }
 
 /// Takes back what the line did, with a line of its own, which is the answer. For operators. 409: there is no

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 /// Items that are read first, before it is known how large they are: payloads and records have a megabyte each at most.
 const FIRST: i64 = 10;
-/// Items that are read at once where those before them are small.
-const MOST: usize = 100;
+/// Items that are read at once where those before them are small: a page of the usual length takes two reads.
+const MOST: usize = 40;
 /// What a page has room for; the part that fills it still goes.
 const ROOM: usize = 8_000_000;
 

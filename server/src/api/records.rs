@@ -13,10 +13,13 @@ use model::{
     id::AppId,
     page::Page,
     record::{Record, RecordWithSync},
-    trail::{Trail, TrailQuery},
+    trail::{Trail, TrailQuery, TrailReading},
 };
 use serde::Deserialize;
-use std::{mem, sync::OnceLock};
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -63,18 +66,26 @@ async fn get_trail(
     State(state): State<AppState>,
     query: ListQuery<TrailQuery>,
 ) -> Result<Answer<Trail>, Problem> {
-    // Every part of the jobs finds the rest anew; it is told once.
-    let told = OnceLock::new();
-    let (pool, scope, asked, first) = (&state.console_pool, actor.scope(), &query.filter, &told);
+    // Every part of the jobs finds the rest anew; it is told once, but for the readings, which its jobs show.
+    let told = Mutex::new(None::<Trail>);
+    let (pool, scope, asked, whole) = (&state.console_pool, actor.scope(), &query.filter, &told);
     let read = |page| async move {
         let mut trail = delivery::trail(pool, scope, asked, page).await?;
         let part = Page { items: mem::take(&mut trail.items), next_cursor: trail.next_cursor.take() };
-        let _ = first.set(trail);
+        let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = whole.as_ref() {
+            let is_one = |reading: &TrailReading| {
+                before.readings.contains(reading) || trail.readings.contains(reading)
+            };
+            trail.readings = TrailReading::ALL.into_iter().filter(is_one).collect();
+        }
+        *whole = Some(trail);
         Ok::<_, DeliveryError>(part)
     };
     let Page { items, next_cursor } = in_parts(query.page, read).await?;
-    let Some(first) = told.into_inner() else { return Err(Problem::internal()) };
-    let trail = shown(&state, &actor, Trail { items, next_cursor, ..first }).await?;
+    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Some(told) = told else { return Err(Problem::internal()) };
+    let trail = shown(&state, &actor, Trail { items, next_cursor, ..told }).await?;
     if trail.apps.is_empty() {
         return Ok(Answer(trail));
     }

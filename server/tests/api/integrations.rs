@@ -179,5 +179,12 @@ async fn of_an_addresss_query_who_does_not_configure_reads_the_names(pool: PgPoo
         assert_eq!(reader.get(&path).await.ok(200)["endpoint_url"], shown, "{role}");
         let list = reader.get("/integrations").await.ok(200);
         assert_eq!(list["items"][0]["endpoint_url"], shown, "{role}");
+        if role == Role::Auditor {
+            let log = reader.get("/audit-log?action=integration.create").await.ok(200);
+            assert_eq!(log["items"][0]["after"]["endpoint_url"], shown);
+            let line = format!("/audit-log/{}", log["items"][0]["id"].as_str().unwrap());
+            assert_eq!(reader.get(&line).await.ok(200)["after"]["endpoint_url"], shown);
+            assert_eq!(client.get(&line).await.ok(200)["after"]["endpoint_url"], address);
+        }
     }
 }

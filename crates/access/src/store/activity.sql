@@ -19,18 +19,45 @@ with flips as (
     select l.id, l.at, 'action', l.action, l.app_id, null::uuid, l.actor_name, l.after ->> 'reason', l.object_kind, l.object_id, l.before,
         l.after, null, null
     from (
-        select * from headgate.audit_log l
-        where (
-                l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
-                or l.action like '%.bulk\_%'
-            ) and l.action not in ('integration.breaker', 'integration.test')
-            and l.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and l.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
-            and l.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-        order by l.id desc
-        limit (select null::bigint)
+        (
+            select l.* from (
+                select * from headgate.audit_log l
+                where $3::uuid is null
+                    and (
+                        l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
+                        or l.action like '%.bulk\_%'
+                    ) and l.action not in ('integration.breaker', 'integration.test')
+                    and l.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+                    and l.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
+                    and l.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+                order by l.id desc
+                limit (select null::bigint)
+            ) l
+            where ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at <= $7)
+            order by l.id desc
+            limit $2
+        )
+        union all
+        -- Of one app by its own lines, which may be few among all.
+        (
+            select l.* from (
+                select * from headgate.audit_log l
+                where $3::uuid is not null and l.app_id >= $3 and l.app_id <= $3
+                    and l.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+                    and l.id >= coalesce($4::uuid, '00000000-0000-0000-0000-000000000000')
+                    and l.id < coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+                order by l.app_id desc, l.id desc
+                limit (select null::bigint)
+            ) l
+            where (
+                    l.object_kind in ('app', 'integration', 'worker', 'operation', 'resync', 'rate_limit', 'failure')
+                    or l.action like '%.bulk\_%'
+                ) and l.action not in ('integration.breaker', 'integration.test')
+                and ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at <= $7)
+            order by l.app_id desc, l.id desc
+            limit $2
+        )
     ) l
-    where ($3::uuid is null or l.app_id = $3)
-        and ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at <= $7)
     order by l.id desc
     limit $2
 ), own as (

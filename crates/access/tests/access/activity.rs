@@ -23,11 +23,15 @@ async fn a_page_of_a_long_time_reads_what_it_shows(_: PgPoolOptions, options: Pg
         select id, '00000000-0000-7000-9000-000000000001', '00000000-0000-7000-a000-000000000001', at, 'closed', 'open', 'r' from made;
         insert into headgate.audit_log (id, at, actor_kind, actor_id, actor_name, role, action, object_kind)
         select id, at, 'user', 'u', 'U', 'operator', 'app.update', 'app' from made;
+        insert into headgate.audit_log (id, at, actor_kind, actor_id, actor_name, role, action, object_kind, app_id)
+        select md5(id::text)::uuid, at, 'user', 'u', 'U', 'operator', 'app.update', 'app', '00000000-0000-7000-a000-000000000002'
+        from made order by id limit 3;
         insert into headgate.system_events (id, at, kind) select id, at, 'start' from made",
     )
     .execute(&pool)
     .await
     .unwrap();
+    let other = "00000000-0000-7000-a000-000000000002".parse().unwrap();
     let long = Span { from: "2020-01-01T00:00:00Z".parse().ok(), until: None };
     for statistics in ["select", "analyze"] {
         sqlx::raw_sql(statistics).execute(&pool).await.unwrap();
@@ -37,6 +41,8 @@ async fn a_page_of_a_long_time_reads_what_it_shows(_: PgPoolOptions, options: Pg
             let page = activity::list(&pool, Scope::AllApps, long, PageRequest::default()).await.unwrap();
             let touched = plans.touched();
             assert!(page.items.len() == 50 && touched.rows < 1_000, "{statistics}: {touched:?}");
+            let few = activity::list(&pool, Scope::App(other), Span::default(), PageRequest::default()).await;
+            assert_eq!(few.unwrap().items.len(), 3, "{statistics}");
         }
     }
 }

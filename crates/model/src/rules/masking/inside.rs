@@ -6,6 +6,7 @@ use crate::{
     activity::Activity,
     actor::Role,
     attempt::Attempt,
+    audit::AuditEntry,
     breaker::BreakerFlip,
     exchange::Exchange,
     id::AppId,
@@ -14,6 +15,7 @@ use crate::{
     resync::Resync,
     rules::permission::{Permission, is_allowed},
 };
+use serde_json::Value;
 
 impl Sensitive for Integration {
     fn app_ids(&self) -> Vec<AppId> {
@@ -34,6 +36,28 @@ impl Sensitive for Integration {
             self.metadata.clear();
         } else {
             self.headers.values_mut().for_each(|value| MASK.clone_into(value));
+        }
+    }
+}
+
+/// Lines of the audit log tell what an integration was configured with.
+impl Sensitive for AuditEntry {
+    fn app_ids(&self) -> Vec<AppId> {
+        Vec::new()
+    }
+
+    fn mask(&mut self, _masks: &Masks) -> usize {
+        0
+    }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        if is_allowed(role, Permission::Configure) {
+            return;
+        }
+        for told in [&mut self.before, &mut self.after].into_iter().flatten() {
+            if let Some(Value::String(url)) = told.get_mut("endpoint_url") {
+                mask_query(url);
+            }
         }
     }
 }
@@ -104,7 +128,7 @@ impl Sensitive for Activity {
 }
 
 /// The addresses of some systems hold what opens them: of a query the names are left, as in attempts.
-fn mask_query(url: &mut String) {
+pub(super) fn mask_query(url: &mut String) {
     let Some((address, query)) = url.split_once('?') else { return };
     let names = query.split('&').map(|pair| match pair.split_once('=') {
         Some((name, _)) => format!("{name}={MASK}"),

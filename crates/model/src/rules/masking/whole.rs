@@ -1,6 +1,9 @@
 //! What holds payloads: jobs, dead letters, records, and pages of them. Each is masked as its app says.
 
-use super::{Masking, inside::keep_attempts_inside};
+use super::{
+    Masking,
+    inside::{keep_attempts_inside, mask_query},
+};
 use crate::{
     actor::Role,
     attempt::Attempt,
@@ -13,6 +16,7 @@ use crate::{
     page::Page,
     record::{Record, RecordWithSync, SentRecord},
     request::RequestPreview,
+    rules::permission::{Permission, is_allowed},
     sync_status::SyncStatus,
     trail::{Trail, TrailApp, TrailJob, TrailRecord},
 };
@@ -202,6 +206,12 @@ impl Sensitive for (AppId, RequestPreview) {
     fn mask(&mut self, masks: &Masks) -> usize {
         let masking = masks.of(self.0);
         body(masking, &mut self.1.body) + words(masking, &mut self.1.url)
+    }
+
+    fn keep_inside_from(&mut self, role: Role) {
+        if !is_allowed(role, Permission::Configure) {
+            mask_query(&mut self.1.url);
+        }
     }
 }
 

@@ -67,7 +67,12 @@ impl Selection {
 
     /// The ways to what the lists show; those that are named are probed for by their ids.
     fn arms(&self) -> Vec<Arm<'_>> {
-        let parts = self.parts().iter().copied();
+        // Those that failed by a cause have its index; all that live are asked for it one by one.
+        let by_failing = self.ids.is_none() && Part::of(&self.filter).any(|part| part == Part::Failing);
+        let parts = self.parts().iter().map(|part| match part {
+            Part::Live if by_failing => Part::Failing,
+            other => *other,
+        });
         match (&self.ids, self.subject) {
             (Some(_), _) => Arm::of_ids(parts, self.scope, &self.filter),
             (None, BulkSubject::DeadLetters) => Arm::of_dead_letters(self.scope, &self.filter),
@@ -88,7 +93,8 @@ impl Selection {
                 if let Some(ids) = &self.ids {
                     sql.push(format_args!(" and {} = any (", self.id_of(arm.part)));
                     sql.push_bind(ids.clone()).push(")");
-                } else if arm.part == Part::Live && self.action == BulkAction::Requeue {
+                } else if matches!(arm.part, Part::Live | Part::Failing) && self.action == BulkAction::Requeue
+                {
                     // A pending job is in the queue already, a processing one is about to tell.
                     sql.push(" and j.status = 2");
                 }

@@ -10,7 +10,7 @@ use model::{
     id::{AppId, JobId},
     job::{Job, JobStatus},
     matched::AtLeast,
-    operation::{BulkAction, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkSubject, DryRun, NewBulk},
     page::{Order, Page, PageRequest},
 };
 use queue::store::{
@@ -346,6 +346,23 @@ async fn groups_of_dead_letters_look_at_the_newest_of_what_is_not_counted(
     assert_eq!(told, [("rare words", 1, false)]);
 }
 
+async fn dry_run(pool: &PgPool, action: BulkAction, filter: JobFilter) -> DryRun {
+    let bulk = NewBulk {
+        action,
+        ids: None,
+        filter: Some(filter),
+        dry_run: true,
+        rate_per_second: None,
+        hold_seconds: None,
+        reason: None,
+    };
+    let operator =
+        Actor { kind: ActorKind::System, name: "ops".to_owned(), role: Role::Operator, app_id: None };
+    let asked = operations::start(pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
+    let operations::BulkStart::DryRun(asked) = asked else { panic!("it was done") };
+    asked
+}
+
 /// Jobs wherever they may lie, of which `q` names one by each of its ids, by several at once, or not at all.
 async fn named_alike(world: &World) -> BTreeSet<JobId> {
     let (lane, worker) = (world.lane().await, world.worker().await);
@@ -409,19 +426,7 @@ async fn a_search_meets_each_job_once_whatever_of_it_is_named(pool: PgPool) {
     assert!(all_pages(&pool, &elsewhere, 2, Order::Newest).await.0.is_empty());
 
     // What is selected is what the list shows.
-    let bulk = NewBulk {
-        action: BulkAction::Cancel,
-        ids: None,
-        filter: Some(filter),
-        dry_run: true,
-        rate_per_second: None,
-        hold_seconds: None,
-        reason: None,
-    };
-    let operator =
-        Actor { kind: ActorKind::System, name: "ops".to_owned(), role: Role::Operator, app_id: None };
-    let asked = operations::start(&pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
-    let operations::BulkStart::DryRun(asked) = asked else { panic!("it was done") };
+    let asked = dry_run(&pool, BulkAction::Cancel, filter).await;
     let live = found.iter().filter(|job| job.status.is_live()).count();
     assert_eq!((asked.matched, live), (7, 7));
 }
@@ -449,6 +454,7 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
          update headgate.jobs set retry_at = clock_timestamp() - interval '1 second' where record_id = 'rare';
          insert into headgate.failing_jobs (job_id, integration_id, fingerprint, due_at)
          select id, integration_id, 'waits', retry_at from headgate.jobs;
+         update headgate.failing_jobs f set fingerprint = 'seldom' from headgate.jobs j where j.id = f.job_id and j.record_id = 'rare';
          update headgate.jobs set started_at = clock_timestamp();
          insert into headgate.job_attempts (job_id, integration_id, attempt, outcome, response_status)
          select id, integration_id, 1, 'failed', case when record_id = 'rare' then 418 else 503 end
@@ -484,5 +490,10 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
         let answered = JobFilter { response_status: "503".parse().ok(), ..waits() };
         jobs::list(&pool, Scope::AllApps, &answered, PageRequest::default()).await.unwrap();
         is_kept("waits, by answer", plans.touched(), FEW);
+        plans.touched();
+        let seldom = JobFilter { fingerprint: text("seldom"), ..JobFilter::default() };
+        let asked = dry_run(&pool, BulkAction::Requeue, seldom).await;
+        is_kept("requeued, of a cause", plans.touched(), FEW);
+        assert_eq!(asked.matched, 1);
     }
 }
