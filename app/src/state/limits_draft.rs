@@ -157,11 +157,15 @@ impl LimitField {
     }
 }
 
+fn empty() -> LimitsForm {
+    let rows = vec![String::new(); ROWS];
+    LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() }
+}
+
 /// The form with what holds now.
 pub fn saved(integration: &Integration) -> LimitsForm {
     let limits = integration.rate_limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
-    let rows = vec![String::new(); ROWS];
-    let mut form = LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() };
+    let mut form = empty();
     for field in LimitField::all() {
         field.write(&mut form, field.saved(integration, &limits).unwrap_or_default());
     }
@@ -171,8 +175,7 @@ pub fn saved(integration: &Integration) -> LimitsForm {
 
 /// The form as a page sends it.
 pub fn typed(sent: &PageUrl) -> LimitsForm {
-    let rows = vec![String::new(); ROWS];
-    let mut form = LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() };
+    let mut form = empty();
     for field in LimitField::all() {
         field.write(&mut form, sent.get(field.name()).unwrap_or_default().to_owned());
     }
@@ -350,14 +353,6 @@ mod tests {
             per_seconds: vec![per_seconds.to_owned()],
             max_concurrency: "50".to_owned(),
             timeout_seconds: timeout.to_owned(),
-            ..LimitsForm::default()
-        }
-    }
-
-    fn empty() -> LimitsForm {
-        LimitsForm {
-            requests: vec![String::new(); ROWS],
-            per_seconds: vec![String::new(); ROWS],
             ..LimitsForm::default()
         }
     }

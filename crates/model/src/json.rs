@@ -3,6 +3,7 @@
 //! Numbers are 64-bit integers or IEEE 754 doubles. An integer beyond 64 bits is refused where text is read; a number with a fraction or an
 //! exponent is the double nearest to it (RFC 8259, 6). Send what must keep more digits as a string.
 
+use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 /// Levels of arrays and objects a document may have.
@@ -110,6 +111,25 @@ pub fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }
 
+/// Bytes of the value as JSON text, without making that text.
+#[must_use]
+pub fn count_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Writing into a counter cannot fail; a value that could not be written would be refused further on.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,5 +184,11 @@ mod tests {
         let nested = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
         assert_eq!(check(&nested(64)), Ok(()));
         assert!(check(&nested(65)).unwrap_err().detail.contains("64"));
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_would_be_written() {
+        let value = json!({"ä": [1, "x\n"]});
+        assert_eq!(count_bytes(&value), value.to_string().len());
     }
 }

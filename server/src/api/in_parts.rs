@@ -1,7 +1,7 @@
 //! Pages of what may be large: read few by few, and ended where they are long enough, so that no list takes memory that nobody asked for.
 
 use super::{extract::Pages, problem::Problem};
-use model::page::Page;
+use model::{json::count_bytes, page::Page};
 use serde::Serialize;
 
 /// Items that are read first, before it is known how large they are: payloads and records have a megabyte each at most.
@@ -31,7 +31,7 @@ where
         // Fewer than asked for and not the last: that is as far as is looked for one page.
         let is_cut = i64::try_from(part.len()).is_ok_and(|n| n < most);
         left -= most;
-        for bytes in part.iter().map(bytes) {
+        for bytes in part.iter().map(count_bytes) {
             room = room.saturating_sub(bytes);
             largest = largest.max(bytes);
         }
@@ -43,22 +43,4 @@ where
             Some(Err(_)) | None => return Ok(Page { items, next_cursor }),
         }
     }
-}
-
-/// Without the text itself.
-fn bytes(item: &impl Serialize) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // What cannot be written fails where it is answered.
-    let _ = serde_json::to_writer(&mut count, item);
-    count.0
 }

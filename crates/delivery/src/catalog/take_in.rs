@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use model::{
     id::AppId,
     job::EnqueueOutcome,
-    json::MAX_RECORD_BYTES,
+    json::{MAX_RECORD_BYTES, count_bytes},
     problem::Faults,
     record::{Accepted, Attributes, Event},
 };
@@ -233,7 +233,7 @@ async fn fold_portion(
         if last_change.is_none() && state.times == times_before {
             continue;
         }
-        let bytes = json_bytes(&state.attributes);
+        let bytes = count_bytes(&state.attributes);
         if let Some(last_change) = last_change.filter(|_| bytes > MAX_RECORD_BYTES) {
             too_large.add(
                 format!("{}/attributes", given[last_change].pointer()),
@@ -314,22 +314,4 @@ fn specs<'a>(
             integration.wants(key).then(|| (*request, spec()))
         })
     })
-}
-
-/// Length as JSON text, without making the text.
-fn json_bytes(attributes: &Attributes) -> usize {
-    struct Counter(usize);
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting cannot fail, and keys are strings: there is nothing serde_json could refuse.
-    let _ = serde_json::to_writer(&mut counter, attributes);
-    counter.0
 }

@@ -19,7 +19,7 @@ use model::{
     problem::{Faults, FieldError},
     text::sanitise,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, error::Category};
 use serde_path_to_error::{Path, Segment};
 
@@ -193,24 +193,6 @@ fn pointer(path: &Path) -> String {
     })
 }
 
-/// Bytes of the value as JSON text, without making that text.
-pub fn count_bytes(value: &impl Serialize) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Writing into a counter cannot fail; a value that could not be written would be refused further on.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,11 +264,5 @@ mod tests {
                 422
             );
         }
-    }
-
-    #[test]
-    fn bytes_are_counted_as_they_would_be_written() {
-        let value = json!({"ä": [1, "x\n"]});
-        assert_eq!(count_bytes(&value), value.to_string().len());
     }
 }

@@ -17,7 +17,7 @@ pub use actor::{
 pub use body::{document, read_body, read_form};
 pub use form::Form;
 pub use if_match::IfMatch;
-pub use json::{Json, OptionalJson, count_bytes, media_type, typed};
+pub use json::{Json, OptionalJson, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
 pub use query::{ListQuery, NoFilter, PageParams, Pages, Query, VALUE_CHARS};
