@@ -1,11 +1,11 @@
-// Journeys run twice: with JavaScript, and without it but for those named *.hydrate.spec.ts.
+// Journeys run twice, with JavaScript and without it; those named *.hydrate.spec.ts run only with it.
 import { defineConfig, devices } from "@playwright/test";
 import { BASE_URL } from "./fixtures/environment";
 
 export default defineConfig({
   testDir: "./tests",
   globalSetup: "./fixtures/global_setup.ts",
-  // Each worker has a program and a database of its own, in which each journey makes an app of its own.
+  // Each worker has its own program and database, in which each journey creates its own app.
   workers: 2,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,

@@ -1,11 +1,11 @@
-// The pictures of the README, from a demo that runs: `npm run screenshots -- FOLDER SIGN-IN-LINK`.
-// The link is the one `headgate demo` prints. Where it was used already: the address alone, with HEADGATE_ADMIN_EMAIL and
+// The screenshots of the README, from a running demo: `npm run screenshots -- FOLDER SIGN-IN-LINK`.
+// `headgate demo` prints the link. If it was used already: the address alone, with HEADGATE_ADMIN_EMAIL and
 // HEADGATE_ADMIN_PASSWORD set.
 import { chromium, type Page } from "@playwright/test";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-type Look = { width: number; height: number; colorScheme: "light" | "dark" };
+type Screen = { width: number; height: number; colorScheme: "light" | "dark" };
 
 const WIDE = { width: 1440, height: 900 };
 const PHONE = { width: 375, height: 812 };
@@ -15,7 +15,7 @@ if (!folder || !link) {
   console.error("usage: npm run screenshots -- FOLDER SIGN-IN-LINK");
   process.exit(2);
 }
-// npm runs scripts in the package's folder: what the caller typed is relative to where the caller stood.
+// npm runs scripts in the package's folder, but the argument is relative to the caller's.
 const out = resolve(process.env.INIT_CWD ?? ".", folder);
 mkdirSync(out, { recursive: true });
 
@@ -47,7 +47,7 @@ async function enter(page: Page, link: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 }
 
-/** The address behind a table's first row. */
+/** The address of a table's first row. */
 async function first(path: string, table: string): Promise<string> {
   await page.setViewportSize(WIDE);
   await page.goto(path);
@@ -55,7 +55,7 @@ async function first(path: string, table: string): Promise<string> {
   return (await link.getAttribute("href")) ?? path;
 }
 
-async function picture(path: string, name: string, { width, height, colorScheme }: Look): Promise<void> {
+async function picture(path: string, name: string, { width, height, colorScheme }: Screen): Promise<void> {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.goto(path);

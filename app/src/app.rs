@@ -1,4 +1,4 @@
-//! Every page of the console, on one screen.
+//! The routes of the console.
 
 use crate::{
     components::Frame,
@@ -13,8 +13,8 @@ use leptos_router::{
     path,
 };
 
-/// The root. Pages are rendered whole on the server (`Async`): status, title and every row stand in the document, and
-/// none of it needs a script.
+/// The root component. Pages are rendered completely on the server (`Async`): the document has status, title and every row
+/// without a script.
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();

@@ -7,9 +7,9 @@ pub fn count(n: i64) -> String {
     model::text::grouped(n).replace('-', "−")
 }
 
-/// `999`, and `1,000+` of what is counted no further than that.
-pub fn up_to(n: i64, most: i64) -> String {
-    if n >= most { format!("{}+", count(most)) } else { count(n) }
+/// `999`, and `1,000+` where counting stopped at the limit.
+pub fn up_to(n: i64, limit: i64) -> String {
+    if n >= limit { format!("{}+", count(limit)) } else { count(n) }
 }
 
 /// `940`, `1.9 k`, `12 k`, `3.4 M`: where room is scarce.
@@ -30,12 +30,13 @@ pub fn counted(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// Of so many at once, `3 / 50`. A bundle's request carries more jobs than may begin at once, so that there is nothing to compare.
-pub fn of_most(processing: i64, most: i64) -> String {
-    if processing > most { count(processing) } else { format!("{} / {}", count(processing), count(most)) }
+/// `3 / 50`: jobs being processed of the maximum. A bundle sends more jobs in one request than may begin at once; then there is
+/// nothing to compare with, and only the count is shown.
+pub fn of_max(processing: i64, max: i64) -> String {
+    if processing > max { count(processing) } else { format!("{} / {}", count(processing), count(max)) }
 }
 
-/// A length of time, as exact as is of use: `340 ms`, `1.21 s`, `38 s`, `4 m 12 s`, `1 h 12 m`, `3 d 4 h`.
+/// A duration with useful precision: `340 ms`, `1.21 s`, `38 s`, `4 m 12 s`, `1 h 12 m`, `3 d 4 h`.
 pub fn duration(length: TimeDelta) -> String {
     let ms = length.num_milliseconds().max(0);
     let s = ms / 1_000;
@@ -44,13 +45,13 @@ pub fn duration(length: TimeDelta) -> String {
         1..10 if ms % 1_000 == 0 => format!("{s} s"),
         1..10 => format!("{:.2} s", ms as f64 / 1_000.0),
         10..60 => format!("{s} s"),
-        60..3_600 => two(s / 60, "m", s % 60, "s"),
-        3_600..86_400 => two(s / 3_600, "h", s % 3_600 / 60, "m"),
-        _ => two(s / 86_400, "d", s % 86_400 / 3_600, "h"),
+        60..3_600 => two_units(s / 60, "m", s % 60, "s"),
+        3_600..86_400 => two_units(s / 3_600, "h", s % 3_600 / 60, "m"),
+        _ => two_units(s / 86_400, "d", s % 86_400 / 3_600, "h"),
     }
 }
 
-/// [`duration`] in whole seconds: what ticks must not twitch.
+/// [`duration`] in whole seconds, so that a running age does not flicker.
 pub fn age(length: TimeDelta) -> String {
     match length.num_seconds().max(0) {
         s @ 0..10 => format!("{s} s"),
@@ -63,7 +64,7 @@ pub fn age_seconds(seconds: i64) -> String {
     age(TimeDelta::seconds(seconds.clamp(0, 3_153_600_000)))
 }
 
-/// An estimate, no more exact than it is true: `38 s`, `4 min`, `2 h`, `3 d`.
+/// An estimate, rounded to what it can promise: `38 s`, `4 min`, `2 h`, `3 d`.
 pub fn eta(seconds: i64) -> String {
     match seconds.max(1) {
         s @ ..90 => format!("{s} s"),
@@ -78,12 +79,12 @@ pub fn milliseconds(ms: i64) -> String {
     duration(TimeDelta::milliseconds(ms.clamp(0, 3_153_600_000_000)))
 }
 
-/// A limit or setting, where `0` and whole units read best: `10 s`, `5 m`, `7 d`.
-fn two(big: i64, big_unit: &str, small: i64, small_unit: &str) -> String {
+/// The smaller unit is left out when it is 0: `5 m`, `4 m 12 s`.
+fn two_units(big: i64, big_unit: &str, small: i64, small_unit: &str) -> String {
     if small == 0 { format!("{big} {big_unit}") } else { format!("{big} {big_unit} {small:02} {small_unit}") }
 }
 
-/// `20/s`, `100/min`, `5 per 10 s`: how a limit is spoken of.
+/// `20/s`, `100/min`, `5 per 10 s`.
 pub fn limit(requests: i64, per_seconds: i64) -> String {
     match per_seconds {
         1 => format!("{}/s", count(requests)),
@@ -93,12 +94,12 @@ pub fn limit(requests: i64, per_seconds: i64) -> String {
     }
 }
 
-/// How long changes of a record are gathered.
+/// How long changes of a record are collected before they are sent.
 pub fn debounce(quiet_seconds: i64, longest_seconds: i64) -> String {
     format!("until {} s of quiet, {} s at the latest", count(quiet_seconds), count(longest_seconds))
 }
 
-/// `43 %`; under one half `0.4 %`, so that something is not told as nothing.
+/// `43 %`; with a decimal below 10, so that a small share does not read as 0.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
@@ -110,7 +111,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// The first line of an error for a row of a list: `503 Service Unavailable: …`. That it was an answer goes without saying there.
+/// The first line of an error for a row of a list, without `answered`: `503 Service Unavailable: …`.
 pub fn error_line(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     line.strip_prefix("answered ").unwrap_or(line)
@@ -126,7 +127,7 @@ pub fn bytes(n: u64) -> String {
 pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let passed = now - at;
     if passed < TimeDelta::zero() {
-        // The first second of the future still reads as a wait, never as `in 0 s`.
+        // Less than a second ahead still reads as a wait, never as `in 0 s`.
         format!("in {}", coarse((-passed).max(TimeDelta::seconds(1))))
     } else if passed < TimeDelta::seconds(2) {
         "just now".to_owned()
@@ -135,20 +136,20 @@ pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// One unit, two only where the second still matters.
+/// One unit; two only where the second one still matters.
 fn coarse(length: TimeDelta) -> String {
     let s = length.num_seconds();
     match s {
         ..60 => format!("{s} s"),
-        60..600 => two(s / 60, "m", s % 60, "s"),
+        60..600 => two_units(s / 60, "m", s % 60, "s"),
         600..3_600 => format!("{} m", s / 60),
-        3_600..36_000 => two(s / 3_600, "h", s % 3_600 / 60, "m"),
+        3_600..36_000 => two_units(s / 3_600, "h", s % 3_600 / 60, "m"),
         36_000..172_800 => format!("{} h", s / 3_600),
         _ => format!("{} d", s / 86_400),
     }
 }
 
-/// `14:46:02`, or `20 Nov 14:46:02` when that is another day than `now`'s.
+/// `14:46:02`, or `20 Nov 14:46:02` when it is not the day of `now`.
 pub fn clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     if at.date_naive() == now.date_naive() {
         at.format("%H:%M:%S").to_string()
@@ -157,23 +158,22 @@ pub fn clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// `2026-11-20 14:46:02 UTC`: what hovering shows.
+/// `2026-11-20 14:46:02 UTC`, for tooltips.
 pub fn full(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// `2026-11-20 15:46:02 +01:00 · 14:46:02 UTC`: the same on a clock that far ahead, and beside it the one the servers go by.
-/// Alone where both are the same.
-pub fn full_beside(at: DateTime<Utc>, ahead: FixedOffset) -> String {
-    if ahead.local_minus_utc() == 0 {
+/// `2026-11-20 15:46:02 +01:00 · 14:46:02 UTC`: in the reader's zone and in UTC; only UTC where both are the same.
+pub fn full_with_utc(at: DateTime<Utc>, offset: FixedOffset) -> String {
+    if offset.local_minus_utc() == 0 {
         return full(at);
     }
-    let there = at.with_timezone(&ahead);
-    let form = if there.date_naive() == at.date_naive() { "%H:%M:%S UTC" } else { "%-d %b %H:%M:%S UTC" };
-    format!("{} · {}", there.format("%Y-%m-%d %H:%M:%S %:z"), at.format(form))
+    let local = at.with_timezone(&offset);
+    let utc = if local.date_naive() == at.date_naive() { "%H:%M:%S UTC" } else { "%-d %b %H:%M:%S UTC" };
+    format!("{} · {}", local.format("%Y-%m-%d %H:%M:%S %:z"), at.format(utc))
 }
 
-/// What a field for date and time sends, read as UTC: `2026-11-20T14:46`, with or without seconds.
+/// Reads the value of a `datetime-local` field as UTC: `2026-11-20T14:46`, with or without seconds.
 pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
     ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
         .into_iter()
@@ -181,12 +181,12 @@ pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
         .map(|at| at.and_utc())
 }
 
-/// A moment of an address: `2026-11-22T06:13Z`, or as a field for date and time or a program writes it.
+/// Reads a time in an address: `2026-11-22T06:13Z`, or as a `datetime-local` field or RFC 3339 writes it.
 pub fn parse_moment(text: &str) -> Option<DateTime<Utc>> {
     parse_local(text.strip_suffix('Z').unwrap_or(text)).or_else(|| text.parse().ok())
 }
 
-/// A minute in an address: `2026-11-22T06:13Z`.
+/// A minute for an address: `2026-11-22T06:13Z`.
 pub fn minute(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%MZ").to_string()
 }
@@ -196,7 +196,6 @@ pub fn moment(at: DateTime<Utc>) -> String {
     at.format("%H:%M UTC on %-d %B").to_string()
 }
 
-/// For machines.
 pub fn rfc3339(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
@@ -206,12 +205,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readers_clock_is_told_with_utc_beside_it() {
+    fn the_time_in_the_readers_zone_is_followed_by_utc() {
         let at: DateTime<Utc> = "2026-11-20T23:46:02Z".parse().expect("a time");
-        let told = |hours: i32| full_beside(at, FixedOffset::east_opt(hours * 3_600).expect("an offset"));
-        assert_eq!(told(0), "2026-11-20 23:46:02 UTC");
-        assert_eq!(told(-5), "2026-11-20 18:46:02 -05:00 · 23:46:02 UTC");
-        assert_eq!(told(1), "2026-11-21 00:46:02 +01:00 · 20 Nov 23:46:02 UTC");
+        let full = |hours: i32| full_with_utc(at, FixedOffset::east_opt(hours * 3_600).expect("an offset"));
+        assert_eq!(full(0), "2026-11-20 23:46:02 UTC");
+        assert_eq!(full(-5), "2026-11-20 18:46:02 -05:00 · 23:46:02 UTC");
+        assert_eq!(full(1), "2026-11-21 00:46:02 +01:00 · 20 Nov 23:46:02 UTC");
     }
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_counts_keep_two_digits_that_matter() {
+    fn compact_counts_keep_two_significant_digits() {
         for (n, want) in [
             (0.0, "0"),
             (940.0, "940"),
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_as_exact_as_is_of_use() {
+    fn durations_have_useful_precision() {
         for (ms, want) in [
             (0, "0 ms"),
             (340, "340 ms"),
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_times_tell_past_from_future() {
+    fn relative_times_distinguish_past_and_future() {
         let now = at("2026-11-20T14:46:02Z");
         for (then, want) in [
             ("2026-11-20T14:46:02Z", "just now"),
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_names_the_day_only_when_it_is_another() {
+    fn a_clock_time_has_the_day_only_when_it_is_not_today() {
         let now = at("2026-11-20T14:46:02Z");
         assert_eq!(clock(at("2026-11-20T01:02:03Z"), now), "01:02:03");
         assert_eq!(clock(at("2026-11-09T01:02:03Z"), now), "9 Nov 01:02:03");
@@ -301,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_of_an_address_reads_back() {
+    fn a_time_in_an_address_is_read_back() {
         let then = at("2026-11-22T06:13:00Z");
         for text in
             ["2026-11-22T06:13Z", "2026-11-22T06:13", "2026-11-22T06:13:00Z", "2026-11-22T07:13:00+01:00"]

@@ -1,10 +1,11 @@
-//! The console: pages rendered on the server, taken over by the browser, live by server-sent events.
+//! The console: pages are rendered on the server, hydrated in the browser and kept current by server-sent events.
 //!
-//! Everything but [`server`] compiles for both sides; server functions import from there inside their bodies.
+//! Everything but [`server`] compiles for both sides; server functions import from there inside their bodies. A function whose doc
+//! has no `# Errors` fails only when the database cannot answer, or when an address or form cannot be read ([`calls::error`]).
 #![recursion_limit = "512"]
 #![expect(
     unreachable_pub,
-    reason = "#[component] makes a second item beside each component that nobody re-exports"
+    reason = "#[component] generates a second public item for each component, which is not re-exported"
 )]
 
 pub mod app;
@@ -18,11 +19,11 @@ pub mod shell;
 pub mod state;
 pub mod ui;
 
-/// What taking a page over needs, in bytes.
+/// Memory that hydration of a page needs.
 #[cfg(feature = "hydrate")]
-const MEMORY: usize = 4 << 20;
+const HEAP_BYTES: usize = 4 << 20;
 
-/// Takes the page over in the browser.
+/// Hydrates the page in the browser.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
@@ -30,13 +31,13 @@ pub fn hydrate() {
     use state::{base_path::BasePath, page_files, theme::Theme};
     use wasm_bindgen_futures::spawn_local;
     console_error_panic_hook::set_once();
-    // Memory once, instead of bit by bit while the page is taken over: each growth makes the script look at all of it anew.
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(MEMORY)));
+    // Grows the memory once instead of step by step during hydration: each growth makes the JavaScript side create its views of it again.
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(HEAP_BYTES)));
     let root = document().document_element();
     let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
     let base = BasePath::new(&attribute("data-base"));
     let theme = attribute("data-theme").parse::<Theme>().unwrap_or_default();
-    // Lives as long as the page.
+    // Leaked on purpose: it is needed as long as the page lives.
     set_server_url(String::leak(base.as_str().to_owned()));
     let Some(body) = document().body() else { return };
     spawn_local(async move {
@@ -45,9 +46,9 @@ pub fn hydrate() {
             provide_context(theme);
             view! { <app::App /> }
         };
-        // Ends when the page's own part of the script has come.
+        // Resolves when the page's own part of the wasm has been loaded.
         hydrate_from_async(body, app).await.forget();
-        // What was suspended is taken over in tasks that run before this.
-        set_timeout(page_files::set_taken_over, std::time::Duration::ZERO);
+        // Suspended parts are hydrated in tasks that run before this timeout.
+        set_timeout(page_files::set_hydrated, std::time::Duration::ZERO);
     });
 }

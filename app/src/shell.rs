@@ -8,15 +8,14 @@ use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::MetaTags;
 use serde_json::json;
 
-/// What makes the page work. Leptos' own script would begin before the page is painted.
+/// Starts hydration. Leptos' own script would begin before the page is painted.
 const START: &str = include_str!("start.js");
 
-/// What every page is set in.
 const FONTS: [&str; 2] =
     ["/fonts/inter-latin-wght-normal.woff2", "/fonts/jetbrains-mono-latin-wght-normal.woff2"];
 
-/// Renders the document. Theme and mount prefix come from the request's context and stand on `<html>`, where the
-/// browser finds them again; so the first paint has the right colours without a script.
+/// Renders the document. Theme and mount prefix come from the request's context and are attributes of `<html>`, where the
+/// browser reads them again, so the first paint has the right colours without a script.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     let base = base_path::current();
     let theme = theme::current().get_untracked();
@@ -31,10 +30,10 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
-                // Stricter than the browser's default, and not so strict that forms come without their origin.
+                // Stricter than the browser's default, but `no-referrer` would send forms without their origin.
                 <meta name="referrer" content="same-origin" />
                 <meta name="robots" content="noindex" />
-                // Known only from the style sheet they would come after the first paint, and move it.
+                // Preloaded, because fonts found only in the style sheet arrive after the first paint and shift the layout.
                 {FONTS
                     .map(|font| {
                         view! { <link rel="preload" href=base.join(font) r#as="font" r#type="font/woff2" crossorigin="anonymous" /> }

@@ -1,6 +1,6 @@
-// The circuit breaker of an integration: held open by hand, probed, closed, and what is said about it elsewhere.
+// The circuit breaker of an integration: held open by hand, probed, closed, and shown on other pages.
 import { inSync, products, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row } from "../fixtures/parts";
 import { enter, expect, open, openUntil, test } from "../fixtures/test";
 
@@ -13,15 +13,15 @@ test("an operator holds a circuit open, probes it and closes it", async ({ conso
   await expect(panel.getByRole("button", { name: "Probe now" })).toHaveCount(0);
   await expect(panel.getByRole("button", { name: "Close" })).toHaveCount(0);
 
-  // What the field offers is an hour from now.
+  // The field's default is an hour from now.
   await panel.getByRole("button", { name: "Hold open" }).click();
   await expect(notice(page)).toHaveText("Held open. Its jobs wait in place until then.");
   await expect(panel).toContainText("Held open");
   await expect(panel).toContainText("held open by hand until");
   await api.sendEvents(app, products(3));
   await settled(api, integration, "backlog", 3);
-  expect(receiver.received, "nothing goes out meanwhile").toHaveLength(0);
-  await openUntil(page, path, () => expect(card(page, "Verdict")).toContainText("3 jobs are held in place", { timeout: 1_000 }));
+  expect(receiver.received, "nothing is sent meanwhile").toHaveLength(0);
+  await openUntil(page, path, () => expect(card(page, "Verdict")).toContainText("3 jobs are waiting", { timeout: 1_000 }));
   await expectWellMade(page);
 
   await openUntil(page, "/", () => expect(page.getByText("Circuit open since").first()).toBeVisible({ timeout: 1_000 }));
@@ -33,9 +33,9 @@ test("an operator holds a circuit open, probes it and closes it", async ({ conso
 
   await open(page, path);
   await expect(panel.getByRole("button", { name: "Probe now" })).toBeVisible();
-  // The same stands in the head of the page.
+  // The head of the page has the same button.
   await page.getByRole("button", { name: "Probe now" }).first().click();
-  await expect(notice(page)).toHaveText("Probing. A few jobs are let through and decide.");
+  await expect(notice(page)).toHaveText("Probing. A few jobs are let through as a test.");
   await settled(api, integration, "records_in_sync", 3);
   expect(receiver.received).toHaveLength(3);
   await openUntil(page, path, () => expect(panel).toContainText("Ramping up", { timeout: 1_000 }));
@@ -46,12 +46,12 @@ test("an operator holds a circuit open, probes it and closes it", async ({ conso
   await expect(changes).toHaveText([
     /Closed: closed by hand, by operator/,
     /Ramping up: 3 probes succeeded/,
-    /Half-open: asked for by hand: 3 probes decide, by operator/,
+    /Half-open: requested by hand: 3 probes decide, by operator/,
     /Open: held open by hand until .+, by operator/,
   ]);
 });
 
-test("a hold in the past is refused in words", async ({ console: page, api, app, receiver }) => {
+test("a hold in the past is refused", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, []);
   await open(page, `/integrations/${integration.id}`);
   const panel = card(page, "Circuit breaker");
@@ -61,7 +61,7 @@ test("a hold in the past is refused in words", async ({ console: page, api, app,
   await expect(panel).toContainText("Circuit closed");
 });
 
-test("who may not configure sees the breaker and no buttons", async ({ page, sessions, api, app, receiver }) => {
+test("without the permission to configure the breaker has no buttons", async ({ page, sessions, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, []);
   await enter(page, "support", sessions);
   await open(page, `/integrations/${integration.id}`);

@@ -1,6 +1,6 @@
-// A job is cancelled while its request is on its way: what is said of it, before and after its worker has let go, and that nothing follows.
+// Cancelling a job while its request is under way: what the page says before and after its worker has stopped, and that nothing follows.
 import { jobOf } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row } from "../fixtures/parts";
 import { SlowReceiver } from "../fixtures/slow_receiver";
 import { test as base, expect, open, openUntil } from "../fixtures/test";
@@ -19,7 +19,7 @@ test("a job that is being sent is stopped, and nothing is sent again", async ({ 
   await expect.poll(() => slow.requests.length).toBe(1);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
-  await expect(card(page, "Verdict")).toContainText("Is being processed: attempt 1 of 10");
+  await expect(card(page, "Verdict")).toContainText("Processing: attempt 1 of 10");
   await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
   const question = page.getByRole("dialog", { name: "Cancel 1 job?" });
   await expect(question).toContainText("its worker is told to stop. What it has sent by then may have arrived.");
@@ -28,12 +28,12 @@ test("a job that is being sent is stopped, and nothing is sent again", async ({ 
 
   await expect(notice(page)).toHaveText("1 job cancelled.");
   await expect(card(page, "Verdict")).toContainText("Cancelled at");
-  await expect(card(page, "Attempts")).toContainText("Stopped: the job was called off");
+  await expect(card(page, "Attempts")).toContainText("Stopped: the job was cancelled");
   await expect(page.getByRole("main").getByRole("link", { name: "Cancel" })).toHaveCount(0);
   await expectWellMade(page);
-  await expect.poll(() => slow.requests[0].isGivenUp, { message: "the request was broken off" }).toBe(true);
+  await expect.poll(() => slow.requests[0].isAborted, { message: "the request was aborted" }).toBe(true);
 
-  // The next change is sent after it, whole, because nobody knows what arrived; the job that was cancelled is not.
+  // The next change is sent with all attributes, because nobody knows what arrived; the cancelled job is not sent again.
   await api.sendEvents(app, [{ id: "sku-1", attributes: { price: 13 } }]);
   await expect.poll(() => slow.requests.length).toBe(2);
   expect(slow.requests[1].body).toMatchObject({ full: true, changes: { set: { title: "Product sku-1", price: 13 } } });
@@ -46,7 +46,7 @@ test("a job that is being sent is stopped, and nothing is sent again", async ({ 
   );
 });
 
-test("one that cannot be stopped any more says so until its answer is there", async ({ console: page, api, app, slow }) => {
+test("a job that can no longer be stopped says so until its answer arrives", async ({ console: page, api, app, slow }) => {
   const integration = await api.createIntegration(app, "Slow bundle", slow.url, {
     integration_type: "bundle",
     bundle_window_seconds: 1,
@@ -61,20 +61,20 @@ test("one that cannot be stopped any more says so until its answer is there", as
   await page.getByRole("dialog", { name: "Cancel 1 job?" }).getByRole("button", { name: "Cancel 1 job" }).click();
 
   await expect(notice(page)).toHaveText(
-    "Cancellation requested. Its worker has not let go of it yet; no further attempt follows.",
+    "Cancellation requested. Its worker has not stopped yet; no further attempt follows.",
   );
   const verdict = card(page, "Verdict");
   await expect(verdict).toContainText("Cancellation was requested");
   await expect(verdict).toContainText("No further attempt follows");
-  await expect(page.getByRole("main").getByRole("link", { name: "Cancel" }), "it cannot be asked for twice").toHaveCount(0);
+  await expect(page.getByRole("main").getByRole("link", { name: "Cancel" }), "it cannot be requested twice").toHaveCount(0);
   await expectWellMade(page);
-  expect(slow.requests[0].isGivenUp, "the other record is still on its way").toBe(false);
+  expect(slow.requests[0].isAborted, "the other record is still being sent").toBe(false);
 
   slow.requests[0].answer(503);
   await openUntil(page, path, () => expect(verdict).toContainText("Cancelled at", { timeout: 1_000 }));
   await expectWellMade(page);
 
-  // The other one is tried again, by itself.
+  // The other job is retried alone.
   await expect.poll(() => slow.requests.length, { timeout: 15_000 }).toBe(2);
   expect(slow.requests[1].body.items.map((item: any) => item.record.id)).toEqual(["sku-2"]);
   slow.requests[1].answer(200);

@@ -1,20 +1,20 @@
-// One moment, all charts: pointer and keys.
+// Pointer and arrow keys select the same time in all charts.
 import { card } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
 test("arrow keys on one chart move the readout of every chart", async ({ console: page }) => {
   await open(page, "/");
-  const [done, stood] = [card(page, "Delivered and failed"), card(page, "Backlog")];
-  const slider = done.getByRole("slider");
+  const [delivered, backlog] = [card(page, "Delivered and failed"), card(page, "Backlog")];
+  const slider = delivered.getByRole("slider");
   await slider.focus();
   await expect(page.locator(".readout")).toHaveCount(0);
   await page.keyboard.press("ArrowLeft");
   await expect(page.locator(".readout")).toHaveCount(2);
-  const last = await time(done);
-  expect(await time(stood)).toBe(last);
+  const last = await time(delivered);
+  expect(await time(backlog)).toBe(last);
   await page.keyboard.press("ArrowLeft");
-  await expect.poll(() => time(done)).not.toBe(last);
-  expect(await time(stood)).toBe(await time(done));
+  await expect.poll(() => time(delivered)).not.toBe(last);
+  expect(await time(backlog)).toBe(await time(delivered));
   await expect(slider).toHaveAttribute("aria-valuetext", /^\d\d:\d\d · .* delivered/);
   await page.keyboard.press("Home");
   await expect(slider).toHaveAttribute("aria-valuenow", "0");
@@ -22,14 +22,14 @@ test("arrow keys on one chart move the readout of every chart", async ({ console
   await expect(page.locator(".readout")).toHaveCount(0);
 });
 
-test("charts of different steps follow the pointer to the same moment", async ({ console: page }) => {
+test("charts of different steps follow the pointer to the same time", async ({ console: page }) => {
   await open(page, "/?window=15m");
-  const [done, stood] = [card(page, "Delivered and failed"), card(page, "Backlog")];
-  const box = await done.getByRole("slider").boundingBox();
-  if (!box) throw new Error("the chart has no place");
+  const [delivered, backlog] = [card(page, "Delivered and failed"), card(page, "Backlog")];
+  const box = await delivered.getByRole("slider").boundingBox();
+  if (!box) throw new Error("the chart is not rendered");
   await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
   await expect(page.locator(".readout")).toHaveCount(2);
-  expect((await time(done)).slice(0, 5)).toBe(await time(stood));
+  expect((await time(delivered)).slice(0, 5)).toBe(await time(backlog));
   await page.mouse.move(5, 5);
   await expect(page.locator(".readout")).toHaveCount(0);
 });

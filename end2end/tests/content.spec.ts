@@ -1,4 +1,4 @@
-// What others wrote is shown as text, wherever it is shown.
+// Content of others is shown as text everywhere.
 import { deadLetters, jobOf, settled } from "../fixtures/data";
 import { card, row } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
@@ -7,7 +7,7 @@ const SCRIPT = "<script>alert(1)</script>";
 const IMAGE = `<img src=x onerror="alert(1)">`;
 
 test("markup in titles, names and errors stays text", async ({ console: page, api, app, receiver }) => {
-  page.on("dialog", () => expect(false, "nothing of it runs").toBe(true));
+  page.on("dialog", () => expect(false, "no script runs").toBe(true));
   receiver.answer = { status: 400, body: `<h1>Bad</h1>${SCRIPT}${IMAGE} **strong**` };
   const integration = await api.createIntegration(app, `Shop ${IMAGE}`, receiver.url);
   await api.sendEvents(app, [{ id: `sku"${IMAGE}`, attributes: { title: SCRIPT, [IMAGE]: "</pre></script>" } }]);
@@ -39,7 +39,7 @@ test("markup in titles, names and errors stays text", async ({ console: page, ap
   }
 });
 
-test("a long answer with control characters is shown shortened and whole lines apart", async ({ console: page, api, app, receiver }) => {
+test("a long answer with control characters is shortened and keeps its lines", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, []);
   receiver.answer = { status: 422, body: `first line\u0007\nsecond ${"long ".repeat(5_000)}` };
   await api.sendEvents(app, [{ id: "sku-1" }]);

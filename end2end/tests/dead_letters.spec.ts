@@ -1,12 +1,12 @@
-// Dead letters: filter, tick, requeue, purge. What cannot be undone asks first and names the count.
+// Dead letters: filter, select, requeue, purge. Purging asks first and names the count.
 import { deadLetters, products, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row, rows } from "../fixtures/parts";
 import { expect, hydrated, open, openUntil, test } from "../fixtures/test";
 
 const GRID = "Dead letters by integration and cause";
 
-test("none is good news", async ({ console: page, app }) => {
+test("an empty list says that there are no dead letters", async ({ console: page, app }) => {
   await open(page, "/dead-letters");
   await expect(page).toHaveTitle("Dead letters · Headgate");
   await expect(page.getByText("No dead letters", { exact: true })).toBeVisible();
@@ -15,7 +15,7 @@ test("none is good news", async ({ console: page, app }) => {
   expect(app.id).toBeTruthy();
 });
 
-test("the grid tells which integration has how many of which cause, and a number leads to just those", async ({ console: page, api, app, receiver }) => {
+test("the grid counts by integration and cause, and a number leads to its dead letters", async ({ console: page, api, app, receiver }) => {
   const picky = await deadLetters(api, app, receiver, products(2), { integration: "Picky" });
   await api.pause(picky);
   receiver.answer = { status: 404, body: "no such shop" };
@@ -36,13 +36,13 @@ test("the grid tells which integration has how many of which cause, and a number
   await expect(page.getByText("1 dead letter with these filters, of 1 cause")).toBeVisible();
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product other-1")).toBeVisible();
-  await expect(grid, "one number needs no grid").toHaveCount(0);
+  await expect(grid, "no grid for a single number").toHaveCount(0);
   await page.getByRole("link", { name: /^of the cause .*, remove$/ }).click();
   await expect(page).not.toHaveURL(/fingerprint=/);
   await page.getByRole("link", { name: "for Lost, remove" }).click();
   await expect(page).not.toHaveURL(/integration_id=/);
 
-  // All of a cause, then what it means.
+  // All of a cause, then its explanation.
   await grid.getByRole("link", { name: /^2 dead letters of 400.*, all integrations$/ }).click();
   await expect(page.getByText("2 dead letters with these filters, of 1 cause")).toBeVisible();
   await open(page, "/dead-letters");
@@ -50,7 +50,7 @@ test("the grid tells which integration has how many of which cause, and a number
   await expect(page).toHaveURL(/\/failures\?group=/);
 });
 
-test("what has no room in the grid is counted, and a link leads there", async ({ console: page, api, app, receiver }) => {
+test("the rest of the grid is counted, and a link leads to it", async ({ console: page, api, app, receiver }) => {
   const reasons = ["no colour", "no size", "no weight", "no title", "no price", "no image", "no stock", "no brand"];
   for (const [n, reason] of reasons.entries()) {
     receiver.answer = { status: 422, body: reason };
@@ -72,7 +72,7 @@ test("what has no room in the grid is counted, and a link leads there", async ({
   await expect(grid.getByRole("columnheader")).toHaveCount(1 + 6 + 2);
 });
 
-test("filters narrow and a letter leads to its job", async ({ console: page, api, app, receiver }) => {
+test("filters work, and a dead letter leads to its job", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(3));
   await open(page, "/dead-letters");
   await page.getByLabel("Search").fill("sku-2");
@@ -83,28 +83,28 @@ test("filters narrow and a letter leads to its job", async ({ console: page, api
   await page.getByRole("link", { name: "product sku-2" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Failed");
   await expect(card(page, "Verdict")).toContainText("Given up");
-  await expect(card(page, "Verdict")).toContainText("requeue it once the cause is mended");
+  await expect(card(page, "Verdict")).toContainText("requeue it once the cause is fixed");
   await expect(card(page, "Facts")).toContainText("until it is requeued or purged");
   await expect(card(page, "Attempts")).toContainText("unknown attribute: price");
   await expectWellMade(page);
   expect((await api.status(integration)).dead_letters).toBe(3);
 });
 
-test("ticked ones are requeued, the others stay, the filters too", async ({ console: page, api, app, receiver }) => {
+test("selected ones are requeued; the others and the filters stay", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(3));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, "/dead-letters?error=400");
   await row(page, "Dead letters", "product sku-1").getByRole("checkbox").check();
   await row(page, "Dead letters", "product sku-3").getByRole("checkbox").check();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
   await expect(page).toHaveURL(/error=400/);
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product sku-2").getByRole("checkbox")).not.toBeChecked();
   await settled(api, integration, "records_in_sync", 2);
 });
 
-test("all that match are requeued after a question", async ({ console: page, api, app, receiver }) => {
+test("all that match are requeued after a confirmation", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(4));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, "/dead-letters?error=400&record_type=product");
@@ -113,9 +113,9 @@ test("all that match are requeued after a question", async ({ console: page, api
   await expect(question).toBeVisible();
   await expectWellMade(page);
   await question.getByRole("button", { name: "Requeue 4 dead letters" }).click();
-  await expect(notice(page)).toHaveText("4 jobs requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("4 jobs requeued with all attempts.");
   await expect(page).toHaveURL(/error=400&record_type=product/);
-  await expect(page.getByText("No dead letter fits these filters")).toBeVisible();
+  await expect(page.getByText("No dead letter matches these filters")).toBeVisible();
   await settled(api, integration, "records_in_sync", 4);
 });
 
@@ -141,7 +141,7 @@ test("purging asks first, names the count and can be refused", async ({ console:
   expect(purges.map(({ after }) => after)).toContainEqual({ matched: 3, operation_id: expect.any(String) });
 });
 
-test("ticked ones are purged, and only those", async ({ console: page, api, app, receiver }) => {
+test("only the selected ones are purged", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(3));
   await open(page, "/dead-letters?error=400");
   await row(page, "Dead letters", "product sku-2").getByRole("checkbox").check();
@@ -164,17 +164,17 @@ test("a question whose count has grown meanwhile changes nothing", async ({ cons
   await api.sendEvents(app, products(2, "late"));
   await settled(api, integration, "dead_letters", 3);
   await question.getByRole("button", { name: "Purge 1 dead letter" }).click();
-  await expect(page.getByRole("alert")).toContainText("More match by now than were named. Nothing was changed");
+  await expect(page.getByRole("alert")).toContainText("More match now than you confirmed. Nothing was changed");
   expect((await api.status(integration)).dead_letters).toBe(3);
 });
 
-test("more than a hundred are worked off in the background", async ({ console: page, api, app, receiver }) => {
+test("more than a hundred are processed in the background", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(120));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, `/dead-letters?integration_id=${integration.id}`);
   await page.getByRole("link", { name: "Requeue all that match" }).click();
   const question = page.getByRole("dialog", { name: "Requeue 120 dead letters?" });
-  await question.getByLabel("Seconds to withdraw it").fill("0");
+  await question.getByLabel("Start delay, seconds").fill("0");
   await question.getByRole("button", { name: "Requeue 120 dead letters" }).click();
   await expect(notice(page)).toHaveText("120 are being worked on in the background.");
   await settled(api, integration, "records_in_sync", 120);

@@ -1,11 +1,11 @@
-// Groups move by themselves: numbers in place, new groups behind a link, nothing while a question is open.
+// Groups update live: numbers in place, new groups behind a link, nothing while a dialog is open.
 import { products, settled } from "../fixtures/data";
 import { row, rows } from "../fixtures/parts";
 import { expect, openUntil, test } from "../fixtures/test";
 
 const TABLE = "Failures by cause";
 
-test("numbers change in place, new groups wait, a question stands still", async ({ console: page, api, app, receiver }) => {
+test("numbers change in place, new groups wait, a dialog freezes the page", async ({ console: page, api, app, receiver }) => {
   receiver.answer = { status: 422, body: "the shop wants no feathers" };
   const integration = await api.createIntegration(app, "Aviary", receiver.url);
   await api.sendEvents(app, products(1));

@@ -1,15 +1,15 @@
-// A program that nobody has signed in to yet prints a link that lets the first person in, once.
+// A program without any sign-in yet prints a link that signs the first user in, once.
 import { port } from "../fixtures/environment";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { Program } from "../fixtures/program";
 import { expect, hydrated, test } from "../fixtures/test";
 
 test("the printed link signs in once", async ({ page, browser }) => {
   const program = await Program.start(port(1), {});
   try {
-    // It answers a moment before it has printed that it does.
+    // The program is ready shortly before it prints the link.
     const printed = () => /http:\/\/\S+\/sign-in\/link\/\S+(?=\n)/.exec(program.log())?.[0];
-    await expect.poll(printed, "the link stands in what the program prints").toBeTruthy();
+    await expect.poll(printed, "the program prints the link").toBeTruthy();
     const link = printed();
     await page.goto(link ?? "");
     await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();

@@ -1,10 +1,10 @@
-// The table of integrations, and one of them: pause, resume, limits, re-sync.
+// The list of integrations, and one of them: pause, resume, limits, re-sync.
 import { collecting, deadLetters, inSync, products, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row, rows, tile } from "../fixtures/parts";
 import { enter, expect, hasJavaScript, hydrated, open, openUntil, test } from "../fixtures/test";
 
-test("the table is narrowed by address, name, app and state", async ({ console: page, api, app, receiver }) => {
+test("the list is filtered by address, name, app and state", async ({ console: page, api, app, receiver }) => {
   await collecting(api, app, receiver, products(2), { integration: "Price feed" });
   await inSync(api, app, receiver, [], { integration: "Warehouse" });
   await openUntil(page, "/integrations", () => expect(rows(page, "Integrations")).toHaveCount(3, { timeout: 1_000 }));
@@ -23,13 +23,13 @@ test("the table is narrowed by address, name, app and state", async ({ console: 
   await states.getByRole("link", { name: /^Paused/ }).click();
   await expect(page).toHaveURL(/only=paused/);
   await expect(page).toHaveURL(/name=ware/);
-  await expect(page.getByText("None fits these filters")).toBeVisible();
+  await expect(page.getByText("None matches these filters")).toBeVisible();
   await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
   await expect(page).toHaveURL("/integrations");
   await expect(rows(page, "Integrations")).toHaveCount(3);
 });
 
-test("no integration at all is a state of its own", async ({ console: page }) => {
+test("an empty list has a state of its own", async ({ console: page }) => {
   await openUntil(page, "/integrations", () => expect(page.getByText("No integrations yet")).toBeVisible({ timeout: 1_000 }));
   await expectWellMade(page);
 });
@@ -41,7 +41,7 @@ test("one integration shows its numbers, its verdict and its settings", async ({
   });
   await openUntil(page, `/integrations/${integration.id}`, async () => {
     await expect(tile(page, "Dead letters")).toHaveText("2", { timeout: 1_000 });
-    // What is waiting is counted now, what was answered over a minute: the two may be told a look apart.
+    // Waiting jobs are counted now, answers over a minute: one may be shown before the other.
     await expect(card(page, "Verdict")).toContainText("unknown attribute: price", { timeout: 1_000 });
   });
   await expect(page).toHaveTitle("Integrations · Headgate");
@@ -56,25 +56,25 @@ test("one integration shows its numbers, its verdict and its settings", async ({
 
   await page.getByRole("link", { name: "See failures" }).click();
   await expect(page).toHaveURL(`/failures?integration_id=${integration.id}`);
-  // Causes are told together a moment after they are counted; a page without JavaScript shows what there was.
+  // Causes are grouped a moment after they are counted; a page without JavaScript shows what there was when it was loaded.
   await openUntil(page, `/failures?integration_id=${integration.id}`, () =>
     expect(row(page, "Failures by cause", "unknown attribute: price")).toContainText("2", { timeout: 1_000 }),
   );
 });
 
-test("what comes in is drawn against what goes out, and all that failed is requeued from the head", async ({ console: page, api, app, receiver }) => {
+test("a chart shows jobs in and out, and all failed jobs are requeued from the head of the page", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(2), { integration: "Picky marketplace" });
   receiver.answer = { status: 200, body: "ok" };
   await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("2", { timeout: 1_000 }));
   const flow = card(page, "In and out");
-  await flow.getByText("The same as a table").click();
+  await flow.getByText("View as table").click();
   await expect(flow.getByRole("columnheader")).toHaveText(["Time (UTC)", "accepted", "delivered", "failed attempts"]);
   await expect(flow.locator("tbody tr"), "an hour, a minute each").toHaveCount(60);
   await expectWellMade(page);
   await page.getByRole("link", { name: "Requeue all failed" }).click();
   const question = page.getByRole("dialog", { name: "Requeue 2 dead letters?" });
   await question.getByRole("button", { name: "Requeue 2 dead letters" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
   await settled(api, integration, "records_in_sync", 2);
   await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("0", { timeout: 1_000 }));
   await expect(page.getByRole("link", { name: "Requeue all failed" }), "nothing is left to requeue").toHaveCount(0);
@@ -89,7 +89,7 @@ test("an unknown integration is not found", async ({ page, sessions }) => {
   }
 });
 
-test("a paused integration goes on collecting and sends when it is resumed", async ({ console: page, api, app, receiver }) => {
+test("a paused integration collects jobs and sends them when it is resumed", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(1));
   const path = `/integrations/${integration.id}`;
   await openUntil(page, path, () => expect(page.getByRole("button", { name: "Pause" })).toBeVisible({ timeout: 1_000 }));
@@ -99,7 +99,7 @@ test("a paused integration goes on collecting and sends when it is resumed", asy
 
   await api.sendEvents(app, products(3, "later"));
   await settled(api, integration, "backlog", 3);
-  expect(receiver.received, "nothing goes out meanwhile").toHaveLength(1);
+  expect(receiver.received, "nothing is sent meanwhile").toHaveLength(1);
   await openUntil(page, path, () => expect(tile(page, "Backlog")).toHaveText("3", { timeout: 1_000 }));
   await expect(card(page, "Verdict")).toContainText("Paused");
   await expect(card(page, "Verdict")).toContainText("3 jobs are kept until it is resumed");
@@ -110,45 +110,45 @@ test("a paused integration goes on collecting and sends when it is resumed", asy
   expect(receiver.received).toHaveLength(4);
 });
 
-test("limits are edited in place, and an impossible one is refused in words", async ({ console: page, api, app, receiver }) => {
+test("limits are edited on the page, and an impossible one is refused", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, []);
   const path = `/integrations/${integration.id}`;
   await open(page, path);
   const form = card(page, "Edit limits");
   await form.getByLabel("Requests").fill("5");
   await form.getByLabel("In how many seconds").fill("2");
-  await form.getByLabel("Jobs at once").fill("7");
+  await form.getByLabel("Concurrency").fill("7");
   await form.getByRole("button", { name: "Save limits" }).click();
-  await expect(notice(page)).toHaveText("Limits saved. They hold from the next request on.");
+  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request on.");
   expect(await api.integration(integration.id)).toMatchObject({
     rate_limit: { requests: 5, per_seconds: 2 },
     max_concurrency: 7,
   });
   await expect(card(page, "Settings")).toContainText("5 per 2 s");
-  await expect(form.getByLabel("Jobs at once")).toHaveValue("7");
+  await expect(form.getByLabel("Concurrency")).toHaveValue("7");
 
-  // The same button again leads to the same address: the page shows what holds now all the same.
-  await form.getByLabel("Jobs at once").fill("9");
+  // The same button again leads to the same address: the page must show the new values nevertheless.
+  await form.getByLabel("Concurrency").fill("9");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect.poll(async () => (await api.integration(integration.id)).max_concurrency).toBe(9);
-  await expect(card(page, "Settings")).toContainText("Jobs at once9");
+  await expect(card(page, "Settings")).toContainText("Concurrency9");
 
-  // The browser's own check would stop the form: the server has the last word.
+  // The browser's own validation would stop the form, but the server decides.
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
   await form.getByLabel("Requests").fill("2000000");
-  await form.getByLabel("Attempts of a job").fill("12");
-  await form.getByLabel("Seconds of one attempt").fill("-1");
+  await form.getByLabel("Max attempts").fill("12");
+  await form.getByLabel("Attempt time-out, seconds").fill("-1");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert")).toContainText("Nothing was changed");
-  // Each fault stands at its field; what was typed is kept, right or wrong.
+  // Each fault is shown at its field; typed values are kept, valid or not.
   const requests = form.getByLabel("Requests");
   await expect(requests).toHaveAccessibleDescription(/Must be 1 to 1,000,000\./);
   await expect(requests).toHaveAttribute("aria-invalid", "true");
   await expect(requests).toHaveValue("2000000");
   await expect(requests).toBeFocused();
-  await expect(form.getByLabel("Seconds of one attempt")).toHaveAccessibleDescription(/Must be 1 to 3,600\./);
-  await expect(form.getByLabel("Attempts of a job")).toHaveValue("12");
-  await expect(form.getByLabel("Attempts of a job")).not.toHaveAttribute("aria-invalid");
+  await expect(form.getByLabel("Attempt time-out, seconds")).toHaveAccessibleDescription(/Must be 1 to 3,600\./);
+  await expect(form.getByLabel("Max attempts")).toHaveValue("12");
+  await expect(form.getByLabel("Max attempts")).not.toHaveAttribute("aria-invalid");
   await expectWellMade(page);
   expect(await api.integration(integration.id)).toMatchObject({ rate_limit: { requests: 5, per_seconds: 2 } });
 
@@ -159,11 +159,11 @@ test("limits are edited in place, and an impossible one is refused in words", as
   expect((await api.integration(integration.id)).rate_limit).toBeNull();
 });
 
-test("the browser names what a field accepts", async ({ console: page, api, app, receiver }) => {
-  test.skip(!hasJavaScript(), "the browser's own bubbles are no part of the page");
+test("the browser's validation names the range of a field", async ({ console: page, api, app, receiver }) => {
+  test.skip(!hasJavaScript(), "validation messages need a script to be read");
   const integration = await inSync(api, app, receiver, []);
   await open(page, `/integrations/${integration.id}`);
-  const field = card(page, "Edit limits").getByLabel("Jobs at once");
+  const field = card(page, "Edit limits").getByLabel("Concurrency");
   await field.fill("0");
   await card(page, "Edit limits").getByRole("button", { name: "Save limits" }).click();
   expect(await field.evaluate((it: HTMLInputElement) => it.validity.rangeUnderflow)).toBe(true);
@@ -189,13 +189,13 @@ test("a re-sync sends the whole catalog again", async ({ console: page, api, app
   await expect(page.getByRole("alert")).toHaveText(/Too soon after the last one: try again in \d/);
 });
 
-test("a re-sync and a hold that are refused say why at their fields", async ({ console: page, api, app, receiver }) => {
+test("a refused re-sync and a refused hold say why at their fields", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(1), { more: { record_types: ["product"] } });
   await open(page, `/integrations/${integration.id}`);
   await card(page, "Re-syncs").getByLabel("What").selectOption("full");
   await page.getByLabel("Record type").fill("order");
   await page.getByRole("button", { name: "Re-sync" }).click();
-  await expect(page.getByLabel("Record type")).toHaveAccessibleDescription("is none that this integration takes");
+  await expect(page.getByLabel("Record type")).toHaveAccessibleDescription("is not a type that this integration takes");
   await expect(page.getByLabel("Record type")).toHaveValue("order");
   await expect(card(page, "Re-syncs").getByLabel("What")).toHaveValue("full");
   await expectWellMade(page);
@@ -203,17 +203,17 @@ test("a re-sync and a hold that are refused say why at their fields", async ({ c
   const until = card(page, "Circuit breaker").getByLabel("Hold open until (UTC)");
   await until.fill("2020-01-01T00:00");
   await page.getByRole("button", { name: "Hold open" }).click();
-  await expect(until).toHaveAccessibleDescription("must lie in the future, at most 30 days from now");
+  await expect(until).toHaveAccessibleDescription("must be in the future, at most 30 days from now");
   await expect(until).toHaveValue("2020-01-01T00:00");
 });
 
-test("the page of what workers fetch says nothing of records", async ({ console: page, api, app, receiver }) => {
+test("the page of an external integration has nothing about records", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, []);
   const { items } = await api.call<{ items: { id: string; integration_type: string }[] }>("GET", `/integrations?app_id=${app.id}`);
   const workers = items.find((one) => one.integration_type === "external");
   await open(page, `/integrations/${workers?.id}`);
   await expect(card(page, "Verdict")).toContainText("Caught up");
-  await expect(card(page, "Recent jobs")).toContainText("POST /api/v1/jobs makes one");
+  await expect(card(page, "Recent jobs")).toContainText("POST /api/v1/jobs creates one");
   await expect(page.getByRole("main")).not.toContainText(/re-sync|never synced|records in sync/i);
   await expect(card(page, "Settings").getByText("Records", { exact: true })).toHaveCount(0);
   await expectWellMade(page);

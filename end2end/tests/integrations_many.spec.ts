@@ -1,10 +1,10 @@
-// Many integrations at once: ordered, added up, chosen, paused, resumed and limited.
+// Many integrations at once: ordered, grouped, selected, paused, resumed and limited.
 import { collecting, inSync, products, retries } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, row, rows } from "../fixtures/parts";
 import { enter, expect, hasJavaScript, open, openUntil, test } from "../fixtures/test";
 
-test("each column sorts, and the same one again turns the order round", async ({ console: page, api, app, receiver }) => {
+test("each column sorts, and the same one again reverses the order", async ({ console: page, api, app, receiver }) => {
   await collecting(api, app, receiver, products(2), { integration: "Alpha" });
   await api.createIntegration(app, "Beta", receiver.url);
   await openUntil(page, "/integrations?sort=backlog", () =>
@@ -22,7 +22,7 @@ test("each column sorts, and the same one again turns the order round", async ({
   await expectWellMade(page);
 });
 
-test("integrations are added up by app and by type, and a group leads to its integrations", async ({ console: page, api, app, receiver }) => {
+test("integrations are grouped by app and by type, and a group leads to its integrations", async ({ console: page, api, app, receiver }) => {
   const other = await api.createApp();
   try {
     await collecting(api, app, receiver, products(3), { integration: "Alpha" });
@@ -32,7 +32,7 @@ test("integrations are added up by app and by type, and a group leads to its int
     );
     await expect(rows(page, "Groups")).toHaveCount(2);
     await expectWellMade(page);
-    await page.getByLabel("Add up").selectOption("type");
+    await page.getByLabel("Group by").selectOption("type");
     await page.getByRole("button", { name: "Filter" }).click();
     await expect(row(page, "Groups", "rest")).toBeVisible();
     await row(page, "Groups", "rest").getByRole("link").click();
@@ -44,7 +44,7 @@ test("integrations are added up by app and by type, and a group leads to its int
   }
 });
 
-test("ticked integrations are paused after a question that names them, and resumed", async ({ console: page, api, app, receiver }) => {
+test("selected integrations are paused after a confirmation that names them, and resumed", async ({ console: page, api, app, receiver }) => {
   const alpha = await api.createIntegration(app, "Alpha", receiver.url);
   const beta = await api.createIntegration(app, "Beta", receiver.url);
   const gamma = await api.createIntegration(app, "Gamma", receiver.url);
@@ -72,7 +72,7 @@ test("ticked integrations are paused after a question that names them, and resum
   expect((await api.integration(alpha.id)).state).toBe("active");
 });
 
-test("all that match get one limit; nothing ticked is said in words", async ({ console: page, api, app, receiver }) => {
+test("all that match get one limit; an empty selection is reported", async ({ console: page, api, app, receiver }) => {
   const alpha = await api.createIntegration(app, "Shelf one", receiver.url);
   const beta = await api.createIntegration(app, "Shelf two", receiver.url);
   const other = await api.createIntegration(app, "Elsewhere", receiver.url);
@@ -82,7 +82,7 @@ test("all that match get one limit; nothing ticked is said in words", async ({ c
   await question.getByLabel("Requests").fill("9");
   await question.getByLabel("In how many seconds").fill("3");
   await question.getByRole("button", { name: "Set limit of 2 integrations" }).click();
-  await expect(notice(page)).toHaveText("2 integrations limited anew, from the next request on.");
+  await expect(notice(page)).toHaveText("Limits of 2 integrations changed, from the next request on.");
   for (const id of [alpha.id, beta.id]) {
     expect((await api.integration(id)).rate_limit).toMatchObject({ requests: 9, per_seconds: 3 });
   }
@@ -90,27 +90,27 @@ test("all that match get one limit; nothing ticked is said in words", async ({ c
 
   await open(page, "/integrations");
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(question).toContainText("Nothing was chosen");
+  await expect(question).toContainText("Nothing selected");
   await question.getByRole("link", { name: "Back" }).click();
   await expect(question).toHaveCount(0);
 });
 
-test("the state of each is in words, and numbers move in place", async ({ console: page, api, app, receiver }) => {
-  test.skip(!hasJavaScript(), "without a script pages are as they were loaded");
+test("the state of each is in words, and numbers update in place", async ({ console: page, api, app, receiver }) => {
+  test.skip(!hasJavaScript(), "without a script pages do not update");
   await retries(api, app, receiver, products(2), { integration: "Marketplace" });
   await inSync(api, app, receiver, products(1, "fine"), { integration: "Warehouse" });
   await openUntil(page, "/integrations", () =>
     expect(row(page, "Integrations", "Marketplace")).toContainText(/Many fail|Failing|Retrying/, { timeout: 1_000 }),
   );
   const paused = await api.createIntegration(app, "Late", receiver.url);
-  // It waits to be asked for.
-  await expect(page.getByRole("link", { name: /fits? now: show/ })).toBeVisible({ timeout: 20_000 });
+  // The new one waits behind a link.
+  await expect(page.getByRole("link", { name: /more match(es)?: show/ })).toBeVisible({ timeout: 20_000 });
   await expect(row(page, "Integrations", paused.name)).toHaveCount(0);
-  await page.getByRole("link", { name: /fits? now: show/ }).click();
+  await page.getByRole("link", { name: /more match(es)?: show/ }).click();
   await expect(row(page, "Integrations", paused.name)).toBeVisible();
 });
 
-test("who may not configure chooses nothing", async ({ page, sessions, api, app, receiver }) => {
+test("without the permission to configure nothing can be selected", async ({ page, sessions, api, app, receiver }) => {
   await api.createIntegration(app, "Alpha", receiver.url);
   await enter(page, "support", sessions);
   await openUntil(page, "/integrations", () => expect(rows(page, "Integrations").first()).toBeVisible({ timeout: 1_000 }));

@@ -1,8 +1,8 @@
-// One job: why it waits and what helps, what of it is secret, what its way was.
+// One job: why it waits and what helps, its masked values, and its attempts.
 import type { Page } from "@playwright/test";
 import type { Api, App } from "../fixtures/api";
 import { collecting, deadLetters, inSync, jobOf, retries, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice } from "../fixtures/parts";
 import type { Receiver } from "../fixtures/receiver";
 import { expect, hasJavaScript, open, test } from "../fixtures/test";
@@ -10,12 +10,12 @@ import { expect, hasJavaScript, open, test } from "../fixtures/test";
 const SECRET = "hunter2hunter2";
 const CHANGES = [{ id: "sku-1", attributes: { title: "Oak table", apiKey: SECRET, supplier: { iban: SECRET } } }];
 
-/** Neither on the page nor in what it was made of. */
+/** Neither on the page nor in its source. */
 async function expectNoSecret(page: Page): Promise<void> {
   expect(await page.content()).not.toContain(SECRET);
 }
 
-test("a secret is masked until an operator reveals it, and the audit log keeps that", async ({ console: page, api, app, receiver }) => {
+test("a secret is masked until an operator reveals it, which is in the audit log", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, CHANGES, { more: { metadata: { masked_fields: ["title"] } } });
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
@@ -30,20 +30,20 @@ test("a secret is masked until an operator reveals it, and the audit log keeps t
   await expectNoSecret(page);
 
   await page.getByRole("button", { name: "Reveal" }).click();
-  await expect(notice(page)).toHaveText("Shown to you for 5 minutes; the audit log says so.");
+  await expect(notice(page)).toHaveText("Shown to you for 5 minutes; this is in the audit log.");
   await expect(card(page, "What it sends")).toContainText(`"apiKey": "${SECRET}"`);
   await expect(page.getByText("Secrets are shown to you until")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("link", { name: "Hide" }).click();
   await expect(card(page, "What it sends")).toContainText('"apiKey": "[masked]"');
   await open(page, `/audit-log?object_id=${job.id}`);
-  await expect(page.getByRole("main")).toContainText("looked at the secrets of job");
+  await expect(page.getByRole("main")).toContainText("revealed the secrets of job");
 });
 
 test.describe("support", () => {
   test.use({ role: "support" });
 
-  test("reads no secret, not in what came back either", async ({ console: page, api, app, receiver }) => {
+  test("reads no secret, not even in an answer", async ({ console: page, api, app, receiver }) => {
     const integration = await deadLetters(api, app, receiver, []);
     receiver.answer = { status: 400, body: `{"error":"bad","token":"${SECRET}"}` };
     await api.sendEvents(app, CHANGES);
@@ -55,13 +55,13 @@ test.describe("support", () => {
     }
     await open(page, `/jobs/${job.id}`);
     await expect(card(page, "Attempts")).toContainText('"token":"[masked]"');
-    await expect(page.getByText("Operators may see them.")).toBeVisible();
+    await expect(page.getByText("Operators can reveal them.")).toBeVisible();
     await expect(page.getByRole("button", { name: "Reveal" })).toHaveCount(0);
     await expectWellMade(page);
   });
 });
 
-test("what holds a job says what helps, and leads there", async ({ console: page, api, app, receiver }) => {
+test("the page says why a job waits and what helps, with a link", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, [{ id: "sku-1" }]);
   await api.pause(integration);
   const job = await jobOf(api, integration, "sku-1");
@@ -69,11 +69,11 @@ test("what holds a job says what helps, and leads there", async ({ console: page
   const verdict = card(page, "Verdict");
   await expect(verdict).toContainText("What helps: Resume the integration.");
   await expectWellMade(page);
-  await verdict.getByRole("link", { name: "To the integration" }).first().click();
+  await verdict.getByRole("link", { name: "Go to integration" }).first().click();
   await expect(page).toHaveURL(`/integrations/${integration.id}`);
 });
 
-test("each attempt tells its request, its answer, where the time went and why the next one waits", async ({ console: page, api, app, receiver }) => {
+test("each attempt shows request, answer, timing and why the next one waits", async ({ console: page, api, app, receiver }) => {
   receiver.answer = { status: 503, body: "x".repeat(5_000), headers: { "retry-after": "3600", "x-request-id": "r-7", "content-type": "text/plain" } };
   const integration = await api.createIntegration(app, "Shop front", receiver.url, { credentials: { authorization: `Bearer ${SECRET}` } });
   await api.sendEvents(app, CHANGES);
@@ -82,7 +82,7 @@ test("each attempt tells its request, its answer, where the time went and why th
   await open(page, `/jobs/${job.id}`);
   const attempts = card(page, "Attempts");
   await expect(attempts).toContainText("their Retry-After asked for 3,600 s");
-  await expect(attempts).toContainText(/prepared|until the answer|to connect/);
+  await expect(attempts).toContainText(/prepare|answer after|connect/);
   await attempts.getByText("Request and answer").click();
   const request = attempts.getByRole("group", { name: "Request of attempt 1" });
   await expect(request).toContainText(`POST ${receiver.url}`);
@@ -101,10 +101,10 @@ test("an attempt whose request is not kept says so, and why", async ({ console: 
   const integration = await inSync(api, app, receiver, [{ id: "sku-1" }]);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
-  await expect(card(page, "Attempts")).toContainText("Its request is not kept: of an attempt that succeeds, status, answer and time are.");
+  await expect(card(page, "Attempts")).toContainText("Its request is not kept: for a successful attempt only status, answer and time are.");
 });
 
-test("what was folded into a job is listed with kind and time, and its batch leads to the others of it", async ({ console: page, api, app, receiver }) => {
+test("folded changes are listed with type and time, and the batch leads to its other jobs", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, [{ id: "sku-1" }]);
   await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Ash table" } }]);
   await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Elm table" } }]);
@@ -118,7 +118,7 @@ test("what was folded into a job is listed with kind and time, and its batch lea
 
   const other = await inSync(api, app, receiver, [{ id: "sku-2" }], { integration: "Shop front" });
   const { batch_id: batch } = await api.call<{ batch_id: string }>("POST", `/integrations/${other.id}/resync`, { mode: "full" });
-  // Of both records of the app.
+  // For both records of the app.
   await expect.poll(async () => (await api.jobs(`batch_id=${batch}`)).length).toBe(2);
   const [sent] = await api.jobs(`batch_id=${batch}`);
   await open(page, `/jobs/${sent?.id}`);
@@ -126,7 +126,7 @@ test("what was folded into a job is listed with kind and time, and its batch lea
   await expect(page).toHaveURL(`/jobs?batch_id=${batch}`);
 });
 
-/** A job of its own payload, refused for good. */
+/** A job with its own payload, rejected permanently. */
 async function aFailedJob(api: Api, app: App, receiver: Receiver, payload: object) {
   receiver.answer = { status: 400, body: "unknown day" };
   const integration = await api.createIntegration(app, "Exports", receiver.url);
@@ -140,7 +140,7 @@ async function aFailedJob(api: Api, app: App, receiver: Receiver, payload: objec
   return { integration, id: made.items[0]?.id ?? "" };
 }
 
-test("a failed job is corrected and goes out", async ({ console: page, api, app, receiver }) => {
+test("a failed job is edited and sent", async ({ console: page, api, app, receiver }) => {
   const { id } = await aFailedJob(api, app, receiver, { day: "2026-13-01" });
   await open(page, `/jobs/${id}`);
   await page.getByRole("link", { name: "Edit payload" }).click();
@@ -160,16 +160,16 @@ test("a failed job is corrected and goes out", async ({ console: page, api, app,
   receiver.answer = { status: 200, body: "ok" };
   await field.fill('{"day": "2026-12-01"}');
   await send.click();
-  await expect(notice(page)).toHaveText("Payload changed and requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("Payload changed and job requeued with all attempts.");
   await expect.poll(() => receiver.received.at(-1)?.body.payload).toEqual({ day: "2026-12-01" });
   await expect.poll(async () => (await api.call<{ status: string }>("GET", `/jobs/${id}`)).status).toBe("completed");
   await open(page, `/jobs/${id}`);
-  const states = card(page, "Course").getByRole("listitem");
+  const states = card(page, "States").getByRole("listitem");
   await expect(states).toHaveText([/Pending.*accepted/, /Processing.*attempt 1/, /Pending.*requeued/, /Processing.*attempt 1/, /Completed/]);
   await expectWellMade(page);
 });
 
-test("what a record's job sends cannot be edited, and the page says why", async ({ console: page, api, app, receiver }) => {
+test("the payload of a record's job cannot be edited, and the page says why", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, [{ id: "sku-1" }]);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}?edit=1`);
@@ -177,7 +177,7 @@ test("what a record's job sends cannot be edited, and the page says why", async 
   await expect(page.getByLabel("Payload, as JSON")).toHaveCount(0);
 });
 
-test("the request reads as a command without its secrets", async ({ console: page, api, app, receiver }) => {
+test("the request is shown as a curl command without its secrets", async ({ console: page, api, app, receiver }) => {
   const { id } = await aFailedJob(api, app, receiver, { day: "it's", password: SECRET });
   await open(page, `/jobs/${id}`);
   const curl = card(page, "As curl");
@@ -189,15 +189,15 @@ test("the request reads as a command without its secrets", async ({ console: pag
   await expect(card(page, "Edit and retry")).toContainText("Reveal the masked values first");
 });
 
-test("who stands before it at its key, and what belongs together, is named", async ({ console: page, api, app, receiver }) => {
+test("the jobs before it at its serialize key and of its correlation are listed", async ({ console: page, api, app, receiver }) => {
   const integration = await api.createIntegration(app, "Ordered", receiver.url);
   await api.pause(integration);
   const job = { integration_id: integration.id, job_type: "step", serialize_key: "order-7", correlation_id: `${app.id}-order` };
   const made = await api.call<{ items: { id: string }[] }>("POST", "/jobs", [{ ...job, job_type: "first" }, { ...job, job_type: "second" }, job]);
   await open(page, `/jobs/${made.items[1]?.id}`);
-  await expect(card(page, "In line").getByRole("listitem")).toHaveText([/first.*holds the key/, /second.*this job/, /step/]);
-  await expect(card(page, "Of the same correlation").getByRole("listitem")).toHaveCount(2);
+  await expect(card(page, "Same serialize key").getByRole("listitem")).toHaveText([/first.*head of the key/, /second.*this job/, /step/]);
+  await expect(card(page, "Same correlation id").getByRole("listitem")).toHaveCount(2);
   await expectWellMade(page);
-  await card(page, "Of the same correlation").getByRole("link", { name: "first" }).click();
+  await card(page, "Same correlation id").getByRole("link", { name: "first" }).click();
   await expect(page).toHaveURL(`/jobs/${made.items[0]?.id}`);
 });

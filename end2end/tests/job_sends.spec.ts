@@ -1,4 +1,4 @@
-// What a job is going to send, as its page tells it.
+// What a job is going to send, as its page shows it.
 import { inSync, jobOf, products } from "../fixtures/data";
 import { card } from "../fixtures/parts";
 import { expect, hasJavaScript, open, test } from "../fixtures/test";
@@ -18,8 +18,8 @@ test("a job of a full re-sync sends every attribute, whatever was accepted befor
   await expect(sends.getByRole("region", { name: "Changes" })).not.toContainText("unchanged");
 });
 
-test("what a job sends is told anew with each change that it gathers", async ({ console: page, api, app, receiver }) => {
-  test.skip(!hasJavaScript(), "without it a page is as old as it is");
+test("what a job sends is updated with each change that is folded into it", async ({ console: page, api, app, receiver }) => {
+  test.skip(!hasJavaScript(), "without a script pages do not update");
   const integration = await api.createIntegration(app, "Shop front", receiver.url, { debounce: { seconds: 600, max_seconds: 3600 } });
   await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Oak" } }]);
   await expect.poll(async () => (await api.jobs(`integration_id=${integration.id}`)).length).toBe(1);
@@ -27,7 +27,7 @@ test("what a job sends is told anew with each change that it gathers", async ({ 
   await open(page, `/jobs/${job.id}`);
   await expect(card(page, "As curl")).toContainText("Oak");
   await api.sendEvents(app, [{ id: "sku-1", attributes: { title: "Elm" } }]);
-  // Sooner than the page asks by itself.
+  // Sooner than the page's own refresh.
   await expect(card(page, "What it sends")).toContainText('"title": "Elm"', { timeout: 5_000 });
   await expect(card(page, "As curl")).toContainText("Elm", { timeout: 1_000 });
 });

@@ -1,28 +1,28 @@
-// Jobs: filters live in the address and stay after an action; one job with its attempts and why it waits.
+// Jobs: filters are in the address and stay after an action; one job with its attempts and why it waits.
 import { deadLetters, inSync, jobOf, products, retries, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row, rows } from "../fixtures/parts";
 import { enter, expect, hydrated, open, openUntil, test } from "../fixtures/test";
 
-// Finished jobs outlive their app: these lists are narrowed to the app of the journey.
+// Finished jobs outlive their app, so these lists are filtered by the journey's app.
 
-test("no job that fits leads back to all", async ({ console: page, app }) => {
+test("a list without matches leads back to all jobs", async ({ console: page, app }) => {
   await open(page, `/jobs?app_id=${app.id}`);
   await expect(page).toHaveTitle("Jobs · Headgate");
-  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  await expect(page.getByText("No job matches these filters")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
   await expect(page).toHaveURL("/jobs");
 });
 
-test("the list is narrowed by state, words, integration and error, all in the address", async ({ console: page, api, app, receiver }) => {
+test("the list is filtered by state, text, integration and error, all in the address", async ({ console: page, api, app, receiver }) => {
   const rejecting = await deadLetters(api, app, receiver, products(2, "bad"), { integration: "Rejecting" });
   await api.pause(rejecting);
   await inSync(api, app, receiver, products(2, "good"), { integration: "Accepting" });
   await openUntil(page, `/jobs?app_id=${app.id}`, () =>
     expect(page.getByLabel("Integration", { exact: true }).getByRole("option", { name: /Accepting/ })).toBeAttached({ timeout: 1_000 }),
   );
-  // Two dead, two completed, and two that wait at the paused one.
+  // Two dead letters, two completed jobs, and two that wait at the paused integration.
   await expect(rows(page, "Jobs")).toHaveCount(6);
   await expectWellMade(page);
 
@@ -51,7 +51,7 @@ test("the list is narrowed by state, words, integration and error, all in the ad
   await expect(page).toHaveURL("/jobs");
 });
 
-test("filters read as a sentence, and each part of it can be taken away", async ({ console: page, api, app, receiver }) => {
+test("filters read as a sentence, and each part of it can be removed", async ({ console: page, api, app, receiver }) => {
   const rejecting = await deadLetters(api, app, receiver, products(2, "bad"), { integration: "Rejecting" });
   await open(page, `/jobs?app_id=${app.id}`);
   await page.getByText("More filters").click();
@@ -79,24 +79,24 @@ test("filters read as a sentence, and each part of it can be taken away", async 
   await expect(page.getByLabel("Younger than", { exact: true })).toHaveValue("60m");
 });
 
-test("a filter that would run through all jobs says what makes it quick and keeps the others", async ({ console: page, app }) => {
+test("a filter that would scan all jobs says what it needs and keeps the other filters", async ({ console: page, app }) => {
   await open(page, `/jobs?app_id=${app.id}&response_status=503`);
-  await expect(page.getByText("One filter more, please")).toBeVisible();
-  await expect(page.getByText(/response_status needs another filter beside it/)).toBeVisible();
+  await expect(page.getByText("Add another filter")).toBeVisible();
+  await expect(page.getByText(/response_status needs another filter/)).toBeVisible();
   await expect(page.getByLabel("Last answer", { exact: true })).toHaveValue("503");
   await expectWellMade(page);
   await page.getByRole("navigation", { name: "State" }).getByRole("link", { name: "Failed" }).click();
-  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  await expect(page.getByText("No job matches these filters")).toBeVisible();
 });
 
-test("a filter that cannot be read is told and not ignored", async ({ page, sessions }) => {
+test("a filter that cannot be read is reported and not ignored", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/jobs?status=nonsense");
   expect(answer?.status()).toBe(422);
-  await expect(page.getByText("This address cannot be read")).toBeVisible();
+  await expect(page.getByText("This address is not valid")).toBeVisible();
 });
 
-test("an older page is a link and the way back too", async ({ console: page, api, app, receiver }) => {
+test("links lead to older jobs and back to the newest", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, products(7));
   await open(page, `/jobs?app_id=${app.id}&limit=3`);
   await expect(rows(page, "Jobs")).toHaveCount(3);
@@ -112,7 +112,7 @@ test("an older page is a link and the way back too", async ({ console: page, api
   await expect(rows(page, "Jobs")).toHaveCount(3);
 });
 
-test("a job that waits tells its last error, its attempts and when the next one is", async ({ console: page, api, app, receiver }) => {
+test("a waiting job shows its last error, its attempts and the time of the next one", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, [{ id: "sku-1", attributes: { title: "Oak table", price: 749 } }]);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs?app_id=${app.id}`);
@@ -121,7 +121,7 @@ test("a job that waits tells its last error, its attempts and when the next one 
   await expect(page).toHaveTitle("Jobs · Headgate");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("product sku-1 → Marketplace");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("To be retried");
-  // Within an hour of midnight the day is named too.
+  // Within an hour of midnight the day is shown too.
   await expect(card(page, "Verdict")).toContainText(/Waits for its 2nd attempt at (\d+ \w+ )?\d\d:\d\d:\d\d, in \d+ m/);
   await expect(card(page, "Verdict")).toContainText("Last attempt:");
   await expect(card(page, "Attempts").getByRole("listitem")).toHaveCount(1);
@@ -132,7 +132,7 @@ test("a job that waits tells its last error, its attempts and when the next one 
   await expectWellMade(page);
 });
 
-test("a job that was requeued tells where its attempts count anew", async ({ console: page, api, app, receiver }) => {
+test("a requeued job shows where its attempts count from 1 again", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(1));
   const job = await jobOf(api, integration, "sku-1");
   receiver.answer = { status: 502, body: "still out of order" };
@@ -141,8 +141,8 @@ test("a job that was requeued tells where its attempts count anew", async ({ con
   await settled(api, integration, "to_be_retried", 1);
   await open(page, `/jobs/${job.id}`);
   const attempts = card(page, "Attempts");
-  await expect(attempts).toContainText("1 of 10 · 2 in all");
-  await expect(attempts.getByRole("listitem")).toHaveText([/502/, /Requeued here, attempts count anew/, /503/]);
+  await expect(attempts).toContainText("1 of 10 · 2 in total");
+  await expect(attempts.getByRole("listitem")).toHaveText([/502/, /Requeued here, attempts count from 1 again/, /503/]);
   await expectWellMade(page);
 });
 
@@ -157,10 +157,10 @@ test("a step of the retry pyramid leads to the jobs of that attempt", async ({ c
   await expect(page.getByRole("link", { name: "after exactly 1 attempt, remove" })).toBeVisible();
   await expectWellMade(page);
   await open(page, `/jobs?status=to_be_retried&attempt=2&integration_id=${integration.id}`);
-  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  await expect(page.getByText("No job matches these filters")).toBeVisible();
 });
 
-test("a row is never nameless, however new its integration is", async ({ console: page, api, app, receiver }) => {
+test("a row has its integration's name, however new that is", async ({ console: page, api, app, receiver }) => {
   const integration = await api.createIntegration(app, "Brand new", receiver.url);
   await api.pause(integration);
   await api.sendEvents(app, products(1));
@@ -171,13 +171,13 @@ test("a row is never nameless, however new its integration is", async ({ console
   await expect(page.getByLabel("Integration", { exact: true })).toHaveValue(integration.id);
 });
 
-test("one job is requeued and goes out", async ({ console: page, api, app, receiver }) => {
+test("one job is requeued and sent", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(1));
   const job = await jobOf(api, integration, "sku-1");
   receiver.answer = { status: 200, body: "ok" };
   await open(page, `/jobs/${job.id}`);
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
   await expect.poll(() => receiver.received.length).toBe(2);
   await expect.poll(async () => (await jobOf(api, integration, "sku-1")).status).toBe("completed");
   await open(page, `/jobs/${job.id}`);
@@ -206,7 +206,7 @@ test("cancelling a job asks first", async ({ console: page, api, app, receiver }
   expect((await jobOf(api, integration, "sku-1")).status).toBe("cancelled");
 });
 
-test("ticked jobs are requeued and the filters stay", async ({ console: page, api, app, receiver }) => {
+test("selected jobs are requeued and the filters stay", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(3));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, "/jobs?status=to_be_retried&record_type=product");
@@ -214,7 +214,7 @@ test("ticked jobs are requeued and the filters stay", async ({ console: page, ap
   await row(page, "Jobs", "product sku-1").getByRole("checkbox").check();
   await row(page, "Jobs", "product sku-3").getByRole("checkbox").check();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
   await expect(page).toHaveURL(/status=to_be_retried/);
   await expect(page).toHaveURL(/record_type=product/);
   await expect(page.getByRole("link", { name: "about a product, remove" })).toBeVisible();
@@ -222,7 +222,7 @@ test("ticked jobs are requeued and the filters stay", async ({ console: page, ap
   expect((await jobOf(api, integration, "sku-2")).status).toBe("to_be_retried");
 });
 
-test("all that match are cancelled after a question that names the count", async ({ console: page, api, app, receiver }) => {
+test("all that match are cancelled after a confirmation that names the count", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(3));
   await open(page, "/jobs?status=to_be_retried");
   await page.getByRole("link", { name: "Cancel all that match" }).click();
@@ -231,15 +231,15 @@ test("all that match are cancelled after a question that names the count", async
   await question.getByRole("button", { name: "Cancel 3 jobs" }).click();
   await expect(notice(page)).toHaveText("3 jobs cancelled.");
   await expect(page).toHaveURL(/status=to_be_retried/);
-  await expect(page.getByText("No job fits these filters")).toBeVisible();
+  await expect(page.getByText("No job matches these filters")).toBeVisible();
   expect((await api.status(integration)).to_be_retried).toBe(0);
 });
 
-test("ticking nothing is told", async ({ console: page, api, app, receiver }) => {
+test("an empty selection is reported", async ({ console: page, api, app, receiver }) => {
   await retries(api, app, receiver, products(1));
   await open(page, `/jobs?app_id=${app.id}`);
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(page.getByRole("alert")).toHaveText("Nothing was chosen: tick the rows first.");
+  await expect(page.getByRole("alert")).toHaveText("Nothing selected: select rows first.");
 });
 
 test("an unknown job is not found", async ({ page, sessions }) => {

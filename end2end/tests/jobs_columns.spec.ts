@@ -1,6 +1,6 @@
-// The columns of the list of jobs: chosen, kept in address and cookie, back as at first.
+// The columns of the list of jobs: chosen, kept in address and cookie, reset to the default.
 import { deadLetters, inSync, products, retries } from "../fixtures/data";
-import { expectFitsAPhone, expectWellMade } from "../fixtures/looks";
+import { expectFitsAPhone, expectWellMade } from "../fixtures/page_checks";
 import { row, rows } from "../fixtures/parts";
 import { enter, expect, hasJavaScript, hydrated, open, test } from "../fixtures/test";
 import type { Page } from "@playwright/test";
@@ -18,7 +18,7 @@ async function choose(page: Page, ticks: Record<string, boolean>): Promise<void>
   await page.getByRole("button", { name: "Show these columns" }).click();
 }
 
-test("columns are chosen, stay with filters, pages and the next visit, and go back as at first", async ({ console: page, api, app, receiver }) => {
+test("columns are chosen, stay with filters, pages and the next visit, and are reset", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, products(5));
   await open(page, `/jobs?app_id=${app.id}&limit=2`);
   expect(await heads(page)).toEqual(AT_FIRST);
@@ -46,12 +46,12 @@ test("columns are chosen, stay with filters, pages and the next visit, and go ba
   await expect(row(page, "Jobs", "product sku-5")).toContainText(app.name);
 
   await page.getByText(/^Columns:/).click();
-  await page.getByRole("button", { name: "As at first" }).click();
+  await page.getByRole("button", { name: "Default columns" }).click();
   await expect(page).toHaveURL(`/jobs?app_id=${app.id}`);
   await expect.poll(() => heads(page)).toEqual(AT_FIRST);
 });
 
-test("without any tick the job stands alone, and its question keeps the columns", async ({ console: page, api, app, receiver }) => {
+test("without any column only the job is shown, and the dialog keeps the columns", async ({ console: page, api, app, receiver }) => {
   await retries(api, app, receiver, products(2));
   await open(page, `/jobs?app_id=${app.id}`);
   await choose(page, { State: false, Integration: false, Attempts: false, Accepted: false, "Last error": false });
@@ -64,8 +64,8 @@ test("without any tick the job stands alone, and its question keeps the columns"
   expect(await heads(page)).toEqual(["Job"]);
 });
 
-test("ticked rows stay ticked when other columns are shown", async ({ console: page, api, app, receiver }) => {
-  test.skip(!hasJavaScript(), "without a script a choice of columns is a page of its own");
+test("selected rows stay selected when other columns are shown", async ({ console: page, api, app, receiver }) => {
+  test.skip(!hasJavaScript(), "without a script other columns load another page");
   await retries(api, app, receiver, products(2));
   await open(page, `/jobs?app_id=${app.id}`);
   await row(page, "Jobs", "product sku-1").getByRole("checkbox").check();
@@ -74,11 +74,11 @@ test("ticked rows stay ticked when other columns are shown", async ({ console: p
   await expect(row(page, "Jobs", "product sku-1").getByRole("checkbox")).toBeChecked();
 });
 
-test("all columns at once fit, on a phone too", async ({ console: page, api, app, receiver }) => {
+test("all columns fit, on a phone too", async ({ console: page, api, app, receiver }) => {
   await deadLetters(api, app, receiver, [{ id: "x".repeat(120) }]);
   await open(page, `/jobs?app_id=${app.id}`);
   await page.getByText(/^Columns/).first().click();
-  for (const tick of await page.getByRole("group", { name: /Beside the job itself/ }).getByRole("checkbox").all()) await tick.check();
+  for (const tick of await page.getByRole("group", { name: /Columns next to the job/ }).getByRole("checkbox").all()) await tick.check();
   await page.getByRole("button", { name: "Show these columns" }).click();
   await expect.poll(async () => (await heads(page)).length).toBe(23);
   await hydrated(page);
@@ -89,7 +89,7 @@ test("all columns at once fit, on a phone too", async ({ console: page, api, app
   await expectFitsAPhone(page);
 });
 
-test("an unknown column is named, with those that are known", async ({ page, sessions }) => {
+test("an unknown column is reported with the known ones", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/jobs?columns=status,colour");
   expect(answer?.status()).toBe(422);

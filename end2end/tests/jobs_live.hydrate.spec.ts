@@ -1,4 +1,4 @@
-// A list does not move under the pointer: rows on screen change in place, new ones wait behind a link.
+// A list does not move under the pointer: rows change in place, new ones wait behind a link.
 import { jobOf, products, retries, settled } from "../fixtures/data";
 import { card, row, rows } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
@@ -34,7 +34,7 @@ test("a job's page follows its job", async ({ console: page, api, app, receiver 
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Completed");
 });
 
-test("what is unfolded of an attempt stays so, and stays that attempt's, when another one comes", async ({ console: page, api, app, receiver }) => {
+test("an unfolded attempt stays unfolded when another attempt is added", async ({ console: page, api, app, receiver }) => {
   receiver.answer = { status: 503, body: "the first answer" };
   const integration = await api.createIntegration(app, "Shop front", receiver.url);
   await api.sendEvents(app, products(1));

@@ -1,6 +1,6 @@
-// What is ticked stays ticked; what the buttons name is what they touch.
+// Selected rows stay selected; buttons change exactly what they name.
 import { collecting, jobOf, products, retries } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, row, rows } from "../fixtures/parts";
 import { expect, hasJavaScript, hydrated, open, test } from "../fixtures/test";
 
@@ -10,7 +10,7 @@ test("all that match are selected over every page, with the count of list and bu
   await open(page, `/jobs?integration_id=${integration.id}&limit=2`);
   await expect(page.getByText("2 of 5 jobs shown")).toBeVisible();
   await page.getByRole("link", { name: "Select all 5 that match" }).click();
-  await expect(page.getByText("All 5 that match are selected, over every page.")).toBeVisible();
+  await expect(page.getByText("All 5 that match are selected, on every page.")).toBeVisible();
   await expect(row(page, "Jobs", "product sku-5").getByRole("checkbox")).toBeChecked();
   await expectWellMade(page);
   await page.getByRole("link", { name: "Cancel 5", exact: true }).click();
@@ -21,60 +21,60 @@ test("all that match are selected over every page, with the count of list and bu
   expect((await api.status(integration)).to_be_retried).toBe(0);
 });
 
-test("what cannot be requeued is not in the requeue's count", async ({ console: page, api, app, receiver }) => {
+test("jobs that cannot be requeued are not counted by the requeue button", async ({ console: page, api, app, receiver }) => {
   await collecting(api, app, receiver, products(2, "waits"), { integration: "Paused" });
   await open(page, `/jobs?app_id=${app.id}&ticked=all`);
-  await expect(page.getByText("All 2 that match are selected, over every page.")).toBeVisible();
+  await expect(page.getByText("All 2 that match are selected, on every page.")).toBeVisible();
   await expect(page.getByRole("link", { name: "Cancel 2", exact: true })).toBeVisible();
   await expect(page.getByRole("link", { name: /^Requeue \d/ })).toHaveCount(0);
-  await page.getByRole("link", { name: "Choose row by row" }).click();
+  await page.getByRole("link", { name: "Select row by row" }).click();
   await expect(page.getByRole("button", { name: "Requeue" })).toBeVisible();
 });
 
-test("a whole page is ticked at once and requeued, and the filters stay", async ({ console: page, api, app, receiver }) => {
+test("a whole page is selected at once and requeued, and the filters stay", async ({ console: page, api, app, receiver }) => {
   const integration = await retries(api, app, receiver, products(3));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, `/jobs?integration_id=${integration.id}&status=to_be_retried&limit=2`);
-  await page.getByRole("link", { name: "Tick all 2 on this page" }).click();
-  await expect(page.getByRole("checkbox", { name: "Choose product sku-2" })).toBeChecked();
-  await expect(page.getByRole("checkbox", { name: "Choose product sku-3" })).toBeChecked();
+  await page.getByRole("link", { name: "Select all 2 on this page" }).click();
+  await expect(page.getByRole("checkbox", { name: "Select product sku-2" })).toBeChecked();
+  await expect(page.getByRole("checkbox", { name: "Select product sku-3" })).toBeChecked();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
   await expect(page).toHaveURL(/status=to_be_retried/);
   await expect(rows(page, "Jobs")).toHaveCount(1);
   expect((await jobOf(api, integration, "sku-1")).status).toBe("to_be_retried");
 });
 
 test.describe("with a script", () => {
-  test("ticks survive other pages and new data, and go with the filters", async ({ console: page, api, app, receiver }) => {
+  test("a selection survives other pages and new data, and is cleared with the filters", async ({ console: page, api, app, receiver }) => {
     test.skip(!hasJavaScript(), "without a script each page is a form of its own");
     const integration = await retries(api, app, receiver, products(5));
     await open(page, `/jobs?integration_id=${integration.id}&limit=3`);
-    const tick = (name: string) => page.getByRole("checkbox", { name: `Choose product ${name}` });
+    const tick = (name: string) => page.getByRole("checkbox", { name: `Select product ${name}` });
     await tick("sku-5").click();
     await tick("sku-3").click({ modifiers: ["Shift"] });
     await expect(tick("sku-4")).toBeChecked();
-    await expect(page.getByText("3 jobs ticked:")).toBeVisible();
+    await expect(page.getByText("3 jobs selected:")).toBeVisible();
     await tick("sku-4").uncheck();
     await page.getByRole("link", { name: "Older" }).click();
-    await expect(page.getByText("2 jobs ticked, 2 of them on other pages:")).toBeVisible();
+    await expect(page.getByText("2 jobs selected, 2 of them on other pages:")).toBeVisible();
     await tick("sku-1").check();
     await page.getByRole("link", { name: "Newest" }).click();
     await expect(tick("sku-5")).toBeChecked();
     await expect(tick("sku-4")).not.toBeChecked();
     await expectWellMade(page);
 
-    // The question and the way back.
+    // The dialog and back.
     await page.getByRole("button", { name: "Cancel" }).click();
     const question = page.getByRole("dialog", { name: "Cancel 3 jobs?" });
     await hydrated(page);
     await question.getByRole("link", { name: "Back" }).click();
-    await expect(page.getByText("3 jobs ticked, 1 of them on other pages:")).toBeVisible();
+    await expect(page.getByText("3 jobs selected, 1 of them on other pages:")).toBeVisible();
 
     receiver.answer = { status: 200, body: "ok" };
     await page.getByRole("button", { name: "Requeue" }).click();
-    await expect(notice(page)).toHaveText("3 jobs requeued, with all attempts anew.");
-    await expect(page.getByText("Ticked jobs:")).toBeVisible();
+    await expect(notice(page)).toHaveText("3 jobs requeued with all attempts.");
+    await expect(page.getByText("Selected jobs:")).toBeVisible();
     expect((await jobOf(api, integration, "sku-4")).status).toBe("to_be_retried");
 
     await tick("sku-4").check();
@@ -83,16 +83,16 @@ test.describe("with a script", () => {
     await expect(tick("sku-4")).not.toBeChecked();
   });
 
-  test("rows stand still while one is ticked", async ({ console: page, api, app, receiver }) => {
-    test.skip(!hasJavaScript(), "nothing moves without a script");
+  test("rows are frozen while one is selected", async ({ console: page, api, app, receiver }) => {
+    test.skip(!hasJavaScript(), "without a script pages do not update");
     const integration = await retries(api, app, receiver, products(2));
     await open(page, `/jobs?integration_id=${integration.id}`);
-    await page.getByRole("checkbox", { name: "Choose product sku-1" }).check();
+    await page.getByRole("checkbox", { name: "Select product sku-1" }).check();
     receiver.answer = { status: 200, body: "ok" };
     await api.call("POST", `/jobs/${(await jobOf(api, integration, "sku-2")).id}/requeue`);
     await expect.poll(async () => (await jobOf(api, integration, "sku-2")).status).toBe("completed");
     await expect(row(page, "Jobs", "product sku-2")).toContainText("To be retried");
-    await page.getByRole("checkbox", { name: "Choose product sku-1" }).uncheck();
+    await page.getByRole("checkbox", { name: "Select product sku-1" }).uncheck();
     await expect(row(page, "Jobs", "product sku-2")).toContainText("Completed");
   });
 });

@@ -1,9 +1,9 @@
-// Everything by keyboard: skip link first, focus always to be seen.
+// Everything by keyboard: the skip link first, and the focus always visible.
 import { deadLetters, products } from "../fixtures/data";
 import { rows } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
-test("the first stop skips to the content", async ({ console: page }) => {
+test("the first tab stop skips to the content", async ({ console: page }) => {
   await open(page, "/jobs");
   await page.keyboard.press("Tab");
   const skip = page.getByRole("link", { name: "Skip to content" });
@@ -14,7 +14,7 @@ test("the first stop skips to the content", async ({ console: page }) => {
   await expect(page.getByRole("main").locator(":focus")).toHaveCount(1);
 });
 
-test("every stop can be seen", async ({ console: page, api, app, receiver }) => {
+test("the focus is visible at every tab stop", async ({ console: page, api, app, receiver }) => {
   await deadLetters(api, app, receiver, products(2));
   await open(page, "/dead-letters");
   let stops = 0;
@@ -26,14 +26,14 @@ test("every stop can be seen", async ({ console: page, api, app, receiver }) => 
       const isMarked = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== "none";
       return isMarked && box.width > 0 && box.height > 0 ? [] : [e.outerHTML.slice(0, 200)];
     });
-    expect(unseen, "focus that cannot be seen").toEqual([]);
+    expect(unseen, "the focus is visible").toEqual([]);
     await page.keyboard.press("Tab");
   }
-  expect(stops, "there are stops, and an end of them").toBeGreaterThan(20);
+  expect(stops, "there are tab stops, and a last one").toBeGreaterThan(20);
   expect(stops).toBeLessThan(80);
 });
 
-test("a letter is ticked and requeued without a pointer", async ({ console: page, api, app, receiver }) => {
+test("a dead letter is selected and requeued without a pointer", async ({ console: page, api, app, receiver }) => {
   await deadLetters(api, app, receiver, products(1));
   await open(page, "/dead-letters");
   await rows(page, "Dead letters").first().getByRole("checkbox").focus();

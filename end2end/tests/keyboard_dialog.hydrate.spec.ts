@@ -1,8 +1,8 @@
-// A question is modal once scripts run: focus goes into it, stays in it, and Escape leads back.
+// A dialog is modal once hydrated: the focus moves into it, stays in it, and Escape closes it.
 import { deadLetters, products } from "../fixtures/data";
 import { expect, open, test } from "../fixtures/test";
 
-test("a question takes the focus, keeps it, and Escape answers no", async ({ console: page, api, app, receiver }) => {
+test("a dialog takes and keeps the focus, and Escape closes it", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(2));
   await open(page, "/dead-letters?error=400");
   await page.getByRole("link", { name: "Purge all that match" }).focus();
@@ -11,7 +11,7 @@ test("a question takes the focus, keeps it, and Escape answers no", async ({ con
   await expect(question).toBeVisible();
   for (let stop = 0; stop < 5; stop++) {
     const isInside = await question.evaluate((it) => it.contains(document.activeElement) || document.activeElement === document.body);
-    expect(isInside, "focus stays in the question").toBe(true);
+    expect(isInside, "the focus stays in the dialog").toBe(true);
     await page.keyboard.press("Tab");
   }
   await page.keyboard.press("Escape");
@@ -20,7 +20,7 @@ test("a question takes the focus, keeps it, and Escape answers no", async ({ con
   expect((await api.status(integration)).dead_letters).toBe(2);
 });
 
-test("a question whose address is opened directly is modal too", async ({ console: page, api, app, receiver }) => {
+test("a dialog whose address is opened directly is modal too", async ({ console: page, api, app, receiver }) => {
   await deadLetters(api, app, receiver, products(1));
   await open(page, "/dead-letters?confirm=purge");
   const question = page.getByRole("dialog", { name: "Purge 1 dead letter?" });

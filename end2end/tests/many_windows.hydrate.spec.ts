@@ -1,9 +1,9 @@
-// HTTP/1.1 gives a browser six connections to the console, over all of its windows.
+// With HTTP/1.1 a browser opens six connections to the console, over all of its windows.
 import { collecting, jobOf, products } from "../fixtures/data";
 import { card } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
-test("several windows that show a job leave room for another one, and each goes on following its job", async ({ console: page, api, app, receiver }) => {
+test("several windows with a job leave a connection for another one, and each follows its job", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(1));
   const job = await jobOf(api, integration, "sku-1");
   for (let n = 0; n < 4; n++) await open(n === 0 ? page : await page.context().newPage(), `/jobs/${job.id}`);
@@ -11,7 +11,7 @@ test("several windows that show a job leave room for another one, and each goes 
   for (const window of page.context().pages()) await expect(card(window, "Verdict")).toContainText("Cancelled", { timeout: 5_000 });
 });
 
-test("the stream follows from page to page", async ({ console: page, api, app, receiver }) => {
+test("the stream follows the navigation from page to page", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(1));
   const job = await jobOf(api, integration, "sku-1");
   const streams: string[] = [];

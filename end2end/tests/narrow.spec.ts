@@ -1,6 +1,6 @@
-// A phone, 375 px wide: nothing sticks out of any page, whatever it holds.
+// A phone, 375 px wide: no page overflows, whatever it shows.
 import { deadLetters, jobOf, products, retries } from "../fixtures/data";
-import { expectFitsAPhone } from "../fixtures/looks";
+import { expectFitsAPhone } from "../fixtures/page_checks";
 import { rows } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
@@ -25,12 +25,12 @@ test("every page fits, with long words and big numbers", async ({ console: page,
   }
 });
 
-test("what, state and when of a job are read without scrolling sideways", async ({ console: page, api, app, receiver }) => {
+test("name, state and time of a job are visible without scrolling sideways", async ({ console: page, api, app, receiver }) => {
   await retries(api, app, receiver, products(2));
   for (const [path, table, state] of [["/jobs", "Jobs", "To be retried"], ["/integrations", "Integrations", /Retrying|Failing/]] as const) {
     await openUntil(page, path, () => expect(rows(page, table).filter({ hasText: state })).not.toHaveCount(0, { timeout: 1_000 }));
     const region = page.getByRole("region", { name: `${table}, table` });
-    expect(await region.evaluate((it) => it.scrollWidth - it.clientWidth), `${table} has nothing beside the screen`).toBe(0);
+    expect(await region.evaluate((it) => it.scrollWidth - it.clientWidth), `${table} does not overflow`).toBe(0);
     const line = rows(page, table).filter({ hasText: state }).first();
     for (const cell of table === "Jobs" ? [".what", ".state", ".when", ".where"] : [".what", ".state"]) {
       const box = await line.locator(cell).boundingBox();
@@ -41,7 +41,7 @@ test("what, state and when of a job are read without scrolling sideways", async 
   await rows(page, "Jobs").filter({ hasText: "product sku-1" }).getByRole("checkbox").check();
 });
 
-test("the navigation is in reach", async ({ console: page }) => {
+test("the navigation is usable", async ({ console: page }) => {
   await open(page, "/");
   for (const [link, title] of [["Jobs", "Jobs"], ["Dead letters", "Dead letters"], ["Re-syncs", "Re-syncs"], ["Overview", "Overview"]]) {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: link }).click();

@@ -1,4 +1,4 @@
-// The program does what its OpenAPI document says: schemathesis makes requests of the document, good ones and bad ones, and compares.
+// The program does what its OpenAPI document says: schemathesis generates valid and invalid requests from it and checks the responses.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { ADMIN_KEY, port } from "../fixtures/environment";
 import { Program } from "../fixtures/program";
 import { expect, hasJavaScript, test } from "../fixtures/test";
 
-/** What must hold of each answer. That requests of the document's making are taken is no part: a cursor has a form no schema can tell. */
+/** Checked for each response. That generated requests succeed is not: a schema cannot describe the form of a cursor. */
 const CHECKS = [
   "not_a_server_error",
   "status_code_conformance",
@@ -20,12 +20,12 @@ const CHECKS = [
   "ignored_auth",
 ];
 
-test("every answer is one that the OpenAPI document tells of", async () => {
-  test.skip(!hasJavaScript(), "no browser takes part: once is enough");
+test("every response is described by the OpenAPI document", async () => {
+  test.skip(!hasJavaScript(), "needs no browser, so one run is enough");
   test.setTimeout(600_000);
   const schemathesis = process.env.HEADGATE_TEST_SCHEMATHESIS;
   if (!schemathesis) throw new Error("HEADGATE_TEST_SCHEMATHESIS is not set: `cargo xtask test` installs schemathesis and sets it");
-  // It makes users, keys and apps, and drains workers: not in the program of other journeys.
+  // A program of its own, because it creates users, keys and apps, and drains workers.
   const program = await Program.start(port(4), { HEADGATE_ADMIN_API_KEY: ADMIN_KEY, HEADGATE_LOG: "warn" });
   const folder = mkdtempSync(join(tmpdir(), "headgate-openapi-"));
   try {
@@ -36,18 +36,18 @@ test("every answer is one that the OpenAPI document tells of", async () => {
         ...["--header", `Authorization: Bearer ${ADMIN_KEY}`],
         ...["--checks", CHECKS.join(",")],
         ...["--phases", "examples,coverage,fuzzing"],
-        // Bounded, and the same on each run.
+        // Bounded and reproducible.
         ...["--max-examples", "10", "--seed", "1", "--no-shrink", "--continue-on-failure"],
         ...["--warnings", "off", "--no-color"],
       ],
       { cwd: folder, maxBuffer: 64_000_000 },
     );
-    const told = await run.then(
+    const output = await run.then(
       ({ stdout }) => stdout,
       (failed: { stdout?: string; message: string }) => `FAILED ${failed.message}\n${failed.stdout ?? ""}`,
     );
-    expect(told.startsWith("FAILED") ? told : "", "what schemathesis found").toBe("");
-    expect(told, "it found the document's operations").toMatch(/Tested: \d\d/);
+    expect(output.startsWith("FAILED") ? output : "", "what schemathesis found").toBe("");
+    expect(output, "it found the document's operations").toMatch(/Tested: \d\d/);
   } finally {
     await program.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,11 +1,11 @@
-// The overview moves by itself, says how old its numbers are, and rests while nobody looks.
+// The overview updates live, says how old its numbers are, and pauses in a hidden tab.
 import type { Page } from "@playwright/test";
 import { ADMIN_KEY, BASE_URL } from "../fixtures/environment";
 import { collecting, products } from "../fixtures/data";
 import { notice, rows, tile } from "../fixtures/parts";
 import { enter, expect, open, openUntil, test } from "../fixtures/test";
 
-test("numbers follow what happens, without a reload", async ({ console: page, api, app, receiver }) => {
+test("numbers update without a reload", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(1));
   await openUntil(page, "/", () => expect(tile(page, "Backlog")).toHaveText("1", { timeout: 1_000 }));
   await expect(page.getByText(/^Live/)).toBeVisible();
@@ -22,14 +22,14 @@ test("numbers follow what happens, without a reload", async ({ console: page, ap
   expect(await page.evaluate(() => "stillTheSamePage" in window), "no reload").toBe(true);
 });
 
-test("an integration made meanwhile appears", async ({ console: page, api, app, receiver }) => {
+test("a new integration appears", async ({ console: page, api, app, receiver }) => {
   await openUntil(page, "/", () => expect(rows(page, "Integrations")).toHaveCount(1, { timeout: 1_000 }));
   await api.createIntegration(app, "Newcomer", receiver.url);
   await expect(rows(page, "Integrations").filter({ hasText: "Newcomer" })).toBeVisible({ timeout: 5_000 });
   await expect(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Integrations 2" })).toBeVisible();
 });
 
-test("a question keeps the page still, and its answer shows what happened meanwhile", async ({ console: page, api, app, receiver }) => {
+test("a dialog freezes the page, and closing it shows what happened meanwhile", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(1));
   const link = (n: number) => page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: `Integrations ${n}` });
   const held = `/jobs?integration_id=${integration.id}&confirm=cancel`;
@@ -38,7 +38,7 @@ test("a question keeps the page still, and its answer shows what happened meanwh
   await expect(page.getByRole("dialog")).toContainText("1 job");
 
   await api.createIntegration(app, "Newcomer", receiver.url);
-  await expect(page.getByText(/^Held · ([3-9]|\d\d) s$/)).toBeVisible();
+  await expect(page.getByText(/^Frozen · ([3-9]|\d\d) s$/)).toBeVisible();
   await expect(link(2)).toBeVisible();
 
   await page.keyboard.press("Escape");
@@ -47,8 +47,8 @@ test("a question keeps the page still, and its answer shows what happened meanwh
   await expect(link(3)).toBeVisible();
 });
 
-// A broken stream is an error in the browser's console: this page may complain.
-test("a broken stream is told, then how old the numbers are, and it recovers by itself", async ({ page, sessions }) => {
+// A broken stream is an error in the browser's console, which is expected here.
+test("a broken stream is reported, then the age of the numbers, and it recovers by itself", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const snapshot = await oneSnapshot();
   let answered = false;
@@ -64,19 +64,19 @@ test("a broken stream is told, then how old the numbers are, and it recovers by 
   await expect(page.getByText(/^Live/)).toBeVisible({ timeout: 20_000 });
 });
 
-test("nothing moves on a phone when the stream begins to speak", async ({ console: page }) => {
-  // So wide that "Live" has room beside the title, and "As of 14:46:02" has not.
+test("nothing shifts on a phone when the first event arrives", async ({ console: page }) => {
+  // At this width "Live" fits beside the title, and "As of 14:46:02" does not.
   await page.setViewportSize({ width: 412, height: 823 });
-  let speak = () => {};
-  const maySpeak = new Promise<void>((resolve) => (speak = resolve));
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/v1/live?*", async (route) => {
-    await maySpeak;
+    await released;
     await route.continue();
   });
   await open(page, "/jobs");
   await expect(page.getByText(/^As of/).first()).toBeVisible();
   const before = await page.locator("main .card").first().boundingBox();
-  speak();
+  release();
   await expect(page.getByText(/^Live/)).toBeVisible();
   expect((await page.locator("main .card").first().boundingBox())?.y).toBe(before?.y);
 });
@@ -98,7 +98,7 @@ test("a hidden tab closes its stream and a visible one opens it again", async ({
   expect(await states(page)).toEqual([1]);
 
   await setHidden(page, true);
-  await expect(page.getByText("Resting")).toBeVisible();
+  await expect(page.getByText("Idle", { exact: true })).toBeVisible();
   expect(await states(page)).toEqual([2]);
 
   await setHidden(page, false);
@@ -122,7 +122,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-/** What the stream says first. */
+/** The first snapshot of the stream. */
 async function oneSnapshot(): Promise<string> {
   const answer = await fetch(`${BASE_URL}/api/v1/live`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
   let text = "";
@@ -132,5 +132,5 @@ async function oneSnapshot(): Promise<string> {
     const data = /^data: ?(.*)\n/m.exec(text)?.[1];
     if (data) return data;
   }
-  throw new Error(`the stream said ${text}`);
+  throw new Error(`no snapshot in: ${text}`);
 }

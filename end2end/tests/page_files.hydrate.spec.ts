@@ -1,4 +1,4 @@
-// The console comes in parts: each page brings its own, and nothing is left half alive when a part is missing.
+// Code splitting: each page loads its own part of the wasm, and no page is left half hydrated when a part is missing.
 import type { Page } from "@playwright/test";
 import { ADMIN_KEY, PEOPLE, port } from "../fixtures/environment";
 import { Program } from "../fixtures/program";
@@ -19,12 +19,12 @@ const PAGES = [
   ["Overview", "/"],
 ] as const;
 
-test("each page brings its own part, and only once", async ({ console: page }) => {
-  await eachPageIsTakenOver(page, "");
+test("each page loads its own part, only once", async ({ console: page }) => {
+  await eachPageIsHydrated(page, "");
   await eachPageIsReachedByLinks(page, "");
 });
 
-test("below a prefix parts are found too", async ({ page }) => {
+test("parts are found below a mount prefix too", async ({ page }) => {
   const program = await Program.start(port(2), {
     HEADGATE_BASE_PATH: "/queues",
     HEADGATE_ADMIN_API_KEY: ADMIN_KEY,
@@ -36,7 +36,7 @@ test("below a prefix parts are found too", async ({ page }) => {
     await open(page, `${program.url}/queues/sign-in`);
     await signIn(page, PEOPLE.operator);
     await expect(page).toHaveURL(`${program.url}/queues/`);
-    await eachPageIsTakenOver(page, `${program.url}/queues`);
+    await eachPageIsHydrated(page, `${program.url}/queues`);
     await eachPageIsReachedByLinks(page, `${program.url}/queues`);
     expect(complaints).toEqual([]);
   } finally {
@@ -44,17 +44,17 @@ test("below a prefix parts are found too", async ({ page }) => {
   }
 });
 
-test("a part that is gone is no dead end: the page comes whole", async ({ page, sessions }) => {
+test("when a part is missing, a link loads the page from the server", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   await open(page, "/resyncs");
   await page.route("**/jobs.pack", (route) => route.fulfill({ status: 404 }), { times: 1 });
   await mark(page);
   await follow(page, "Jobs");
   await expect(page).toHaveURL("/jobs");
-  expect(await isMarked(page), "loaded anew").toBe(false);
+  expect(await isMarked(page), "loaded again").toBe(false);
 });
 
-test("a part that is gone leaves the page as the server made it", async ({ page, sessions }) => {
+test("when a part is missing, the page works as the server rendered it", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   await page.route("**/jobs.pack", (route) => route.fulfill({ status: 404 }));
   await page.goto("/jobs?status=failed");
@@ -63,9 +63,9 @@ test("a part that is gone leaves the page as the server made it", async ({ page,
   await expect(page).toHaveURL("/jobs?status=pending");
 });
 
-async function eachPageIsTakenOver(page: Page, base: string): Promise<void> {
+async function eachPageIsHydrated(page: Page, base: string): Promise<void> {
   for (const [, path] of PAGES) await open(page, `${base}${path}`);
-  // No navigation leads there.
+  // No link of the navigation leads there.
   await open(page, `${base}/wall`);
 }
 
@@ -85,7 +85,7 @@ async function eachPageIsReachedByLinks(page: Page, base: string): Promise<void>
   await expect(page.getByRole("heading", { level: 1, name: lastButOne })).toBeVisible();
   await page.goForward();
   await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
-  expect(await isMarked(page), "never loaded anew").toBe(true);
+  expect(await isMarked(page), "never loaded again").toBe(true);
   const fetched = parts.filter((part) => !part.endsWith("/common.pack") && !part.endsWith("/overview.pack"));
   expect(fetched.length, `each part once: ${parts.join(" ")}`).toBe(new Set(fetched).size);
 }
@@ -95,7 +95,7 @@ async function follow(page: Page, name: string): Promise<void> {
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
 }
 
-/** A whole page load forgets it. */
+/** Marks the document; loading another one loses the mark. */
 async function mark(page: Page): Promise<void> {
   await page.evaluate(() => document.body.classList.add("e2e-same-document"));
 }

@@ -1,7 +1,7 @@
-// Everything by the keyboard: the palette jumps to ids, names, pages and actions; lists are walked with j and k.
+// Keyboard shortcuts: the palette jumps to ids, names, pages and actions; j and k move through lists.
 import type { Page } from "@playwright/test";
 import { deadLetters, inSync, jobOf, products, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, rows } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
@@ -24,7 +24,7 @@ test("the palette jumps to a page, to a job by its id, and to an integration by 
   await expect(page).toHaveURL(`/jobs/${job.id}`);
 
   await page.keyboard.press("Control+k");
-  await lookFor(page, "marketplace", /^Marketplace EU/);
+  await search(page, "marketplace", /^Marketplace EU/);
   await expect(palette(page).getByRole("option").first()).toContainText("Marketplace EU");
   await page.keyboard.press("ArrowDown");
   await expect(palette(page).getByRole("option", { selected: true })).toContainText("Jobs of Marketplace EU");
@@ -33,18 +33,18 @@ test("the palette jumps to a page, to a job by its id, and to an integration by 
   await expect(page).toHaveURL(`/integrations/${integration.id}`);
 });
 
-test("the palette pauses an integration where the reader is", async ({ console: page, api, app, receiver }) => {
+test("the palette pauses an integration and stays on the page", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, [], { integration: "Price feed" });
   await open(page, "/resyncs");
   await page.keyboard.press("Control+k");
-  await lookFor(page, "price feed", /^Pause Price feed/);
+  await search(page, "price feed", /^Pause Price feed/);
   await palette(page).getByRole("option", { name: /^Pause Price feed/ }).click();
   await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
   await expect(page).toHaveURL(/\/resyncs/);
   expect((await api.integration(integration.id)).state).toBe("paused");
 });
 
-test("what nothing is called says so, and Escape leaves everything as it was", async ({ console: page }) => {
+test("an unknown id offers a search, and Escape changes nothing", async ({ console: page }) => {
   await open(page, "/jobs");
   await page.keyboard.press("Control+k");
   await page.keyboard.insertText("0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
@@ -55,14 +55,14 @@ test("what nothing is called says so, and Escape leaves everything as it was", a
   await expect(page).toHaveURL("/jobs");
 });
 
-test("rows are walked, ticked and requeued by keys, which a field keeps for itself", async ({ console: page, api, app, receiver }) => {
+test("keys move through rows, select and requeue them, but not while typing in a field", async ({ console: page, api, app, receiver }) => {
   const integration = await deadLetters(api, app, receiver, products(3));
   receiver.answer = { status: 200, body: "ok" };
   await open(page, "/dead-letters");
   await page.keyboard.press("?");
-  await expect(page.getByRole("dialog", { name: "Keys" })).toContainText("next and previous row");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toContainText("next and previous row");
   await page.keyboard.press("j");
-  await expect(page.getByRole("dialog", { name: "Keys" }), "keys are the dialog's").toBeVisible();
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" }), "keys do nothing behind a dialog").toBeVisible();
   await page.keyboard.press("Escape");
 
   await page.keyboard.press("j");
@@ -74,7 +74,7 @@ test("rows are walked, ticked and requeued by keys, which a field keeps for itse
   await page.keyboard.press("x");
   await expect(second.getByRole("checkbox")).toBeChecked();
   await page.keyboard.press("r");
-  await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
   await settled(api, integration, "dead_letters", 2);
 
   await page.keyboard.press("/");
@@ -86,8 +86,8 @@ test("rows are walked, ticked and requeued by keys, which a field keeps for itse
   await expect(page).toHaveURL("/integrations");
 });
 
-/** Names are the sampler's: types it until they are known. */
-async function lookFor(page: Page, text: string, option: RegExp): Promise<void> {
+/** Types again until the sampler knows the name. */
+async function search(page: Page, text: string, option: RegExp): Promise<void> {
   await expect(async () => {
     await palette(page).getByRole("combobox").fill("");
     await palette(page).getByRole("combobox").fill(text);

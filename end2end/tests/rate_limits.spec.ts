@@ -1,12 +1,12 @@
-// The wall of rate limits: what was used, where they refused us below it, and limits edited in place.
+// The page of rate limits: their use, answers of 429 below the limit, and editing.
 import { collecting, inSync, products } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row, rows } from "../fixtures/parts";
 import { enter, expect, hasJavaScript, hydrated, open, openUntil, test } from "../fixtures/test";
 
 const LIMIT = { more: { rate_limit: { requests: 50, per_seconds: 1 } } };
 
-test("each limit shows its minutes, its work and those who share it", async ({ console: page, api, app, receiver }) => {
+test("each limit shows its use, its backlog and the integrations that share it", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, products(4), { integration: "Warehouse", ...LIMIT });
   const shared = { more: { rate_limit: { requests: 2, per_seconds: 60 }, rate_limit_key: "erp" } };
   await api.createIntegration(app, "ERP orders", receiver.url, shared.more);
@@ -18,7 +18,7 @@ test("each limit shows its minutes, its work and those who share it", async ({ c
   const erp = row(page, "Rate limits", "ERP orders");
   await expect(erp).toContainText("ERP stock");
   await expect(erp).toContainText("shared as erp");
-  // Four and more slots of the three thousand that a minute allows.
+  // At least four of the three thousand slots of a minute.
   const strip = row(page, "Rate limits", "Warehouse").getByRole("img", { name: /Use of the limit, minute by minute/ });
   await expect(strip).toHaveAccessibleName(/at most 0\.\d % at/);
   await expect(strip.locator("title").filter({ hasText: "of 3,000 used" })).toHaveCount(60);
@@ -35,10 +35,10 @@ test("each limit shows its minutes, its work and those who share it", async ({ c
   await open(page, "/rate-limits?name=erp");
   await expect(rows(page, "Rate limits")).toHaveCount(1);
   await open(page, "/rate-limits?name=nobody");
-  await expect(page.getByText("No limit fits this name")).toBeVisible();
+  await expect(page.getByText("No limit matches this name")).toBeVisible();
 });
 
-test("an answer of 429 below our limit is hatched, an edit is a tick", async ({ console: page, api, app, receiver }) => {
+test("an answer of 429 below the limit is hatched, an edit is marked", async ({ console: page, api, app, receiver }) => {
   receiver.answer = { status: 429, body: "slow down" };
   const integration = await api.createIntegration(app, "Marketplace", receiver.url, LIMIT.more);
   await api.sendEvents(app, products(1));
@@ -51,7 +51,7 @@ test("an answer of 429 below our limit is hatched, an edit is a tick", async ({ 
   });
 });
 
-test("several limits and the waits between attempts are edited on the wall", async ({ console: page, api, app, receiver }) => {
+test("several limits and the waits between attempts are edited", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, [], { integration: "Warehouse", ...LIMIT });
   await open(page, "/rate-limits");
   await row(page, "Rate limits", "Warehouse").getByRole("link", { name: "Edit the limits of Warehouse" }).click();
@@ -61,10 +61,10 @@ test("several limits and the waits between attempts are edited on the wall", asy
   await form.getByLabel("Requests").fill("10");
   await form.getByLabel("2nd limit: at most").fill("300");
   await form.getByLabel("2nd limit: per seconds").fill("60");
-  await form.getByLabel("Waits between attempts").fill("10s,1m,10m");
-  await form.getByLabel("Seconds of one attempt").fill("2.5");
+  await form.getByLabel("Retry schedule").fill("10s,1m,10m");
+  await form.getByLabel("Attempt time-out, seconds").fill("2.5");
   await form.getByRole("button", { name: "Save limits" }).click();
-  await expect(notice(page)).toHaveText("Limits saved. They hold from the next request on.");
+  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request on.");
   expect(await api.integration(integration.id)).toMatchObject({
     rate_limit: [{ requests: 10, per_seconds: 1 }, { requests: 300, per_seconds: 60 }],
     retry_schedule: "10s,1m,10m",
@@ -72,35 +72,35 @@ test("several limits and the waits between attempts are edited on the wall", asy
   });
   await expect(rows(page, "Rate limits")).toHaveCount(2);
 
-  // Each fault stands at its field, on the page the form came from, and what was typed is kept.
+  // Each fault is shown at its field, on the page the form came from, and typed values are kept.
   await open(page, `/rate-limits?edit=${integration.id}`);
   await form.getByLabel("2nd limit: at most").fill("300");
-  await form.getByLabel("Waits between attempts").fill("soon");
+  await form.getByLabel("Retry schedule").fill("soon");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert").filter({ hasText: "Nothing was changed" })).toBeVisible();
-  await expect(form.getByLabel("Waits between attempts")).toHaveAttribute("aria-invalid", "true");
-  await expect(form.getByLabel("Waits between attempts")).toHaveValue("soon");
+  await expect(form.getByLabel("Retry schedule")).toHaveAttribute("aria-invalid", "true");
+  await expect(form.getByLabel("Retry schedule")).toHaveValue("soon");
   await expect(form.getByLabel("2nd limit: at most")).toHaveValue("300");
   await hydrated(page);
 });
 
-test("what another limit would do is told before it is set", async ({ console: page, api, app, receiver }) => {
+test("the effect of another limit is shown before it is set", async ({ console: page, api, app, receiver }) => {
   const integration = await collecting(api, app, receiver, products(30), { integration: "Warehouse", ...LIMIT });
   const form = page.getByRole("form", { name: "What if" });
-  // The sampler knows of them a moment later.
+  // The sampler counts the jobs a moment later.
   await openUntil(page, `/rate-limits?edit=${integration.id}&what_if=20`, () =>
     expect(form).toContainText("At 20 per second it drains in", { timeout: 1_000 }),
   );
-  await form.getByLabel("What if it were, per second").fill("0.1");
-  if (!hasJavaScript()) await form.getByRole("button", { name: "Tell" }).click();
+  await form.getByLabel("What if the limit were, per second").fill("0.1");
+  if (!hasJavaScript()) await form.getByRole("button", { name: "Calculate" }).click();
   await expect(form).toContainText(/At 0\.1 per second it (drains in|never drains)/);
-  await form.getByLabel("What if it were, per second").fill("fast");
-  if (!hasJavaScript()) await form.getByRole("button", { name: "Tell" }).click();
+  await form.getByLabel("What if the limit were, per second").fill("fast");
+  if (!hasJavaScript()) await form.getByRole("button", { name: "Calculate" }).click();
   await expect(form).toContainText("A number of requests per second");
   await expectWellMade(page);
 });
 
-test("an auditor reads the wall and edits nothing", async ({ page, sessions, api, app, receiver }) => {
+test("an auditor reads the limits and edits nothing", async ({ page, sessions, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, [], { integration: "Warehouse", ...LIMIT });
   await enter(page, "auditor", sessions);
   await open(page, `/rate-limits?edit=${integration.id}`);

@@ -1,8 +1,8 @@
-// Pages that are not there and pages that are not for everybody: what it is, why, and one link that helps.
-import { expectWellMade } from "../fixtures/looks";
+// Pages that do not exist or are not allowed: what is wrong, why, and one link that helps.
+import { expectWellMade } from "../fixtures/page_checks";
 import { enter, expect, test } from "../fixtures/test";
 
-test("an address of no page says so and leads to the overview", async ({ page, sessions }) => {
+test("an unknown address says so and leads to the overview", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/no-such-page");
   expect(answer?.status()).toBe(404);
@@ -13,19 +13,19 @@ test("an address of no page says so and leads to the overview", async ({ page, s
   await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
 });
 
-test("a page that is not for the role says whose it is", async ({ page, sessions }) => {
+test("a page that the role may not see says which roles may", async ({ page, sessions }) => {
   await enter(page, "support", sessions);
   const answer = await page.goto("/workers");
   expect(answer?.status()).toBe(403);
   await expect(page).toHaveTitle("Forbidden · Headgate");
-  await expect(page.getByRole("heading", { level: 1, name: "Your role does not open this page" })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1, name: "Your role cannot open this page" })).toBeVisible();
   await expect(page.getByText("signed in as support@example.test with the role support")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("link", { name: "Overview" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
 });
 
-test("what is masked for the role is no filter, and the page says which one it is", async ({ page, sessions }) => {
+test("a value masked for the role cannot be a filter, and the page names it", async ({ page, sessions }) => {
   await enter(page, "support", sessions);
   for (const path of ["/jobs", "/dead-letters"]) {
     const answer = await page.goto(`${path}?max_age=1h&payload.customer.apiKey=hunter2`);
@@ -37,7 +37,7 @@ test("what is masked for the role is no filter, and the page says which one it i
   }
 });
 
-test("a job that is gone leads to all jobs", async ({ page, sessions }) => {
+test("a job that no longer exists leads to all jobs", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   await page.goto("/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
   await expect(page.getByText("It does not exist, or it is gone")).toBeVisible();

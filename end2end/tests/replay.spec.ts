@@ -1,13 +1,13 @@
-// Operator: the flaky system's backlog, replay 3,000 dead letters at 20 per second, pause, undo.
-import { buried } from "../fixtures/backlog";
-import { expectWellMade } from "../fixtures/looks";
+// An operator requeues the backlog of a flaky system, 3,000 dead letters at 20 per second, pauses and undoes it.
+import { manyDeadLetters } from "../fixtures/backlog";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, row } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
 type Operation = { id: string; state: string; changed: number; skipped: number; matched: number; undone_by: string | null };
 
-test("the flaky system's backlog is replayed slowly, paused and undone", async ({ console: page, api, app, receiver }) => {
-  const integration = await buried(api, app, receiver, 3_000);
+test("a large backlog is requeued slowly, paused and undone", async ({ console: page, api, app, receiver }) => {
+  const integration = await manyDeadLetters(api, app, receiver, 3_000);
   await open(page, `/dead-letters?integration_id=${integration.id}&error=503`);
   await page.getByRole("link", { name: "Requeue all that match" }).click();
   const question = page.getByRole("dialog", { name: "Requeue 3,000 dead letters?" });
@@ -18,7 +18,7 @@ test("the flaky system's backlog is replayed slowly, paused and undone", async (
   await expectWellMade(page);
   await question.getByLabel("Reason").fill("They say it is up again");
   await question.getByLabel("At most, per second").fill("20");
-  await question.getByLabel("Seconds to withdraw it").fill("0");
+  await question.getByLabel("Start delay, seconds").fill("0");
   await question.getByRole("button", { name: "Requeue 3,000 dead letters" }).click();
   await expect(notice(page)).toHaveText("3,000 are being worked on in the background.");
   await expect(page).toHaveURL(/error=503/);
@@ -28,13 +28,13 @@ test("the flaky system's backlog is replayed slowly, paused and undone", async (
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Requeue 3,000 dead letters");
   await expect(card(page, "Progress")).toContainText("They say it is up again");
   await expect(card(page, "Progress")).toContainText("20 per second at most");
-  await expect(card(page, "What it is about")).toContainText("Dead letters for Flaky, whose error contains “503”.");
+  await expect(card(page, "Scope")).toContainText("Dead letters for Flaky, whose error contains “503”.");
   const id = new URL(page.url()).pathname.split("/").pop();
   const operation = () => api.call<Operation>("GET", `/operations/${id}`);
   await expect.poll(async () => (await operation()).changed, { timeout: 15_000 }).toBeGreaterThan(0);
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(notice(page)).toHaveText("Paused. What is changed stays changed.");
+  await expect(notice(page)).toHaveText("Paused. What is done stays done.");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Paused");
   await expectWellMade(page);
   const paused = await operation();
@@ -43,7 +43,7 @@ test("the flaky system's backlog is replayed slowly, paused and undone", async (
   expect((await api.status(integration)).dead_letters).toBe(3_000 - paused.changed);
 
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect(notice(page)).toHaveText("Being taken back, as far as nothing was tried since.");
+  await expect(notice(page)).toHaveText("Being undone, except for jobs tried since.");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Undone");
   await expect.poll(async () => (await api.status(integration)).dead_letters, { timeout: 15_000 }).toBe(3_000);
   await page.getByRole("link", { name: /^operation / }).click();
@@ -53,12 +53,12 @@ test("the flaky system's backlog is replayed slowly, paused and undone", async (
   await expectWellMade(page);
 
   await open(page, "/operations");
-  await expect(row(page, "Bulk operations", "Undo: put").first()).toContainText("Done");
+  await expect(row(page, "Bulk operations", "Undo: restore").first()).toContainText("Done");
   await expect(row(page, "Bulk operations", "Requeue 3,000 dead letters").first()).toContainText("Undone");
   await expectWellMade(page);
 });
 
-test("the deletion of an app is told as an operation that nothing stops", async ({ console: page, api }) => {
+test("the deletion of an app is an operation that cannot be stopped", async ({ console: page, api }) => {
   const app = await api.createApp();
   await api.deleteApp(app);
   await open(page, "/operations");
@@ -67,20 +67,20 @@ test("the deletion of an app is told as an operation that nothing stops", async 
   await expect(line.getByRole("button")).toHaveCount(0);
   await line.getByRole("link").first().click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText(`Delete the app “${app.name}”`);
-  await expect(card(page, "What it is about")).toContainText("records and what was sent of them");
+  await expect(card(page, "Scope")).toContainText("records, and their sent state");
   await expectWellMade(page);
 });
 
-test("one that is held is withdrawn before anything is touched", async ({ console: page, api, app, receiver }) => {
-  const integration = await buried(api, app, receiver, 120);
+test("an operation with a start delay is withdrawn before anything is changed", async ({ console: page, api, app, receiver }) => {
+  const integration = await manyDeadLetters(api, app, receiver, 120);
   await open(page, `/dead-letters?integration_id=${integration.id}`);
   await page.getByRole("link", { name: "Purge all that match" }).click();
   const question = page.getByRole("dialog", { name: "Purge 120 dead letters?" });
-  await question.getByLabel("Seconds to withdraw it").fill("3600");
+  await question.getByLabel("Start delay, seconds").fill("3600");
   await question.getByRole("button", { name: "Purge 120 dead letters" }).click();
-  await expect(notice(page)).toHaveText("Nothing is touched yet: 120 are held and can be withdrawn.");
+  await expect(notice(page)).toHaveText("Nothing is changed yet: 120 are held and can be withdrawn.");
   await page.getByRole("link", { name: "Follow it" }).click();
-  await expect(page.getByText("Nothing is touched yet: it begins in")).toBeVisible();
+  await expect(page.getByText("Nothing is changed yet: it starts in")).toBeVisible();
   await page.getByRole("button", { name: "Abort" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Aborted");
   await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);

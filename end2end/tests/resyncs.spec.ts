@@ -1,10 +1,10 @@
-// Re-syncs: how far they are, and calling one off.
+// Re-syncs: their progress, pause, resume and cancel.
 import { inSync, products } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, row, rows } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
-test("none yet says where one is started", async ({ console: page, app }) => {
+test("an empty list says where to start a re-sync", async ({ console: page, app }) => {
   await open(page, "/resyncs");
   await expect(page).toHaveTitle("Re-syncs · Headgate");
   await expect(page.getByText("No re-sync yet")).toBeVisible();
@@ -14,7 +14,7 @@ test("none yet says where one is started", async ({ console: page, app }) => {
   expect(app.id).toBeTruthy();
 });
 
-test("a finished one tells its numbers", async ({ console: page, api, app, receiver }) => {
+test("a finished one shows its numbers", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(4));
   const { resync_id } = await api.resync(integration);
   await expect.poll(async () => (await api.resyncById(resync_id)).state).toBe("completed");
@@ -26,7 +26,7 @@ test("a finished one tells its numbers", async ({ console: page, api, app, recei
   await expectWellMade(page);
 });
 
-test("a running one is paused, resumed and called off after a question", async ({ console: page, api, app, receiver }) => {
+test("a running one is paused, resumed and cancelled after a confirmation", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(5));
   await api.pause(integration);
   const { resync_id } = await api.resync(integration);
@@ -50,5 +50,5 @@ test("a running one is paused, resumed and called off after a question", async (
   await expect(rows(page, "Re-syncs").getByRole("button")).toHaveCount(0);
   expect((await api.resyncById(resync_id)).state).toBe("cancelled");
   expect((await api.status(integration)).backlog).toBe(0);
-  expect(receiver.received, "nothing of it went out").toHaveLength(5);
+  expect(receiver.received, "nothing of it was sent").toHaveLength(5);
 });

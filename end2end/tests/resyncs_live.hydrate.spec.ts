@@ -1,4 +1,4 @@
-// A re-sync's bar moves while it runs.
+// The progress bar of a running re-sync updates live.
 import { inSync, products } from "../fixtures/data";
 import { row } from "../fixtures/parts";
 import { expect, openUntil, test } from "../fixtures/test";

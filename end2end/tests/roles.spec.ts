@@ -1,8 +1,8 @@
-// Who may do what: pages offer only what the role allows, and the program refuses the rest whatever a page offers.
+// Roles: pages offer only what the role allows, and the program refuses everything else.
 import type { Page } from "@playwright/test";
 import { BASE_URL } from "../fixtures/environment";
 import { deadLetters, inSync, jobOf, products, settled } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, rows } from "../fixtures/parts";
 import { enter, expect, open, test } from "../fixtures/test";
 
@@ -18,11 +18,11 @@ test.describe("support", () => {
     await expectWellMade(page);
     await rows(page, "Dead letters").first().getByRole("checkbox").check();
     await page.getByRole("button", { name: "Requeue" }).click();
-    await expect(notice(page)).toHaveText("1 job requeued, with all attempts anew.");
+    await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
     await settled(api, integration, "dead_letters", 1);
   });
 
-  test("sees an integration without limits to edit, pause or re-sync", async ({ console: page, api, app, receiver }) => {
+  test("sees an integration without pause, re-sync and the form of limits", async ({ console: page, api, app, receiver }) => {
     const integration = await inSync(api, app, receiver, products(1));
     await open(page, `/integrations/${integration.id}`);
     await expect(card(page, "Settings")).toBeVisible();
@@ -32,7 +32,7 @@ test.describe("support", () => {
   });
 });
 
-test("support is refused the question before a purge", async ({ page, sessions, api, app, receiver }) => {
+test("support is refused the confirmation of a purge", async ({ page, sessions, api, app, receiver }) => {
   await enter(page, "support", sessions);
   const integration = await deadLetters(api, app, receiver, products(1));
   await page.goto("/dead-letters?confirm=purge");
@@ -46,23 +46,23 @@ test("support is refused the question before a purge", async ({ page, sessions, 
 test.describe("auditor", () => {
   test.use({ role: "auditor" });
 
-  test("opens every page and is offered nothing that changes anything", async ({ console: page, api, app, receiver }) => {
+  test("opens every page and is offered no action", async ({ console: page, api, app, receiver }) => {
     const integration = await deadLetters(api, app, receiver, products(1));
     const job = await jobOf(api, integration, "sku-1");
     for (const path of ["/", "/integrations", `/integrations/${integration.id}`, "/jobs", `/jobs/${job.id}`, "/dead-letters", "/operations", "/failures", "/resyncs", "/workers", "/rate-limits", "/records", "/audit-log", "/settings", "/settings?show=api-keys"]) {
       await open(page, path);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      // Which columns are shown is the reader's own, as the theme is.
+      // The columns are the user's own choice, as the theme is.
       await expect(page.getByRole("main").locator("form[method=post]:not([action$='/job-columns'])"), path).toHaveCount(0);
-      // Operations are called by what they did.
-      const deeds = page.getByRole("main").getByRole("link", { name: /^(Requeue|Purge|Cancel)\b/ }).and(page.locator(":not([href^='/operations/'])"));
-      await expect(deeds, path).toHaveCount(0);
+      // Operations are named by their action.
+      const actions = page.getByRole("main").getByRole("link", { name: /^(Requeue|Purge|Cancel)\b/ }).and(page.locator(":not([href^='/operations/'])"));
+      await expect(actions, path).toHaveCount(0);
       await expect(page.getByRole("checkbox"), path).toHaveCount(0);
     }
     await expectWellMade(page);
     await open(page, "/wall");
     await expect(page.getByRole("heading", { level: 1, name: "Wallboard" })).toBeVisible();
-    // The theme is the reader's own.
+    // The theme is the user's own choice.
     await expect(page.getByRole("main").getByRole("button")).toHaveText([/^$/]);
   });
 });
@@ -103,7 +103,7 @@ test("a form sent by another site is refused", async ({ page, sessions, api, app
   expect((await api.integration(integration.id)).state).toBe("active");
 });
 
-/** Sends what a form of that page would send, and answers where it leads. */
+/** Sends the form as the page would, and returns the address of the redirect. */
 async function press(page: Page, path: string, form: Record<string, string>): Promise<string> {
   // As a browser without a script sends a form.
   const headers = { origin: BASE_URL, accept: "text/html" };

@@ -1,13 +1,13 @@
-// Saved views: private or shared, pinned with a count that is kept, with a threshold that alerts.
+// Saved views: private or shared, pinned with a maintained count, with a threshold that alerts.
 import { deadLetters, products } from "../fixtures/data";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice, rows } from "../fixtures/parts";
 import { enter, expect, hasJavaScript, hydrated, open, openUntil, test } from "../fixtures/test";
 import type { Page } from "@playwright/test";
 
 type View = { id: string; name: string };
 
-/** Each journey begins without views: those of people cannot be listed by a key, so each journey deletes its own. */
+/** Deletes the views: a key cannot list those of users, so each journey deletes its own. */
 async function clean(page: Page): Promise<void> {
   const list = (await (await page.request.get("/api/v1/saved-views")).json()) as { items: View[] };
   for (const view of list.items) await page.request.delete(`/api/v1/saved-views/${view.id}`, { headers: { "sec-fetch-site": "same-origin" } });
@@ -17,7 +17,7 @@ function views(page: Page) {
   return page.getByRole("navigation", { name: "Saved views" });
 }
 
-/** Opens folds, from the outermost inwards. One that is open stays open while the list is loaded anew; loading that was under way closes it. */
+/** Opens details, from the outermost inwards, and repeats it: a load of the list that was under way closes them again. */
 async function unfold(page: Page, ...summaries: string[]): Promise<void> {
   await expect(async () => {
     for (const text of summaries) {
@@ -33,9 +33,9 @@ async function save(page: Page, name: string, more: { alertAt?: number; shared?:
   await hydrated(page);
   await unfold(page, "Save this view");
   await page.getByLabel("Name of the view").fill(name);
-  if (more.alertAt) await page.getByLabel("Alert from so many jobs on").fill(String(more.alertAt));
+  if (more.alertAt) await page.getByLabel("Alert at this many jobs").fill(String(more.alertAt));
   await page.getByLabel("Pinned, with a live count").setChecked(more.pinned ?? true);
-  await page.getByLabel("Shared with everybody of this console").setChecked(more.shared ?? false);
+  await page.getByLabel("Shared with all users of this console").setChecked(more.shared ?? false);
   await page.getByRole("button", { name: "Save view" }).click();
 }
 
@@ -47,7 +47,7 @@ test("a view is saved, counted, found again, changed and deleted", async ({ cons
   await expect(notice(page)).toHaveText("View saved.");
   const chip = views(page).getByRole("link", { name: /Rejected here/ });
   await expect(chip).toHaveAttribute("aria-current", "page");
-  // Not known yet is no nought; then it is the list's own number.
+  // An unknown count is not zero; then it is the number of the list.
   await expect(chip).not.toContainText(/\b0\b/);
   await openUntil(page, "/jobs", () => expect(chip).toContainText(/Rejected here\s*3/, { timeout: 1_000 }));
   await expect(chip).toContainText(/ago|just now/);
@@ -67,7 +67,7 @@ test("a view is saved, counted, found again, changed and deleted", async ({ cons
   await hydrated(page);
   await unfold(page, "Change the view “Refused”", "Delete this view");
   await page.getByRole("button", { name: "Delete view" }).click();
-  await expect(notice(page)).toHaveText("View deleted. Jobs are as they were.");
+  await expect(notice(page)).toHaveText("View deleted. Jobs are not affected.");
   await expect(page.getByRole("link", { name: /Refused/ })).toHaveCount(0);
   await expect(rows(page, "Jobs")).toHaveCount(2);
 });
@@ -87,17 +87,17 @@ test("a threshold alerts on the list, on the overview and in the feed", async ({
   await expect(attention).toContainText(name);
   await expect(attention).toContainText("2 jobs match, it alerts from 2.");
   await expect(attention).not.toContainText("Nothing needs you");
-  await expect(card(page, "What happened")).toContainText(`“${name}” reached its threshold`);
+  await expect(card(page, "Recent activity")).toContainText(`“${name}” reached its threshold`);
   await expectWellMade(page);
   await attention.getByRole("link", { name: `See jobs of ${name}` }).click();
   await expect(page).toHaveURL(new RegExp(`integration_id=${integration.id}`));
   await expect(rows(page, "Jobs")).toHaveCount(2);
   await clean(page);
   await open(page, "/");
-  await expect(card(page, "What happened")).toContainText(`“${name}” no longer alerts`);
+  await expect(card(page, "Recent activity")).toContainText(`“${name}” no longer alerts`);
 });
 
-test("what is wrong with a view is said at its field, and nothing typed is lost", async ({ console: page, app }) => {
+test("faults of a view are shown at their fields, and typed values are kept", async ({ console: page, app }) => {
   await clean(page);
   await open(page, `/jobs?app_id=${app.id}`);
   await save(page, "Twice");
@@ -106,8 +106,8 @@ test("what is wrong with a view is said at its field, and nothing typed is lost"
   await save(page, "twice", { alertAt: 7, shared: true, pinned: false });
   await expect(page.getByText("is the name of another view of its owner")).toBeVisible();
   await expect(page.getByLabel("Name of the view")).toHaveValue("twice");
-  await expect(page.getByLabel("Alert from so many jobs on")).toHaveValue("7");
-  await expect(page.getByLabel("Shared with everybody of this console")).toBeChecked();
+  await expect(page.getByLabel("Alert at this many jobs")).toHaveValue("7");
+  await expect(page.getByLabel("Shared with all users of this console")).toBeChecked();
   await expect(page.getByLabel("Pinned, with a live count")).not.toBeChecked();
   await expectWellMade(page);
   await clean(page);
@@ -138,8 +138,8 @@ test.describe("somebody else", () => {
   });
 });
 
-test("the palette knows a view by its name", async ({ console: page, app }) => {
-  test.skip(!hasJavaScript(), "the palette is a script's");
+test("the palette finds a view by its name", async ({ console: page, app }) => {
+  test.skip(!hasJavaScript(), "the palette needs a script");
   await clean(page);
   await open(page, `/jobs?app_id=${app.id}`);
   await save(page, "Morning round");

@@ -1,12 +1,12 @@
-// Settings: people, keys, what is kept.
+// Settings: users, API keys, retention.
 import { randomBytes } from "node:crypto";
 import type { Page } from "@playwright/test";
 import { BASE_URL, PEOPLE } from "../fixtures/environment";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, row } from "../fixtures/parts";
 import { enter, expect, open, signIn, test } from "../fixtures/test";
 
-test("an operator adds a user, who signs in; edits, locks out and deletes the user", async ({ console: page, browser }) => {
+test("an operator adds a user, who signs in, and edits, disables and deletes the user", async ({ console: page, browser }) => {
   const email = `${randomBytes(4).toString("hex")}@example.test`;
   await open(page, "/settings");
   await expectWellMade(page);
@@ -17,7 +17,7 @@ test("an operator adds a user, who signs in; edits, locks out and deletes the us
   await page.getByRole("button", { name: "Add user" }).click();
   await expect(page.getByRole("dialog").getByText(/none of the most common ones/)).toBeVisible();
   await expect(page.getByLabel("E-mail address"), "what was typed stays").toHaveValue(email);
-  await expect(page, "a password never stands in an address").not.toHaveURL(/password=|draft%5Bpassword/);
+  await expect(page, "a password is never in an address").not.toHaveURL(/password=|draft%5Bpassword/);
   await page.getByLabel("Password").fill("a quiet long sentence");
   await page.getByRole("button", { name: "Add user" }).click();
   await expect(notice(page)).toHaveText("The user can sign in now.");
@@ -31,12 +31,12 @@ test("an operator adds a user, who signs in; edits, locks out and deletes the us
   await expect(other.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
 
   await edit(page, email);
-  await page.getByLabel("Signing in is refused").check();
+  await page.getByLabel("Disabled: cannot sign in").check();
   await page.getByRole("button", { name: "Save" }).click();
   await expect(notice(page)).toHaveText("Saved.");
   await expect(user).toContainText("Disabled");
   await other.goto("/");
-  await expect(other, "the session ended").toHaveURL(/\/sign-in/);
+  await expect(other, "the session has ended").toHaveURL(/\/sign-in/);
   await other.context().close();
 
   await edit(page, email);
@@ -46,7 +46,7 @@ test("an operator adds a user, who signs in; edits, locks out and deletes the us
   await expect(user).toHaveCount(0);
 });
 
-test("an address that is taken, and the last operator, are told at their fields", async ({ console: page }) => {
+test("a taken address and the last operator are reported at their fields", async ({ console: page }) => {
   await open(page, "/settings?show=users&new=user");
   await page.getByLabel("E-mail address").fill(PEOPLE.support.email);
   await page.getByLabel("Password").fill("a quiet long sentence");
@@ -59,25 +59,25 @@ test("an address that is taken, and the last operator, are told at their fields"
   await expect(page.getByText("this is the last operator: make another one first")).toBeVisible();
 });
 
-test("a key is shown once, works, and is refused when it was revoked", async ({ console: page }) => {
+test("a key is shown once, works, and is refused after it was revoked", async ({ console: page }) => {
   const name = `importer-${randomBytes(3).toString("hex")}`;
   await open(page, "/settings?show=api-keys");
-  await page.getByRole("link", { name: "Make key" }).click();
+  await page.getByRole("link", { name: "Create key" }).click();
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Role").selectOption({ value: "producer" });
-  await page.getByRole("button", { name: "Make key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   await expect(page.getByText(/producer and portal keys belong to one app/)).toBeVisible();
   await expect(page.getByLabel("Name")).toHaveValue(name);
   await page.getByLabel("Role").selectOption({ value: "auditor" });
-  await page.getByRole("button", { name: "Make key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   await expect(notice(page)).toHaveText(/Copy it now/);
   const key = await page.getByRole("region", { name: "Your new key" }).locator("code").innerText();
   expect(key).toMatch(/^hg_auditor_/);
-  expect(page.url(), "the address never holds it").not.toContain(key);
+  expect(page.url(), "the key is never in the address").not.toContain(key);
   await expectWellMade(page);
   expect(await status(key)).toBe(200);
   const cookies = async () => (await page.context().cookies()).map((cookie) => cookie.name);
-  await expect.poll(cookies, "what was shown is nowhere any more").not.toContain("headgate-new-key");
+  await expect.poll(cookies, "the cookie with the key is gone").not.toContain("headgate-new-key");
   await expect(page.getByRole("region", { name: "Your new key" }).locator("code")).toHaveText(key);
 
   await open(page, "/settings?show=api-keys");
@@ -91,7 +91,7 @@ test("a key is shown once, works, and is refused when it was revoked", async ({ 
   expect(await status(key)).toBe(401);
 });
 
-test("what is kept is told with its room and how to change it", async ({ console: page }) => {
+test("retention is shown with disk usage and how to change it", async ({ console: page }) => {
   await open(page, "/settings?show=retention");
   await expect(row(page, "What is kept", "Finished jobs")).toContainText("7 days");
   await expect(row(page, "What is kept", "Dead letters")).toContainText("until requeued or purged");
@@ -102,7 +102,7 @@ test("what is kept is told with its room and how to change it", async ({ console
   await expectWellMade(page);
 });
 
-test("settings are not for support, and an auditor changes nothing", async ({ page, sessions }) => {
+test("support sees no settings, and an auditor changes nothing", async ({ page, sessions }) => {
   await enter(page, "support", sessions);
   expect((await page.goto("/settings"))?.status()).toBe(403);
   await page.context().clearCookies();

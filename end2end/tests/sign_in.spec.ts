@@ -1,9 +1,9 @@
-// The way in and out.
+// Signing in and out.
 import { PEOPLE } from "../fixtures/environment";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { expect, hydrated, open, signIn, test } from "../fixtures/test";
 
-test("without a session every page leads to the sign-in and from there to what was asked for", async ({ page }) => {
+test("without a session every page leads to the sign-in and from there to the requested page", async ({ page }) => {
   for (const path of ["/", "/integrations", "/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7", "/dead-letters", "/resyncs"]) {
     await page.goto(path);
     await expect(page, path).toHaveURL(/\/sign-in/);
@@ -16,17 +16,17 @@ test("without a session every page leads to the sign-in and from there to what w
   await expect(page.getByRole("heading", { level: 1, name: "Jobs" })).toBeVisible();
 });
 
-test("a wrong password is refused in words, and the page asked for is remembered", async ({ page }) => {
+test("a wrong password is refused, and the requested page is remembered", async ({ page }) => {
   await open(page, "/sign-in?next=%2Fresyncs");
   await signIn(page, { email: PEOPLE.operator.email, password: "not the password" });
-  await expect(page.getByRole("alert")).toHaveText("E-mail address and password do not belong together.");
+  await expect(page.getByRole("alert")).toHaveText("Wrong e-mail address or password.");
   await hydrated(page);
   await expectWellMade(page);
   await signIn(page, PEOPLE.operator);
   await expect(page.getByRole("heading", { level: 1, name: "Re-syncs" })).toBeVisible();
 });
 
-test("nobody is led to another site after signing in", async ({ page }) => {
+test("signing in never leads to another site", async ({ page }) => {
   await open(page, "/sign-in?next=%2F%2Fevil.test%2Fjobs");
   await signIn(page, PEOPLE.operator);
   await expect(page).toHaveURL("/");
@@ -44,7 +44,7 @@ test("signing out ends the session", async ({ page }) => {
   await expect(page).toHaveURL(/\/sign-in\?next=%2Fjobs$/);
 });
 
-test("a sign-in link that is no more says what to do", async ({ page }) => {
+test("an expired sign-in link says what to do", async ({ page }) => {
   await page.goto("/sign-in/link/0123456789abcdef");
   await expect(page.getByRole("alert")).toContainText("This link was used already or has expired");
   await expect(page.getByRole("heading", { level: 1, name: "Sign in" })).toBeVisible();

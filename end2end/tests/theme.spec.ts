@@ -4,7 +4,7 @@ import { deadLetters, products } from "../fixtures/data";
 import { expect, hydrated, open, test } from "../fixtures/test";
 
 
-test("the button goes round and the choice survives a reload", async ({ console: page }) => {
+test("the button cycles through the themes, and the choice survives a reload", async ({ console: page }) => {
   await page.emulateMedia({ colorScheme: "light" });
   await open(page, "/jobs");
   const system = await background(page);
@@ -43,10 +43,10 @@ test("the sign-in page has the button too, and keeps its address", async ({ page
   await expect(page).toHaveURL(/\/sign-in\?next=%2Fjobs/);
 });
 
-test("paper is white, holds all columns and says of when it is", async ({ console: page, api, app, receiver }) => {
+test("a printed page is white, has all columns and its date", async ({ console: page, api, app, receiver }) => {
   await deadLetters(api, app, receiver, products(1, "printed"));
   await page.emulateMedia({ colorScheme: "dark" });
-  // What a sheet of A4 leaves between its margins.
+  // The width of A4 between its margins.
   await page.setViewportSize({ width: 703, height: 1030 });
   for (const path of ["/", "/integrations", "/jobs", "/dead-letters", "/failures", "/rate-limits"]) {
     await page.emulateMedia({ media: "screen" });

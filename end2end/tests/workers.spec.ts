@@ -1,13 +1,13 @@
-// The processes that claim jobs, and draining one of them. Draining is for good: it needs a program of its own.
+// The processes that claim jobs, and draining one of them, which needs a program of its own because it is permanent.
 import { ADMIN_KEY, PEOPLE, port } from "../fixtures/environment";
-import { expectWellMade } from "../fixtures/looks";
+import { expectWellMade } from "../fixtures/page_checks";
 import { notice, rows } from "../fixtures/parts";
 import { Program } from "../fixtures/program";
 import { enter, expect, hasJavaScript, listen, open, openUntil, signIn, test } from "../fixtures/test";
 
-test("each process says how it is, and the leader what it does for all", async ({ console: page }) => {
+test("each process shows its health, and the leader its maintenance services", async ({ console: page }) => {
   await openUntil(page, "/workers", () =>
-    expect(rows(page, "Maintenance").filter({ hasText: "Adds up counters" })).toContainText("Fine", { timeout: 1_000 }),
+    expect(rows(page, "Maintenance").filter({ hasText: "Adds up counters" })).toContainText("Healthy", { timeout: 1_000 }),
   );
   const process = rows(page, "Processes");
   await expect(process).toHaveCount(1);
@@ -18,7 +18,7 @@ test("each process says how it is, and the leader what it does for all", async (
   await expectWellMade(page);
 });
 
-test("draining asks first, says what follows, and is on record", async ({ page }) => {
+test("draining asks first, says what follows, and is in the audit log", async ({ page }) => {
   const program = await Program.start(port(3), {
     HEADGATE_ADMIN_API_KEY: ADMIN_KEY,
     HEADGATE_ADMIN_EMAIL: PEOPLE.operator.email,
@@ -32,8 +32,8 @@ test("draining asks first, says what follows, and is on record", async ({ page }
     await open(page, `${program.url}/workers`);
     await rows(page, "Processes").getByRole("link", { name: /^Drain/ }).click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("It holds no job now.");
-    await expect(question).toContainText("nothing more until the process is restarted");
+    await expect(question).toContainText("It has no job now.");
+    await expect(question).toContainText("no more jobs until it is restarted");
     await expectWellMade(page);
     await question.getByRole("link", { name: "Back" }).click();
     await expect(question).toHaveCount(0);
@@ -41,7 +41,7 @@ test("draining asks first, says what follows, and is on record", async ({ page }
 
     await rows(page, "Processes").getByRole("link", { name: /^Drain/ }).click();
     await question.getByRole("button", { name: "Drain this process" }).click();
-    await expect(notice(page).first()).toHaveText("Draining. It finishes what it holds and claims nothing more.");
+    await expect(notice(page).first()).toHaveText("Draining. It finishes its jobs and claims no more.");
     await expect(rows(page, "Processes")).toContainText("Drained");
     await expect(rows(page, "Processes").getByRole("link", { name: /^Drain/ })).toHaveCount(0);
     await expect(page.getByRole("alert")).toContainText("Every worker is draining");
@@ -68,7 +68,7 @@ test("an auditor reads and drains nothing; support is refused", async ({ page, s
   await enter(other, "support", sessions);
   const refused = await other.goto("/workers");
   expect(refused?.status()).toBe(403);
-  await expect(other.getByText("Your role does not open this page")).toBeVisible();
+  await expect(other.getByText("Your role cannot open this page")).toBeVisible();
   await open(other, "/integrations");
   await expect(other.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Workers" })).toHaveCount(0);
   await other.close();

@@ -14,7 +14,7 @@ use model::retention::Retentions;
 use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
 use std::{ops::Deref, sync::Arc};
-use steering::{Ledger, Steering};
+use steering::{AuditActions, Steering};
 use tokio_util::sync::CancellationToken;
 
 /// The parts of the program, shared by all requests: each layer and handler takes one, so that it must cost nothing.
@@ -103,8 +103,8 @@ impl Parts {
     }
 
     /// The audit log's lines, to act from.
-    pub fn ledger(&self) -> Ledger {
-        Ledger::new(self.steering(), self.access.clone())
+    pub fn audit_actions(&self) -> AuditActions {
+        AuditActions::new(self.steering(), self.access.clone())
     }
 }
 

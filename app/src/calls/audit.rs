@@ -1,4 +1,4 @@
-//! The audit log: its lines, and what is done from one.
+//! The audit log: its lines, and undo and repeat from a line.
 
 use super::{
     error::{CallError, FormRefused},
@@ -10,29 +10,24 @@ use model::{audit::AuditEntry, id::AuditEntryId, page::Page};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One page of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditList {
     /// Newest first.
     pub page: Page<AuditLine>,
-    /// What the things that lines are about are called now, by id.
+    /// Current names of the objects of the lines, by id.
     pub labels: BTreeMap<String, String>,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// A line, and what its reader may do from it.
+/// A line, and what its reader may do with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditLine {
-    /// What was done.
     pub entry: AuditEntry,
-    /// Whether the reader may take it back.
     pub may_undo: bool,
-    /// Whether the reader may do it again.
     pub may_repeat: bool,
 }
 
-/// The lines an address asks for.
+/// The lines that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "audit-log", input = GetUrl, output = Json)]
 pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
     use crate::{
@@ -40,9 +35,9 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
         state::audit_filters::AuditQuery,
     };
     use model::rules::{
-        amends,
         masking::Sensitive as _,
         permission::{Permission, is_allowed},
+        undo,
     };
     let role = actor::allowed(Permission::ReadDeployment)?.role;
     let wanted = AuditQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
@@ -51,15 +46,15 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
     page.keep_inside_from(role);
     let labels = access::audit::labels(&cx.pool, &page.items).await?;
     let page = page.map(|entry| {
-        let may = |amends: Option<amends::Amends>| {
-            amends.is_some_and(|amends| is_allowed(role, amends.permission()))
+        let may = |change: Option<undo::UndoAction>| {
+            change.is_some_and(|change| is_allowed(role, change.permission()))
         };
-        AuditLine { may_undo: may(amends::undo(&entry)), may_repeat: may(amends::repeat(&entry)), entry }
+        AuditLine { may_undo: may(undo::undo(&entry)), may_repeat: may(undo::repeat(&entry)), entry }
     });
     Ok(AuditList { page, labels, as_of: Utc::now() })
 }
 
-/// Takes back what a line did.
+/// Undoes the change of a line.
 #[server(prefix = "/console", endpoint = "undo-audit-entry", output = Json)]
 pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -69,12 +64,12 @@ pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), Form
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::ReadDeployment)?;
-        amended(context::current()?.ledger().undo(&actor, id).await, Flash::Undone)
+        outcome_of(context::current()?.audit_actions().undo(&actor, id).await, Flash::Undone)
     })
     .await
 }
 
-/// Does again what a line did.
+/// Repeats the change of a line.
 #[server(prefix = "/console", endpoint = "repeat-audit-entry", output = Json)]
 pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -84,14 +79,14 @@ pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), Fo
     use model::rules::permission::Permission;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::ReadDeployment)?;
-        amended(context::current()?.ledger().repeat(&actor, id).await, Flash::Repeated)
+        outcome_of(context::current()?.audit_actions().repeat(&actor, id).await, Flash::Repeated)
     })
     .await
 }
 
-/// Refusals that have a sentence of their own.
+/// Conflicts with a notice of their own are outcomes; other errors are passed on.
 #[cfg(feature = "ssr")]
-fn amended(
+fn outcome_of(
     answer: Result<AuditEntry, steering::SteeringError>,
     done: crate::components::Flash,
 ) -> Result<crate::components::Outcome, CallError> {

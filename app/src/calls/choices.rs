@@ -10,27 +10,24 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// More than these make no list that anybody reads.
-const MOST: usize = 200;
+/// A longer list is not readable.
+const MAX_CHOICES: usize = 200;
 
-/// Where those are that are left out.
-pub const FROM_THERE: &str = "open one from Integrations";
+/// Where to find those that are left out.
+pub const MORE_HINT: &str = "open one from Integrations";
 
-/// Names by id, and how many are not among them.
+/// Names by id, and how many are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {
-    /// Apps.
     pub apps: BTreeMap<AppId, String>,
-    /// Apps that are left out.
     pub more_apps: i64,
     /// Integrations, each with its app's name.
     pub integrations: BTreeMap<IntegrationId, String>,
-    /// Integrations that are left out.
     pub more_integrations: i64,
 }
 
 impl Choices {
-    /// What is chosen already, and of the others those with most jobs.
+    /// The chosen ones, and of the others those with most jobs.
     pub fn of(snapshot: &Snapshot, app_id: Option<AppId>, integration_id: Option<IntegrationId>) -> Self {
         let mut gauges: Vec<_> = snapshot.integrations.iter().collect();
         let jobs = |g: &IntegrationGauge| g.backlog + g.processing + g.to_be_retried + g.dead_letters;
@@ -45,12 +42,12 @@ impl Choices {
         let all_apps: BTreeSet<_> = gauges.iter().map(|g| g.app_id).collect();
         let mut apps = BTreeMap::new();
         for gauge in &gauges {
-            if apps.len() < MOST {
+            if apps.len() < MAX_CHOICES {
                 apps.entry(gauge.app_id).or_insert_with(|| gauge.app_name.clone());
             }
         }
         let named = |g: &&IntegrationGauge| (g.integration_id, format!("{} · {}", g.name, g.app_name));
-        let integrations: BTreeMap<_, _> = gauges.iter().take(MOST).map(named).collect();
+        let integrations: BTreeMap<_, _> = gauges.iter().take(MAX_CHOICES).map(named).collect();
         Self {
             more_apps: (all_apps.len() - apps.len()) as i64,
             more_integrations: (gauges.len() - integrations.len()) as i64,
@@ -63,11 +60,12 @@ impl Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::{calm, snapshot_of};
+    use crate::components::{idle_gauge, snapshot_of};
 
     #[test]
-    fn of_thousands_the_busiest_are_offered_and_what_is_chosen_always() {
-        let mut gauges: Vec<_> = (0..1_000).map(|n| IntegrationGauge { backlog: n, ..calm() }).collect();
+    fn the_busiest_of_thousands_are_offered_and_the_chosen_ones_always() {
+        let mut gauges: Vec<_> =
+            (0..1_000).map(|n| IntegrationGauge { backlog: n, ..idle_gauge() }).collect();
         gauges.sort_by_key(|gauge| gauge.integration_id);
         let (busiest, idle) = (
             gauges.iter().max_by_key(|g| g.backlog).expect("one").clone(),

@@ -1,4 +1,4 @@
-//! Dead letters: the list, the grid, the bin. What is done to them is a bulk action, see [`super::jobs::bulk`].
+//! Dead letters: the list, the grid, the bin. They are changed by bulk actions, see [`super::jobs::bulk`].
 
 use super::{
     choices::Choices,
@@ -16,33 +16,29 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One page of dead letters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetterList {
     /// Newest first.
     pub page: Page<DeadLetter>,
-    /// How many match, by integration and cause; none when counting them took too long.
+    /// How many match, by integration and cause; none when counting took too long.
     pub grid: Option<DeadLetterGrid>,
-    /// What their integrations are called.
     pub names: Names,
-    /// To narrow it to.
     pub choices: Choices,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// The dead letters an address asks for.
+/// The dead letters that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "dead-letters", input = GetUrl, output = Json)]
 pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallError> {
     use crate::{
         server::{actor, context},
-        state::{letter_grid, url_filters::ListQuery},
+        state::{grid_url, url_filters::ListQuery},
     };
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let mut list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
-    let place = letter_grid::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
+    let place = grid_url::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     list.filter = cx.delivery.filter_for(&actor, &list.filter, "payload.").await?;
     let page =
@@ -60,18 +56,15 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     Ok(DeadLetterList { page, grid, names, choices, as_of: Utc::now() })
 }
 
-/// One page of the bin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bin {
-    /// The last purged first.
+    /// Last purged first.
     pub page: Page<BinnedLetter>,
-    /// What their integrations are called.
     pub names: Names,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// What was purged in the last 24 hours.
+/// The dead letters purged in the last 24 hours.
 #[server(prefix = "/console", endpoint = "bin", input = GetUrl, output = Json)]
 pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     use crate::{
@@ -90,7 +83,7 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     Ok(Bin { page, names, as_of: Utc::now() })
 }
 
-/// Takes a purged dead letter out of the bin.
+/// Undoes the purge of a dead letter.
 #[server(prefix = "/console", endpoint = "restore-dead-letter", output = Json)]
 pub async fn restore_dead_letter(id: DeadLetterId, back: String) -> Result<(), FormRefused> {
     use crate::{

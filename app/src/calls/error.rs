@@ -1,4 +1,4 @@
-//! The one error that crosses to the browser. Causes stay in the log.
+//! The one error type that is sent to the browser. Internal causes stay in the log.
 
 use super::json::JsonText;
 use leptos::{
@@ -8,49 +8,45 @@ use leptos::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Why a call did not do what it was asked for.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum CallError {
-    /// No session, or it ended.
+    /// No session, or it has ended.
     #[error("sign in first")]
     SignedOut,
-    /// The role does not allow it.
     #[error("your role does not allow that")]
     Forbidden,
-    /// Not there, or not this app's.
+    /// It does not exist, or belongs to another app.
     #[error("not found")]
     NotFound,
-    /// The input is wrong; says how.
+    /// The input is wrong; the text says how.
     #[error("{0}")]
     Invalid(String),
-    /// A state does not allow it.
+    /// The current state does not allow it.
     #[error("{0}")]
     Conflict(String),
-    /// Too soon after the last one.
+    /// Rate limited.
     #[error("try again in {seconds} s")]
-    TooSoon {
-        /// Until then.
-        seconds: i64,
-    },
-    /// Somebody else changed it after it was shown.
+    TooSoon { seconds: i64 },
+    /// Somebody else changed it after it was shown (`If-Match`).
     #[error("somebody else changed it meanwhile")]
     Changed,
-    /// Others changed the same at the same moment, several times in a row.
+    /// Concurrent changes won several times in a row, or a lock was not free in time.
     #[error("others are changing the same right now: try again")]
     Raced,
-    /// The search took longer than it may.
+    /// The statement timed out.
     #[error("the search takes too long")]
     TooSlow,
-    /// Neither says yes nor no: the server, or the database behind it, is away.
+    /// The server, or its database, does not answer.
     #[error("the server or its database does not answer")]
     Unavailable,
-    /// Our fault.
+    /// An internal error.
     #[error("that failed on our side")]
     Broken,
 }
 
 impl CallError {
-    /// The HTTP status of a call that is refused so, and of a page that shows it.
+    /// The HTTP status of the call, and of a page that shows the error.
     pub const fn status(&self) -> u16 {
         match self {
             Self::SignedOut => 401,
@@ -65,7 +61,7 @@ impl CallError {
         }
     }
 
-    /// Makes it the status of the page that is being rendered; does nothing in the browser.
+    /// Sets the status of the page that is being rendered; does nothing in the browser.
     pub fn set_response_status(&self) {
         ResponseStatus::set(self.status());
     }
@@ -83,13 +79,12 @@ impl FromServerFnError for CallError {
     }
 }
 
-/// Why a form was refused, and the page that tells it.
+/// Why a form was refused, and the page that says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{because}")]
 pub struct FormRefused {
-    /// Why.
     pub because: CallError,
-    /// The address that shows a notice, and what was typed; empty when nothing of the form could be read.
+    /// The address that shows a notice and the typed input; empty when the form could not be read.
     pub page: String,
 }
 
@@ -107,7 +102,7 @@ impl FromServerFnError for FormRefused {
     }
 }
 
-/// Sets the status of the answer; the server provides it, the browser has none.
+/// Sets the status of the response. The server provides it as a context; the browser does not.
 #[derive(Clone)]
 pub struct ResponseStatus(pub Arc<dyn Fn(u16) + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! Failures by cause: the list, one group, and what is said of it. Trying a group again is a bulk action, see [`super::jobs::bulk`].
+//! Failures by cause: the list, one group, its mark and its note. A retry of a group is a bulk action, see [`super::jobs::bulk`].
 
 use super::{
     choices::Choices,
@@ -14,22 +14,19 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One page of groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureList {
-    /// Those with most jobs first.
+    /// Most jobs first.
     pub page: Page<FailureGroup>,
-    /// How many groups are open with these filters; at most 1,000 are counted.
+    /// How many groups are open with these filters; counted up to 1,000.
     pub open: i64,
-    /// The group that is looked at.
+    /// The group that is opened.
     pub group: Option<FailureDetail>,
-    /// To narrow it to.
     pub choices: Choices,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// The groups an address asks for.
+/// The groups that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "failures", input = GetUrl, output = Json)]
 pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
     use crate::{
@@ -46,7 +43,7 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
     let open = failures::count_open(&cx.pool, scope, &asked.filter).await?;
     let group = match asked.group {
         Some(cause) => match failures::detail(&cx.pool, scope, &asked.filter, cause).await {
-            // One that was looked at and is gone meanwhile is no reason to show nothing.
+            // When the opened group no longer exists, the list is shown without it.
             Err(queue::QueueError::NotFound) => None,
             found => Some(cx.delivery.masked(found?).await?.0),
         },
@@ -56,7 +53,7 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
     Ok(FailureList { page, open, group, choices, as_of: Utc::now() })
 }
 
-/// Puts a group aside for some hours, says that it is mended, or neither any more.
+/// Snoozes a group for some hours, marks it as fixed, or reopens it.
 #[server(prefix = "/console", endpoint = "mark-failure", output = Json)]
 pub async fn mark_failure(
     fingerprint: CauseId,
@@ -83,7 +80,7 @@ pub async fn mark_failure(
                     .map_err(|faults| CallError::Invalid(faults.to_string()))?;
                 (Mark::Snooze(until), Flash::FailureSnoozed)
             }
-            _ => return Err(CallError::Invalid("Nothing was chosen.".to_owned())),
+            _ => return Err(CallError::Invalid("No action was selected.".to_owned())),
         };
         context::current()?.steering().mark_failure(&actor, fingerprint, mark).await?;
         Ok(flash.into())
@@ -91,9 +88,9 @@ pub async fn mark_failure(
     .await
 }
 
-/// Tells the customers of those who are affected; an empty note takes back what they were told.
+/// Publishes a note on the status of the affected integrations, for their apps; an empty note removes it.
 #[server(prefix = "/console", endpoint = "tell-failure", output = Json)]
-pub async fn tell_failure(
+pub async fn publish_failure_note(
     fingerprint: CauseId,
     #[server(default)] note: String,
     #[server(default)] app_id: Option<AppId>,
@@ -104,14 +101,14 @@ pub async fn tell_failure(
         components::{Flash, Outcome},
         server::{actor, context, redirect},
     };
-    use model::{failure::TellFailure, rules::permission::Permission};
+    use model::{failure::SetFailureNote, rules::permission::Permission};
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
         let note = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
-        let flash = if note.is_some() { Flash::CustomersTold } else { Flash::NoteTakenBack };
-        let tell = TellFailure { note, app_id, integration_id };
-        let told = context::current()?.steering().tell_failure(&actor, fingerprint, tell).await?;
-        Ok(Outcome { n: told.integrations, ..flash.into() })
+        let flash = if note.is_some() { Flash::NotePublished } else { Flash::NoteWithdrawn };
+        let note = SetFailureNote { note, app_id, integration_id };
+        let published = context::current()?.steering().set_failure_note(&actor, fingerprint, note).await?;
+        Ok(Outcome { n: published.integrations, ..flash.into() })
     })
     .await
 }

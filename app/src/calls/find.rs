@@ -1,51 +1,45 @@
-//! Jumping to what is meant: ids, names of integrations and customers.
+//! The search of the command palette: ids, names of integrations, apps and saved views.
 
 use super::{error::CallError, json::Json};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{found::Found, id::IntegrationId, integration::IntegrationState};
 use serde::{Deserialize, Serialize};
 
-/// What a few typed letters may mean.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Finds {
-    /// What has this id.
+pub struct SearchResults {
+    /// Objects with this id.
     pub things: Vec<Found>,
-    /// Integrations whose name, or whose customer's, contains it.
+    /// Integrations whose name or app name contains the text.
     pub integrations: Vec<FoundIntegration>,
-    /// Saved views whose name contains it: name, and the query string of the list of jobs.
+    /// Saved views whose name contains the text: name, and query string of the list of jobs.
     pub views: Vec<(String, String)>,
 }
 
-/// An integration by its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundIntegration {
-    /// Which.
     pub id: IntegrationId,
-    /// Its name.
     pub name: String,
-    /// Its customer's.
     pub app_name: String,
-    /// Whether its jobs run.
     pub state: IntegrationState,
 }
 
-/// Looks for it: an id in the database, names in the sampler's memory.
+/// Searches an id in the database, names in the sampler's snapshot in memory.
 #[server(prefix = "/console", endpoint = "find", input = GetUrl, output = Json)]
-pub async fn find(q: String) -> Result<Finds, CallError> {
+pub async fn find(q: String) -> Result<SearchResults, CallError> {
     use crate::server::{actor, context};
     use model::rules::permission::Permission;
-    const MOST: usize = 6;
+    const MAX_HITS: usize = 6;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
     let cx = context::current()?;
     let q = q.trim();
     if q.is_empty() {
-        return Ok(Finds::default());
+        return Ok(SearchResults::default());
     }
     if let Ok(id) = q.parse() {
-        return Ok(Finds {
+        return Ok(SearchResults {
             things: queue::store::find::by_id(&cx.pool, scope, id).await?,
-            ..Finds::default()
+            ..SearchResults::default()
         });
     }
     let wanted = q.to_lowercase();
@@ -63,14 +57,14 @@ pub async fn find(q: String) -> Result<Finds, CallError> {
             state: gauge.state,
         })
         .collect();
-    // What begins with it is meant before what only contains it.
+    // Names that begin with the text come before those that only contain it.
     integrations.sort_by_key(|found| {
         let name = found.name.to_lowercase();
         (!name.starts_with(&wanted), name, found.app_name.to_lowercase())
     });
-    integrations.truncate(MOST);
+    integrations.truncate(MAX_HITS);
     let views = queue::store::saved_views::list(&cx.pool, actor.user_id()).await?.into_iter();
-    let views = views.filter(|view| view.name.to_lowercase().contains(&wanted)).take(MOST);
+    let views = views.filter(|view| view.name.to_lowercase().contains(&wanted)).take(MAX_HITS);
     let views = views.map(|view| (view.name, view.query)).collect();
-    Ok(Finds { things: Vec::new(), integrations, views })
+    Ok(SearchResults { things: Vec::new(), integrations, views })
 }

@@ -1,4 +1,4 @@
-//! The list of integrations, and what is done to many of them.
+//! The list of integrations, and bulk actions on them.
 
 use super::{
     error::{CallError, FormRefused},
@@ -9,67 +9,58 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::AppId, integration_bulk::IntegrationBulkAction, stats::IntegrationGauge};
 use serde::{Deserialize, Serialize};
 
-/// Rows of a page.
-pub const ROWS: usize = 100;
+pub const PAGE_ROWS: usize = 100;
 
 /// One page of integrations, or groups of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntegrationList {
-    /// In the order asked for; none where they are grouped.
+    /// Empty when the list is grouped.
     pub rows: Vec<IntegrationRow>,
-    /// Added up; none where they are not grouped.
+    /// Empty when the list is not grouped.
     pub groups: Vec<IntegrationGroup>,
-    /// How many groups there are.
     pub groups_total: i64,
-    /// How many integrations fit.
     pub matched: i64,
-    /// How many there are.
+    /// Integrations without any filter.
     pub total: i64,
-    /// Of how many apps.
+    /// Apps without any filter.
     pub apps_total: i64,
-    /// How many would fit with each state chosen, in the order of `Only::ALL`.
+    /// How many would match with each state, in the order of `Only::ALL`.
     pub counts: Vec<i64>,
-    /// The apps to choose from, by name; none where they are too many to choose from.
+    /// The apps to choose from, by name; empty when there are too many.
     pub apps: Vec<(AppId, String)>,
-    /// The moment of the gauges.
     pub as_of: DateTime<Utc>,
 }
 
-/// One integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntegrationRow {
-    /// Its gauges.
     pub gauge: IntegrationGauge,
-    /// Its backlog of the last hour, a point a minute, oldest first.
+    /// Its backlog in the last hour, a point a minute, oldest first.
     pub backlogs: Vec<i64>,
 }
 
-/// Some integrations added up.
+/// The totals of several integrations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntegrationGroup {
-    /// The parameter and value that narrow the list to it.
+    /// The parameter and value that filter the list by this group.
     pub narrowed: (String, String),
-    /// What they have in common.
+    /// The app's name, or the type.
     pub name: String,
-    /// How many.
     pub integrations: i64,
-    /// How many of them somebody should look at.
+    /// How many of them need attention.
     pub need_attention: i64,
-    /// Pending jobs.
     pub backlog: i64,
-    /// Jobs that came in the last minute; none: not known of all.
+    /// Jobs accepted in the last minute; none when it is not known for all of them.
     pub accepted_per_minute: Option<i64>,
     /// Completed in the last minute.
     pub delivered_per_minute: i64,
     /// Failed attempts in the last minute.
     pub failed_per_minute: i64,
-    /// Jobs given up.
     pub dead_letters: i64,
-    /// Of the oldest claimable job.
+    /// Age of the oldest claimable job.
     pub oldest_pending_age_seconds: Option<i64>,
 }
 
-/// The integrations an address asks for.
+/// The integrations that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "integrations", input = GetUrl, output = Json)]
 pub async fn list_integrations(query: String) -> Result<IntegrationList, CallError> {
     use crate::{
@@ -82,16 +73,15 @@ pub async fn list_integrations(query: String) -> Result<IntegrationList, CallErr
     integration_list::load(&context::current()?, &query).await
 }
 
-/// What a bulk action would be about.
+/// What a bulk action would change, for its confirmation dialog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulkQuestion {
-    /// How many.
     pub matched: i64,
     /// The first few by name.
     pub names: Vec<String>,
 }
 
-/// The integrations that an address ticks or fits.
+/// The integrations that the query string selects, by id or by filter.
 #[server(prefix = "/console", endpoint = "integrations-question", input = GetUrl, output = Json)]
 pub async fn ask_integrations(query: String) -> Result<BulkQuestion, CallError> {
     use crate::server::{actor, context, integration_list};
@@ -102,24 +92,23 @@ pub async fn ask_integrations(query: String) -> Result<BulkQuestion, CallError> 
     Ok(BulkQuestion { matched, names: chosen.into_iter().take(5).map(|(_, name)| name).collect() })
 }
 
-/// What is done to many, as the question sends it.
+/// A bulk action as the confirmation dialog sends it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IntegrationBulk {
-    /// What.
     pub action: IntegrationBulkAction,
-    /// The address of the question: it ticks or fits.
+    /// The query string of the dialog, which selects by id or by filter.
     pub query: String,
-    /// The count it named.
+    /// The count that the dialog showed.
     pub matched: i64,
-    /// With a limit: requests; empty takes the limit away.
+    /// With a limit: requests; empty removes the limit.
     #[serde(default)]
     pub requests: String,
-    /// With a limit: in so many seconds.
+    /// With a limit: the window.
     #[serde(default)]
     pub per_seconds: String,
 }
 
-/// Pauses, resumes or limits them.
+/// Pauses or resumes the integrations, or sets their limit.
 #[server(prefix = "/console", endpoint = "bulk-integrations", output = Json)]
 pub async fn bulk_integrations(bulk: IntegrationBulk, back: String) -> Result<(), FormRefused> {
     use crate::server::{actor, context, integration_list, redirect};

@@ -1,4 +1,4 @@
-//! Integrations: one of them with what it does now; pause, resume, limits, re-sync.
+//! One integration with its current work; pause, resume, breaker, limits, re-sync.
 
 use super::{
     error::{CallError, FormRefused},
@@ -23,52 +23,46 @@ use serde::{Deserialize, Serialize};
 /// One integration as its page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntegrationPage {
-    /// Its settings.
     pub integration: Integration,
-    /// What a customer may see, read at the call.
+    /// The status that its app may see, read at the call.
     pub status: SyncStatus,
     /// Its gauges at the call.
     pub gauge: IntegrationGauge,
-    /// Its charts.
     pub charts: IntegrationCharts,
-    /// Its backlog of the last hour, a point a minute, oldest first.
+    /// Its backlog in the last hour, a point a minute, oldest first.
     pub backlogs: Vec<i64>,
-    /// What people did to it, newest first; none for who may not read the audit log.
+    /// Its lines of the audit log, newest first; none when the reader may not see the log.
     pub activity: Option<Vec<AuditEntry>>,
-    /// Its newest jobs.
     pub jobs: Vec<Job>,
-    /// What fails most of it.
+    /// The failure groups with most of its jobs.
     pub failures: Vec<FailureGroup>,
-    /// Its newest re-syncs.
     pub resyncs: Vec<Resync>,
     /// The last changes of its circuit breaker.
     pub flips: Vec<BreakerFlip>,
-    /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
 
-/// What is done over time, and what they answer to it.
+/// Throughput, answers and limits over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntegrationCharts {
-    /// What was done, and how long it took.
+    /// Counts and latency.
     pub throughput: Throughput,
-    /// What was answered.
     pub answers: Answers,
-    /// What came in and what went out in the last hour, a minute each, oldest first.
+    /// Jobs accepted and ended in the last hour, a minute each, oldest first.
     pub flow: Vec<FlowMinute>,
-    /// Each of its limits over the last hour, and over the last day in the same order.
+    /// Its limits over the last hour, and over the last day in the same order.
     pub limits: (Vec<LimitRow>, Vec<LimitRow>),
-    /// When its settings were changed last: a page that shows older ones shows them anew.
+    /// When its settings were changed last: a page that shows older ones loads again.
     pub settings_at: DateTime<Utc>,
 }
 
-/// The charts alone, to keep them moving.
+/// The charts alone, for their refresh.
 #[server(prefix = "/console", endpoint = "integration-charts", input = GetUrl, output = Json)]
 pub async fn load_integration_charts(
     id: IntegrationId,
     window: Window,
 ) -> Result<IntegrationCharts, CallError> {
-    use crate::server::{actor, context, limit_wall};
+    use crate::server::{actor, context, limit_list};
     use model::{limit_use::LimitWindow, rules::permission::Permission};
     use queue::store::stats;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
@@ -76,17 +70,16 @@ pub async fn load_integration_charts(
     Ok(IntegrationCharts {
         throughput: stats::throughput(&cx.pool, scope, Some(id), window).await?,
         answers: stats::answers::answers(&cx.pool, scope, id, window).await?,
-        // It is in scope: the statements before would have refused.
+        // In scope: otherwise the statements above would have failed.
         flow: cx.live.flow(id),
         limits: (
-            limit_wall::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
-            limit_wall::of_integration(&cx, scope, id, LimitWindow::Day).await?,
+            limit_list::of_integration(&cx, scope, id, LimitWindow::Hour).await?,
+            limit_list::of_integration(&cx, scope, id, LimitWindow::Day).await?,
         ),
         settings_at: cx.delivery.integration(scope, id).await?.updated_at,
     })
 }
 
-/// One integration.
 #[server(prefix = "/console", endpoint = "integration", input = GetUrl, output = Json)]
 pub async fn load_integration(id: IntegrationId, window: Window) -> Result<IntegrationPage, CallError> {
     use crate::server::{actor, context};
@@ -144,7 +137,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     })
 }
 
-/// Holds its jobs back.
+/// Its jobs wait until it is resumed.
 #[server(prefix = "/console", endpoint = "pause-integration", output = Json)]
 pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -160,7 +153,7 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Fo
     .await
 }
 
-/// Lets its jobs go out again.
+/// Its jobs are sent again.
 #[server(prefix = "/console", endpoint = "resume-integration", output = Json)]
 pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -176,7 +169,7 @@ pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), F
     .await
 }
 
-/// Probes, closes or holds open its circuit breaker. `until` goes with a hold: date and time in UTC, as the browser's field writes them.
+/// Probes, closes or holds open its circuit breaker. `until` belongs to a hold: the UTC value of a `datetime-local` field.
 #[server(prefix = "/console", endpoint = "steer-breaker", output = Json)]
 pub async fn steer_breaker(
     id: IntegrationId,
@@ -187,14 +180,14 @@ pub async fn steer_breaker(
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::user_draft::Draft,
+        state::form_draft::Draft,
     };
     use model::{breaker::BreakerOrder, problem::Faults, rules::permission::Permission};
     let made = async {
         let actor = actor::allowed(Permission::Configure)?;
         let no_moment = || {
             let mut faults = Faults::default();
-            faults.add("/until", "is no moment");
+            faults.add("/until", "is not a date and time");
             faults
         };
         let moment = match until.trim() {
@@ -202,7 +195,7 @@ pub async fn steer_breaker(
             text => Some(crate::format::parse_local(text).ok_or_else(no_moment)?),
         };
         let order = BreakerOrder { action, until: moment };
-        context::current()?.steering().steer_breaker(&actor, id, order).await?;
+        context::current()?.steering().control_breaker(&actor, id, order).await?;
         Ok(match action {
             BreakerAction::Probe => Flash::BreakerProbes,
             BreakerAction::Close => Flash::BreakerClosed,
@@ -214,13 +207,12 @@ pub async fn steer_breaker(
     forms::answer(&back, made, |url, faults| Draft::on(url, &[("until", until.trim())], faults)).await
 }
 
-/// What the limits form sends. An empty field takes the setting away.
+/// What the limits form sends. An empty field removes the setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitsForm {
-    /// Requests in each window, a row for each limit; an empty row is none.
+    /// Requests in each window, a row for each limit; empty rows are skipped.
     pub requests: Vec<String>,
-    /// Length of each window.
     pub per_seconds: Vec<String>,
     /// Jobs at once.
     pub max_concurrency: String,
@@ -230,15 +222,15 @@ pub struct LimitsForm {
     pub max_attempts: String,
     /// Waits between attempts; empty: the default.
     pub retry_schedule: String,
-    /// Seconds of quiet after which a record's changes go; empty: they go at once.
+    /// Seconds without a change after which a record is sent; empty: at once.
     pub debounce_seconds: String,
-    /// The longest the first of them waits; empty: as long as the quiet.
+    /// The longest that the first change waits; empty: as `debounce_seconds`.
     pub debounce_max_seconds: String,
-    /// What stood in all of these when the form was drawn.
+    /// The values with which the form was rendered, see [`crate::state::drawn`].
     pub drawn: String,
 }
 
-/// Changes how fast and how hard it is tried.
+/// Changes rate limits, concurrency, timeout, retries and debounce.
 #[server(prefix = "/console", endpoint = "edit-limits", output = Json)]
 pub async fn edit_limits(
     id: IntegrationId,
@@ -256,19 +248,19 @@ pub async fn edit_limits(
     };
     use model::{etag::IfMatch, integration::IntegrationChanges, rules::permission::Permission};
     let changes = limits_draft::changes(&limits);
-    // The page shows each fault at its field, and what was typed.
+    // The page shows each fault at its field, with what was typed.
     let draft = |url: PageUrl| LimitsDraft::on(url, id, &limits);
     redirect::answer_with(&back, draft, async {
         let actor = actor::allowed(Permission::Configure)?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
-        let changes = IntegrationChanges { if_match: IfMatch::of_form(&etag), ..changes };
+        let changes = IntegrationChanges { if_match: IfMatch::from_form(&etag), ..changes };
         context::current()?.steering().update_integration(&actor, id, &changes).await?;
         Ok(Flash::LimitsSaved.into())
     })
     .await
 }
 
-/// Sends its catalog again.
+/// Starts a re-sync.
 #[server(prefix = "/console", endpoint = "start-resync", output = Json)]
 pub async fn start_resync(
     id: IntegrationId,
@@ -279,7 +271,7 @@ pub async fn start_resync(
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::user_draft::Draft,
+        state::form_draft::Draft,
     };
     use model::{resync::NewResync, rules::permission::Permission};
     let record_type = record_type.trim();

@@ -1,4 +1,4 @@
-//! Jobs: the list, one of them with the reasons behind it, requeue and cancel.
+//! Jobs: the list, one job with its explanation, requeue, edit, cancel and bulk actions.
 
 use super::{
     choices::Choices,
@@ -22,28 +22,24 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One page of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobList {
     /// Newest first.
     pub page: Page<Job>,
-    /// What its integrations are called.
     pub names: Names,
-    /// What is shown of each: as the address says, or as the reader chose before.
+    /// From the address, or as the reader chose before.
     pub columns: JobColumns,
-    /// To narrow it to.
     pub choices: Choices,
-    /// Filters that need another one beside them: nothing was looked for.
+    /// Filters that need another one: then nothing was searched.
     pub refused: Vec<String>,
-    /// How many there are over all its pages; none when nobody asked, or it would take too long to say.
+    /// The count over all pages; none when not asked for, or when counting would take too long.
     pub matched: Option<Matched>,
     /// Whether the list can begin with the oldest.
     pub may_turn: bool,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// The jobs an address asks for: `query` is the page's own query string.
+/// The jobs that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
 pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallError> {
     use crate::{
@@ -78,7 +74,7 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
     Ok(JobList { page, names, columns, choices, refused, matched, may_turn, as_of: Utc::now() })
 }
 
-/// Shows these columns, in the address and on the next visit; those that are shown at first are the choice of nothing.
+/// Shows these columns, in the address and on the next visit; the default columns clear the choice.
 #[server(prefix = "/console", endpoint = "job-columns", output = Json)]
 pub async fn choose_columns(
     #[server(default)] columns: Vec<JobColumn>,
@@ -97,55 +93,51 @@ pub async fn choose_columns(
     Ok(())
 }
 
-/// What a record's job is about.
+/// The record of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// The record with what every integration has of it.
+    /// The record with its state at every integration.
     pub record: RecordWithSync,
-    /// What this integration last accepted, and which version that was.
+    /// What this integration last accepted: version, time and attributes.
     pub sent: Option<(i64, DateTime<Utc>, Attributes)>,
-    /// Everything is sent, whatever it accepted before.
+    /// All attributes are sent, whatever was accepted before.
     pub is_full: bool,
 }
 
-/// What stands beside a job.
+/// What belongs to a job besides itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
-    /// The line at its serialize key; empty: it stands in none.
+pub struct JobContext {
+    /// The jobs of its serialize key in order; empty without a key.
     pub line: Vec<KeyNeighbour>,
-    /// The newest others of its correlation id.
+    /// The newest other jobs with its correlation id.
     pub correlated: Vec<Job>,
-    /// There are more of these.
+    /// Whether `correlated` has more.
     pub has_more: bool,
-    /// What its next attempt would send; none: nothing.
+    /// What its next attempt would send, if anything.
     pub request: Option<RequestPreview>,
 }
 
 /// One job as its page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobPage {
-    /// The job and its attempts.
     pub detail: JobDetail,
-    /// Why it is where it is.
     pub explanation: Explanation,
-    /// The record behind it.
     pub record: Option<JobRecord>,
-    /// Its integration at the call; none when that was deleted.
+    /// Its integration; none when that was deleted.
     pub gauge: Option<IntegrationGauge>,
-    /// What stands beside it.
-    pub beside: Beside,
-    /// Values that are not shown, because they are secret.
+    pub related: JobContext,
+    /// How many values are masked.
     pub masked: u32,
-    /// They are shown, until then, because this reader asked for it.
+    /// Until when the values are shown unmasked to this reader.
     pub revealed_until: Option<DateTime<Utc>>,
-    /// When all that began to be read.
+    /// When reading began.
     pub as_of: DateTime<Utc>,
 }
 
-/// One job. `revealed`: with its secrets, if the reader had them revealed a moment ago.
+/// `revealed` asks for unmasked values; they are shown while the reader's reveal is valid.
 #[server(prefix = "/console", endpoint = "job", input = GetUrl, output = Json)]
 pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<JobPage, CallError> {
-    use crate::server::{actor, beside, context, masked};
+    use crate::server::{actor, context, job_context, masked};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let scope = actor.scope();
@@ -156,15 +148,15 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
     let record = cx.record_of(scope, &detail.job).await?;
     let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
     let revealed_until = if revealed { masked::revealed_until(&cx, &actor, id).await? } else { None };
-    let beside = beside::of(&cx, scope, &detail.job).await?;
-    let mut page = JobPage { detail, explanation, record, gauge, beside, masked: 0, revealed_until, as_of };
+    let related = job_context::of(&cx, scope, &detail.job).await?;
+    let mut page = JobPage { detail, explanation, record, gauge, related, masked: 0, revealed_until, as_of };
     if revealed_until.is_none() {
         masked::job(&cx, &mut page, actor.role).await?;
     }
     Ok(page)
 }
 
-/// Shows the reader what is masked of a job, for a while: a line of the audit log.
+/// Shows the reader the masked values of a job for a while, which is written to the audit log.
 #[server(prefix = "/console", endpoint = "reveal-job", output = Json)]
 pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -180,7 +172,7 @@ pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
     .await
 }
 
-/// Gives one job all its attempts anew.
+/// Requeues one job with all its attempts.
 #[server(prefix = "/console", endpoint = "requeue-job", output = Json)]
 pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -196,7 +188,7 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
     .await
 }
 
-/// Gives a failed job another payload and requeues it.
+/// Replaces the payload of a failed job and requeues it.
 #[server(prefix = "/console", endpoint = "edit-job", output = Json)]
 pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -214,7 +206,6 @@ pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), Fo
     .await
 }
 
-/// Calls one job off.
 #[server(prefix = "/console", endpoint = "cancel-job", output = Json)]
 pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -230,16 +221,15 @@ pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
     .await
 }
 
-/// What a bulk action would touch, for its question.
+/// What a bulk action would change, for its confirmation dialog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BulkPreview {
     /// Counted exactly, at the call.
     pub run: DryRun,
-    /// What the integrations are called.
     pub names: Names,
 }
 
-/// What a bulk action would touch: the count its question names.
+/// Counts what a bulk action would change.
 #[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]
 pub async fn preview(
     subject: BulkSubject,
@@ -250,19 +240,18 @@ pub async fn preview(
     bulk::preview(&actor::allowed(bulk::permission(action))?, subject, action, &query).await
 }
 
-/// Why and how fast, as it was typed: an empty field is none.
+/// Options of a bulk action as they were typed; an empty field is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct How {
+pub struct BulkOptions {
     /// For the audit log.
     pub reason: String,
-    /// How many at most.
     pub rate_per_second: String,
-    /// How long it can be withdrawn.
+    /// How long the action can be withdrawn before it begins.
     pub hold_seconds: String,
 }
 
-/// Requeues, cancels or purges all that the address narrows to, or those of its rows that were ticked.
+/// Requeues, cancels or purges everything that the query string matches, or the selected rows.
 #[server(prefix = "/console", endpoint = "bulk", output = Json)]
 pub async fn bulk(
     subject: BulkSubject,
@@ -270,11 +259,11 @@ pub async fn bulk(
     #[server(default)] ids: Vec<uuid::Uuid>,
     #[server(default)] query: String,
     #[server(default)] matched: Option<i64>,
-    #[server(default)] how: How,
+    #[server(default)] how: BulkOptions,
     back: String,
 ) -> Result<(), FormRefused> {
     use crate::server::{actor, bulk, redirect};
-    let choice = bulk::Choice { ids, query, matched, how };
+    let choice = bulk::BulkForm { ids, query, matched, how };
     redirect::answer(&back, async {
         let actor = actor::allowed(bulk::permission(action))?;
         bulk::run(&actor, subject, action, choice).await

@@ -1,7 +1,7 @@
-//! How answers travel: JSON, read as text.
+//! The encoding of answers: JSON, read as text.
 //!
-//! The stock encoding reads bytes, while what stands in the page is read as text. To the compiler these are two readers,
-//! and every type that crosses would be in the browser's bundle twice.
+//! Leptos' JSON encoding reads bytes, while data serialised into the page is read as text. These are two serde readers,
+//! so the deserialiser of every type would be in the browser's bundle twice.
 
 use leptos::server_fn::{Bytes, ContentType, Decodes, Encodes, Format, FormatType, codec::Post};
 use serde::{Serialize, de::DeserializeOwned};
@@ -9,16 +9,12 @@ use serde::{Serialize, de::DeserializeOwned};
 /// The output of every server function.
 pub type Json = Post<JsonText>;
 
-/// Reads and writes the text.
 pub struct JsonText;
 
-/// Why a text is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonError {
-    /// Not even text.
     #[error("not UTF-8")]
     NoText(#[from] std::str::Utf8Error),
-    /// Another answer than was asked for.
     #[error(transparent)]
     Other(#[from] serde_json::Error),
 }

@@ -1,8 +1,7 @@
-//! Server functions: take actor and input, call one function of the engine, hand its model type to the page.
+//! Server functions: take actor and input, call one function of the engine, return its model type to the page.
 //!
-//! Each is a public endpoint and authorises like one. Those that a form calls end at the page they came from with a
-//! word about what happened, so that they work without a script; a refused one says why as well
-//! ([`error::FormRefused`]).
+//! Each is a public endpoint and authorises like one. Those that a form calls redirect to the page they came from with a
+//! notice, so that they work without a script; the notice of a refused one says why ([`error::FormRefused`]).
 
 pub mod audit;
 pub mod choices;

@@ -1,4 +1,4 @@
-//! What the integrations of a list are called. It comes with the list: the sampler's names may be a second older than a row.
+//! Names of the integrations of a list. They are read with the list, because the sampler's names may be a second older than a row.
 
 use model::{
     id::{AppId, IntegrationId},
@@ -7,23 +7,20 @@ use model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Names by id. What is not in it was deleted.
+/// Names by id. A missing integration was deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Names(BTreeMap<IntegrationId, IntegrationName>);
 
 impl Names {
-    /// What an integration is called.
     pub fn of(&self, id: IntegrationId) -> Option<&IntegrationName> {
         self.0.get(&id)
     }
 
-    /// What an app is called.
     pub fn app(&self, id: AppId) -> Option<&str> {
         self.0.values().find(|name| name.app_id == id).map(|name| name.app_name.as_str())
     }
 
-    /// Every integration.
     pub fn iter(&self) -> impl Iterator<Item = (IntegrationId, &IntegrationName)> {
         self.0.iter().map(|(id, name)| (*id, name))
     }

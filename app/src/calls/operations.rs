@@ -1,4 +1,4 @@
-//! Bulk operations: the list, one of them, its steps. They are begun by [`super::jobs::bulk`].
+//! Bulk operations: the list, one of them, its steps. [`super::jobs::bulk`] starts them.
 
 use super::{
     error::{CallError, FormRefused},
@@ -14,18 +14,16 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One page of bulk operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationList {
     /// Newest first.
     pub page: Page<Operation>,
-    /// What the integrations of their filters are called.
+    /// Names of the integrations in their filters.
     pub names: Names,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// The bulk operations an address asks for.
+/// The page of bulk operations that the query string asks for.
 #[server(prefix = "/console", endpoint = "operations", input = GetUrl, output = Json)]
 pub async fn list_operations(query: String) -> Result<OperationList, CallError> {
     use crate::{
@@ -42,18 +40,14 @@ pub async fn list_operations(query: String) -> Result<OperationList, CallError> 
     Ok(OperationList { page, names, as_of: Utc::now() })
 }
 
-/// One bulk operation as its page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationPage {
-    /// The operation.
     pub operation: Operation,
-    /// What its integrations are called.
     pub names: Names,
-    /// When all that began to be read.
+    /// When reading began.
     pub as_of: DateTime<Utc>,
 }
 
-/// One bulk operation.
 #[server(prefix = "/console", endpoint = "operation", input = GetUrl, output = Json)]
 pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError> {
     use crate::server::{actor, context};
@@ -67,7 +61,7 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
     Ok(OperationPage { operation, names, as_of })
 }
 
-/// Pauses, resumes, aborts or takes one back.
+/// Pauses, resumes, aborts or undoes an operation.
 #[server(prefix = "/console", endpoint = "steer-operation", output = Json)]
 pub async fn steer_operation(id: OperationId, step: OperationStep, back: String) -> Result<(), FormRefused> {
     use crate::{

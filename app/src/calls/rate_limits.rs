@@ -1,4 +1,4 @@
-//! Rate limits: the wall of them, and one integration's.
+//! Rate limits: the list with their use, and those of one integration.
 
 use super::{error::CallError, json::Json};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,67 +10,58 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Rows on a page of the wall: each carries an hour of minutes.
-pub const ROWS: usize = 50;
+/// Rows on a page: few, because each has up to an hour of minutes.
+pub const PAGE_ROWS: usize = 50;
 
-/// One page of the wall.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LimitWall {
-    /// Those with the most waiting behind them first.
+pub struct LimitList {
+    /// Most outstanding jobs first.
     pub rows: Vec<LimitRow>,
-    /// How many fit the filter.
+    /// How many match the filter.
     pub matched: i64,
-    /// How many there are.
+    /// How many there are without the filter.
     pub total: i64,
-    /// Which page, from 1.
+    /// From 1.
     pub page: usize,
-    /// How long back the cells go.
+    /// The span of the cells.
     pub window: LimitWindow,
     /// The integration whose limits are being edited.
     pub edited: Option<Integration>,
-    /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
 
-/// One limit with those who share it.
+/// One limit with the integrations that share it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitRow {
-    /// Its key.
     pub key: String,
-    /// Whose.
     pub app_id: AppId,
-    /// Its app's name.
     pub app_name: String,
-    /// What integrations share it by; none: it is one integration's own.
+    /// The `rate_limit_key` by which integrations share it; none: it belongs to one integration.
     pub shared_key: Option<String>,
-    /// The integrations that pass it, by name.
+    /// The integrations it applies to, by name.
     pub members: Vec<(IntegrationId, String)>,
-    /// Requests allowed per window.
     pub requests: i32,
-    /// Length of the window.
     pub per_seconds: i32,
-    /// Requests in the current window.
     pub used: i32,
-    /// They asked for quiet until then.
+    /// The external system asked for a pause until then (429).
     pub held_until: Option<DateTime<Utc>>,
-    /// Pending jobs behind it.
+    /// Pending jobs of its integrations.
     pub backlog: i64,
-    /// Pending jobs, and those that wait for another attempt.
+    /// Pending jobs, and those that wait for a retry.
     pub outstanding: i64,
-    /// Jobs that came in the last minute; none: not known.
+    /// Jobs accepted in the last minute; none: not known.
     pub accepted_per_minute: Option<i64>,
-    /// Until nothing is left behind it; none: not to be said.
+    /// Until the backlog is cleared; none when it cannot be estimated.
     pub eta_seconds: Option<i64>,
-    /// Its use over time.
     pub cells: Cells,
 }
 
-/// A [`LimitUse`] as it travels: a wall has thousands of steps.
+/// [`LimitUse`] in a compact encoding, because a page has thousands of steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
     begin: i64,
     step_seconds: i32,
-    /// Given, allowed, refused.
+    /// [`LimitStep`]'s `given`, `allowed` and `refused`.
     steps: Vec<(i64, f32, i64)>,
     edited_at: Vec<DateTime<Utc>>,
 }
@@ -100,25 +91,25 @@ impl From<&Cells> for LimitUse {
     }
 }
 
-/// The wall that an address asks for: `window`, `name`, `page`, `edit`.
+/// The page that the query string asks for: `window`, `name`, `page`, `edit`.
 #[server(prefix = "/console", endpoint = "rate-limits", input = GetUrl, output = Json)]
-pub async fn load_rate_limits(query: String) -> Result<LimitWall, CallError> {
+pub async fn load_rate_limits(query: String) -> Result<LimitList, CallError> {
     use crate::{
-        server::{actor, context, limit_wall},
+        server::{actor, context, limit_list},
         state::page_url::PageUrl,
     };
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::ReadDeployment)?;
     let cx = context::current()?;
-    limit_wall::load(&cx, &actor, &PageUrl::parse(&format!("/?{query}"))).await
+    limit_list::load(&cx, &actor, &PageUrl::parse(&format!("/?{query}"))).await
 }
 
-/// The limits of one integration over time, one after the other.
+/// The limits of one integration over time.
 #[server(prefix = "/console", endpoint = "limit-use", input = GetUrl, output = Json)]
 pub async fn load_limit_use(id: IntegrationId, window: LimitWindow) -> Result<Vec<LimitRow>, CallError> {
-    use crate::server::{actor, context, limit_wall};
+    use crate::server::{actor, context, limit_list};
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
-    limit_wall::of_integration(&cx, actor.scope(), id, window).await
+    limit_list::of_integration(&cx, actor.scope(), id, window).await
 }

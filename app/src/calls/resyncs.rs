@@ -14,18 +14,15 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One page of re-syncs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResyncList {
     /// Newest first.
     pub page: Page<Resync>,
-    /// What their integrations are called.
     pub names: Names,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// The re-syncs an address asks for.
+/// The re-syncs that the query string asks for.
 #[server(prefix = "/console", endpoint = "resyncs", input = GetUrl, output = Json)]
 pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
     use crate::{

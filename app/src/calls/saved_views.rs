@@ -8,7 +8,7 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::SavedViewId, saved_view::SavedView};
 use serde::{Deserialize, Serialize};
 
-/// All that the reader may see, pinned ones first.
+/// The views that the reader may see, pinned ones first.
 #[server(prefix = "/console", endpoint = "saved-views", input = GetUrl, output = Json)]
 pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
     use crate::server::{actor, context, saved_views};
@@ -19,21 +19,20 @@ pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
     Ok(saved_views::shown(&cx.delivery, &actor, views).await?)
 }
 
-/// What is asked of a view, as it was typed: an empty threshold is none, a tick that is not there is none.
+/// The form of a view as it was sent: an empty threshold is none, a missing checkbox is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ViewForm {
-    /// What it is called.
     pub name: String,
     /// `true`: everybody sees it.
     pub shared: String,
-    /// `true`: its reader has it pinned.
+    /// `true`: it is pinned for the reader.
     pub pinned: String,
-    /// From how many jobs on it alerts.
+    /// It alerts from this number of jobs on.
     pub alert_at: String,
 }
 
-/// Saves what the list is narrowed to under a name.
+/// Saves the filters of the list under a name.
 #[server(prefix = "/console", endpoint = "save-view", output = Json)]
 pub async fn save_view(
     #[server(default)] view: ViewForm,
@@ -44,7 +43,7 @@ pub async fn save_view(
     saved_views::save(view, &query, &back).await
 }
 
-/// Changes what a view is called, who sees it, and when it alerts.
+/// Changes name, visibility, pin and alert of a view.
 #[server(prefix = "/console", endpoint = "change-view", output = Json)]
 pub async fn change_view(
     id: SavedViewId,
@@ -57,7 +56,7 @@ pub async fn change_view(
     saved_views::change(id, view, Shown { etag: &etag, drawn: &drawn }, &back).await
 }
 
-/// Pins a view, or takes the pin away.
+/// Pins or unpins a view.
 #[server(prefix = "/console", endpoint = "pin-view", output = Json)]
 pub async fn pin_view(id: SavedViewId, is_pinned: bool, back: String) -> Result<(), FormRefused> {
     use crate::server::saved_views;

@@ -1,4 +1,4 @@
-//! Who sits in front of the page. Signing in and out are plain forms of the program (`POST /sign-in`, `POST /sign-out`).
+//! The signed-in user. Signing in and out are plain forms of the program (`POST /sign-in`, `POST /sign-out`).
 
 use super::{error::CallError, json::Json};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
@@ -8,25 +8,24 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The signed-in reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// E-mail address, or a key's name.
     pub name: String,
-    /// What the pages offer.
+    /// Decides what the pages offer.
     pub role: Role,
-    /// Seconds by which lists are behind, where it is so much that it is told.
+    /// Seconds by which lists lag behind (read replica), where the lag is worth a notice.
     pub lists_behind: Option<i64>,
 }
 
 impl Session {
-    /// Whether to offer something. The server function decides again.
+    /// Whether to offer an action. The server function checks again.
     pub fn may(&self, permission: Permission) -> bool {
         is_allowed(self.role, permission)
     }
 }
 
-/// The reader, or why there is none.
+/// The signed-in user, or why there is none.
 #[server(prefix = "/console", endpoint = "session", input = GetUrl, output = Json)]
 pub async fn load_session() -> Result<Session, CallError> {
     use crate::server::{actor, context};

@@ -1,4 +1,4 @@
-//! Settings: people, keys of the API, what is kept.
+//! Settings: users, API keys, retention.
 
 use super::{
     error::{CallError, FormRefused},
@@ -17,46 +17,37 @@ use model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The part of the settings an address asks for.
+/// The part of the settings that the query string asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Settings {
-    /// People who sign in.
     Users(UserList),
-    /// Keys of the API.
     ApiKeys(KeyList),
-    /// What is kept.
     Retention(Retention, DateTime<Utc>),
 }
 
-/// One page of users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserList {
     /// Newest first.
     pub page: Page<User>,
-    /// The one that is being edited or deleted, wherever it stands in the list.
+    /// The user that is being edited or deleted, who may be on another page of the list.
     pub chosen: Option<User>,
-    /// The reader's own address: nobody locks themselves out by mistake.
+    /// The reader's own address, so that nobody disables or deletes themselves by mistake.
     pub own_email: String,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// One page of keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyList {
     /// Newest first.
     pub page: Page<ApiKey>,
-    /// What apps are called.
     pub apps: BTreeMap<AppId, String>,
-    /// Whether there are more apps than are named.
+    /// Whether there are more apps than `apps` names.
     pub has_more_apps: bool,
-    /// The key made a moment ago.
+    /// The key that was just created; shown once.
     pub new_key: Option<String>,
-    /// The moment of the list.
     pub as_of: DateTime<Utc>,
 }
 
-/// What the settings page shows: `query` is its own query string.
 #[server(prefix = "/console", endpoint = "settings", input = GetUrl, output = Json)]
 pub async fn load_settings(query: String) -> Result<Settings, CallError> {
     use crate::{
@@ -73,7 +64,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
     match url.get("show") {
         Some("api-keys") => {
             let new_key = cookies::new_key();
-            // Where a script runs, it says itself that the key was shown: what it loads may be loaded again.
+            // With a script the browser calls `forget_new_key` after showing the key, because a fetched answer may be loaded twice.
             if new_key.is_some() && context::is_page() {
                 cookies::forget_new_key()?;
             }
@@ -94,7 +85,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
         _ => {
             let page = access::users::list(&cx.access, page).await?;
             let chosen = ["edit", "delete"].iter().find_map(|name| url.get(name)?.parse::<UserId>().ok());
-            // One that was deleted a moment ago is no error: nothing is asked about it any more.
+            // A user who was just deleted is no error: the form or dialog is simply not shown.
             let chosen = match chosen {
                 Some(id) => match access::users::get(&cx.access, id).await {
                     Err(access::AccessError::NotFound) => None,
@@ -107,7 +98,6 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
     }
 }
 
-/// Makes a user who signs in with this password.
 #[server(prefix = "/console", endpoint = "create-user", output = Json)]
 pub async fn create_user(
     email: String,
@@ -119,7 +109,7 @@ pub async fn create_user(
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::user_draft::Draft,
+        state::form_draft::Draft,
     };
     use model::{rules::permission::Permission, user::NewUser};
     let email = email.trim().to_owned();
@@ -128,7 +118,7 @@ pub async fn create_user(
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         let new = NewUser { email: email.clone(), name, role, password };
         access::users::create(&context::current()?.access, &actor, new).await?;
-        Ok(Flash::UserMade.into())
+        Ok(Flash::UserCreated.into())
     }
     .await;
     forms::answer(&back, made, |url, faults| {
@@ -138,7 +128,7 @@ pub async fn create_user(
     .await
 }
 
-/// Changes what a user is called and may do.
+/// Changes name, role and state of a user.
 #[server(prefix = "/console", endpoint = "update-user", output = Json)]
 pub async fn update_user(
     id: UserId,
@@ -152,7 +142,7 @@ pub async fn update_user(
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::{drawn, user_draft::Draft},
+        state::{drawn, form_draft::Draft},
     };
     use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
@@ -162,7 +152,7 @@ pub async fn update_user(
             role: Some(role),
             is_disabled: Some(is_disabled),
             password: None,
-            if_match: IfMatch::of_form(&etag),
+            if_match: IfMatch::from_form(&etag),
         };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
@@ -176,7 +166,7 @@ pub async fn update_user(
     .await
 }
 
-/// Gives a user another password; the user's sessions end.
+/// Sets another password, which ends the user's sessions.
 #[server(prefix = "/console", endpoint = "set-password", output = Json)]
 pub async fn set_password(
     id: UserId,
@@ -187,12 +177,12 @@ pub async fn set_password(
     use crate::{
         components::Flash,
         server::{actor, context, forms},
-        state::user_draft::Draft,
+        state::form_draft::Draft,
     };
     use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
     let made = async {
         let actor = actor::allowed(Permission::ManageAccess)?;
-        let if_match = IfMatch::of_form(&etag);
+        let if_match = IfMatch::from_form(&etag);
         let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
@@ -201,7 +191,7 @@ pub async fn set_password(
     forms::answer(&back, made, |url, faults| Draft::on(url.with("edit", id), &[], faults)).await
 }
 
-/// Removes a user; what the person did stays in the audit log.
+/// Deletes a user, whose lines of the audit log stay.
 #[server(prefix = "/console", endpoint = "delete-user", output = Json)]
 pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
     use crate::{
@@ -217,7 +207,7 @@ pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
     .await
 }
 
-/// Makes a key; the page that follows shows it this once.
+/// Creates a key; the next page shows it once.
 #[server(prefix = "/console", endpoint = "create-api-key", output = Json)]
 pub async fn create_api_key(
     name: String,
@@ -229,7 +219,7 @@ pub async fn create_api_key(
     use crate::{
         components::Flash,
         server::{actor, context, cookies, forms},
-        state::user_draft::Draft,
+        state::form_draft::Draft,
     };
     use model::{api_key::NewApiKey, rules::permission::Permission};
     let made = async {
@@ -243,7 +233,7 @@ pub async fn create_api_key(
         };
         let made = access::api_keys::create(&context::current()?.access, &actor, &new).await?;
         cookies::set_new_key(&made.key)?;
-        Ok(Flash::KeyMade.into())
+        Ok(Flash::KeyCreated.into())
     }
     .await;
     forms::answer(&back, made, |url, faults| {
@@ -253,13 +243,13 @@ pub async fn create_api_key(
     .await
 }
 
-/// Takes the cookie away that brought a new key to the page which shows it: the visitor's own, whoever that is.
+/// Deletes the cookie that carried a new key to the page that shows it. It needs no session: the cookie is the visitor's own.
 #[server(prefix = "/console", endpoint = "forget-new-key", output = Json)]
 pub async fn forget_new_key() -> Result<(), CallError> {
     crate::server::cookies::forget_new_key()
 }
 
-/// Revokes a key: it is refused from the next request on.
+/// Revokes a key from the next request on.
 #[server(prefix = "/console", endpoint = "revoke-api-key", output = Json)]
 pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), FormRefused> {
     use crate::{

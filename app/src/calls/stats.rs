@@ -1,4 +1,4 @@
-//! Gauges and rollups. The first paint reads the sampler's memory, not the database.
+//! Gauges and rollups. The gauges of the first paint come from the sampler's memory, not from the database.
 
 use super::{error::CallError, json::Json};
 use chrono::{DateTime, Utc};
@@ -12,64 +12,53 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What is asked for may not be there to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum OverviewAnswer {
-    /// It is.
     Shown(Box<Overview>),
-    /// A minute that is kept no more, is yet to come, or that nobody recorded.
+    /// A minute that is no longer kept, is in the future, or was not recorded.
     NotRecorded {
-        /// That minute.
         at: DateTime<Utc>,
-        /// The nearest one that can be asked for.
+        /// The nearest recorded minute.
         nearest: Option<DateTime<Utc>>,
-        /// The moment of this answer.
         now: DateTime<Utc>,
     },
-    /// The address names no moment.
+    /// The address has no readable time.
     Unreadable(String),
 }
 
 /// The first paint of the overview.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
-    /// The gauges: the newest, or those of a minute that is over.
+    /// The newest gauges, or those of a past minute.
     pub snapshot: Snapshot,
-    /// What its integrations leave out.
+    /// The integrations that `snapshot` leaves out.
     pub left_out: LeftOut,
-    /// The sparklines and their ghosts.
+    /// The sparklines, with those of a day before.
     pub past: Past,
-    /// The charts.
     pub charts: Charts,
-    /// The minute that was asked for, where one was.
+    /// The past minute that was asked for.
     pub at: Option<DateTime<Utc>>,
-    /// The moment of this answer.
     pub now: DateTime<Utc>,
 }
 
-/// Integrations that do not travel with a page of thousands, in sum.
+/// Totals of the integrations that a page of thousands is not sent with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// How many.
     pub integrations: usize,
-    /// How many of them need attention.
     pub needing_attention: usize,
-    /// Jobs that they may process at once.
+    /// Sum of their `max_concurrency`.
     pub slots: i64,
-    /// Until nothing is left at any of them; none where nothing can be estimated.
+    /// Until the last of them has no backlog; none when it cannot be estimated.
     pub eta_seconds: Option<i64>,
 }
 
-/// What the navigation counts.
+/// The counts in the navigation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NavCounts {
-    /// Integrations.
     pub integrations: i64,
-    /// Processes that claim jobs.
     pub workers: i64,
-    /// Open groups of failures.
+    /// Open failure groups.
     pub failures: i64,
-    /// Jobs given up.
     pub dead_letters: i64,
 }
 
@@ -84,36 +73,34 @@ impl From<&Snapshot> for NavCounts {
     }
 }
 
-/// The hour before a moment, and the same hour a day before.
+/// The hour before a time, and the same hour a day before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// A point a minute, oldest first; minutes that nobody recorded are left out.
+    /// A point a minute, oldest first; minutes that were not recorded are left out.
     pub hour: Vec<MinuteTotals>,
-    /// A day before.
+    /// The same hour a day before.
     pub yesterday: Vec<MinuteTotals>,
     /// The retry pyramid of a day before; none when nothing was recorded then.
     pub yesterdays_pyramid: Option<Vec<i64>>,
 }
 
-/// What the charts of the overview show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Charts {
-    /// What was done.
     pub throughput: Throughput,
-    /// What stood where.
+    /// How many jobs were in each state.
     pub levels: Levels,
     /// What happened, newest first.
     pub activity: Vec<Activity>,
-    /// Processes, for those who may know of them.
+    /// None when the reader may not see the deployment.
     pub workers: Option<Vec<Worker>>,
-    /// Saved views at their threshold: shared ones, and the reader's.
+    /// Saved views that alert: shared ones and the reader's own.
     pub alerts: Vec<SavedView>,
 }
 
-/// Things of the feed that travel with the charts: more than the list shows, because they are marks too.
+/// Entries of the activity feed that are loaded: more than the list shows, because they are marks in the charts too.
 pub const ACTIVITY: i64 = 60;
 
-/// All the overview shows: now, or as it was at a minute.
+/// The overview now, or at a past minute.
 #[server(prefix = "/console", endpoint = "overview", input = GetUrl, output = Json)]
 pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<OverviewAnswer, CallError> {
     use crate::server::{actor, context};
@@ -124,7 +111,7 @@ pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<
         Some(at) => crate::server::past::overview(&cx, &actor, window, at).await,
         None => {
             let yesterday = cx.live.yesterday();
-            let (snapshot, left_out) = crate::server::glance::glance(&*cx.snapshot().await?);
+            let (snapshot, left_out) = crate::server::trimmed_snapshot::trim(&*cx.snapshot().await?);
             Ok(OverviewAnswer::Shown(Box::new(Overview {
                 snapshot,
                 left_out,
@@ -141,7 +128,7 @@ pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<
     }
 }
 
-/// The charts, the feed and the processes alone, to keep them moving.
+/// Charts, activity feed and workers alone, for their refresh.
 #[server(prefix = "/console", endpoint = "charts", input = GetUrl, output = Json)]
 pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     use crate::server::{actor, context};
@@ -163,7 +150,7 @@ pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     })
 }
 
-/// The chart alone, to keep it moving.
+/// The throughput chart alone, for its refresh.
 #[server(prefix = "/console", endpoint = "throughput", input = GetUrl, output = Json)]
 pub async fn load_throughput(
     window: Window,
@@ -176,7 +163,6 @@ pub async fn load_throughput(
     Ok(queue::store::stats::throughput(&cx.pool, actor.scope(), integration_id, window).await?)
 }
 
-/// What stands in the navigation.
 #[server(prefix = "/console", endpoint = "nav-counts", input = GetUrl, output = Json)]
 pub async fn load_nav_counts() -> Result<NavCounts, CallError> {
     use crate::server::{actor, context};

@@ -1,4 +1,4 @@
-//! The choice of theme: a cookie and nothing else, also before signing in.
+//! The choice of theme: only a cookie, so that it also works before signing in.
 
 use super::{error::FormRefused, json::Json};
 use crate::state::theme::Theme;

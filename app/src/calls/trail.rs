@@ -1,4 +1,4 @@
-//! The trail of a thing: what a text means, and every job about it.
+//! The records page: what a search text stands for, and every job about it.
 
 use super::{error::CallError, json::Json, names::Names};
 use chrono::{DateTime, Utc};
@@ -6,18 +6,16 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::trail::Trail;
 use serde::{Deserialize, Serialize};
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrailPage {
-    /// The trail; none while nothing was asked.
+    /// None while nothing was searched.
     pub trail: Option<Trail>,
-    /// What the integrations of its jobs are called.
+    /// Names of the integrations of its jobs.
     pub names: Names,
-    /// The moment of the answer.
     pub as_of: DateTime<Utc>,
 }
 
-/// What an address asks for: `query` is the page's own query string.
+/// The trail that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "trail", input = GetUrl, output = Json)]
 pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
     use crate::{
@@ -33,7 +31,7 @@ pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
     let page = url_filters::page(&query).map_err(bad)?;
     let cx = context::current()?;
     let mut trail = delivery::trail(&cx.pool, scope, &asked, page).await?;
-    // What may have a megabyte each is shown by the pages of jobs alone.
+    // Payloads and attributes may have a megabyte each; only the pages of jobs show them.
     trail.items.iter_mut().for_each(|item| item.job.payload = None);
     trail.apps.iter_mut().flat_map(|app| &mut app.failures).for_each(|letter| letter.payload = None);
     trail.records.iter_mut().for_each(|record| record.record.record.attributes.clear());

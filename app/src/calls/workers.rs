@@ -1,4 +1,4 @@
-//! Workers: the processes that claim jobs, and the leader's services.
+//! Workers: the processes that claim jobs, and the leader's maintenance services.
 
 use super::{
     error::{CallError, FormRefused},
@@ -9,33 +9,29 @@ use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::WorkerId, worker::Worker};
 use serde::{Deserialize, Serialize};
 
-/// What the page of workers shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkersPage {
-    /// Those that live or were lost lately, the latest start first.
+    /// Live ones and those lost lately, latest start first.
     pub workers: Vec<Worker>,
-    /// What the leader does besides; empty while nobody leads.
+    /// Empty while there is no leader.
     pub services: Vec<ServiceReport>,
-    /// The moment of all that.
     pub as_of: DateTime<Utc>,
 }
 
-/// One of the leader's services.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceReport {
-    /// Its name.
     pub name: String,
-    /// Failures since the last run that went well.
+    /// Failures since the last successful run.
     pub failures_in_a_row: u32,
-    /// Whether it does its work, apart from passing troubles.
+    /// Whether it works, apart from passing failures.
     pub is_healthy: bool,
-    /// When the last run went well.
+    /// When a run last succeeded.
     pub succeeded_at: Option<DateTime<Utc>>,
     /// How long the last run took.
     pub took_ms: i64,
 }
 
-/// Every process, and how the maintenance does.
+/// All processes, and the state of maintenance.
 #[server(prefix = "/console", endpoint = "workers", input = GetUrl, output = Json)]
 pub async fn load_workers() -> Result<WorkersPage, CallError> {
     use crate::server::{actor, context};
@@ -59,7 +55,7 @@ pub async fn load_workers() -> Result<WorkersPage, CallError> {
     Ok(WorkersPage { workers, services: services.collect(), as_of: Utc::now() })
 }
 
-/// Makes a process claim nothing more until it is restarted.
+/// Stops a process from claiming jobs until it is restarted.
 #[server(prefix = "/console", endpoint = "drain-worker", output = Json)]
 pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), FormRefused> {
     use crate::{

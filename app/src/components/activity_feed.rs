@@ -1,4 +1,4 @@
-//! What happened: as a list, and as marks of charts.
+//! Recent activity, as a list and as marks on charts.
 
 use crate::{
     state::clock,
@@ -8,29 +8,27 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::activity::{Activity, ActivityKind};
 
-/// Newest first.
 #[component]
 pub fn ActivityFeed(
-    /// What happened.
-    #[prop(into)]
-    activity: Signal<Vec<Activity>>,
-    /// How many at most.
-    most: usize,
-    /// The moment of the first render; of a moment that is over, that moment.
+    #[prop(into)] activity: Signal<Vec<Activity>>,
+    /// At most so many rows.
+    max_rows: usize,
+    /// The moment of the first render; on a page about the past, that moment.
     as_of: DateTime<Utc>,
-    /// Time stands still.
+    /// The page is about the past: ages are counted to `as_of`, and nothing links to what is there now.
     #[prop(optional)]
     is_past: bool,
 ) -> impl IntoView {
     let now = if is_past { Signal::stored(as_of) } else { clock::now_or(as_of) };
-    let shown = Memo::new(move |_| activity.with(|all| all.iter().take(most).cloned().collect::<Vec<_>>()));
+    let shown =
+        Memo::new(move |_| activity.with(|all| all.iter().take(max_rows).cloned().collect::<Vec<_>>()));
     view! {
         <ol class="feed">
             <For
                 each=move || shown.get()
                 key=|one| one.id
                 children=move |one| {
-                    let (glyph, tone) = look(&one);
+                    let (glyph, tone) = style(&one);
                     let words = match one.integration_id.filter(|_| !is_past) {
                         Some(id) => {
                             view! {
@@ -62,24 +60,23 @@ pub fn ActivityFeed(
         {move || {
             shown
                 .with(Vec::is_empty)
-                .then(|| view! { <p class="px-4 pb-4 text-muted">"Nothing happened yet: no breaker flipped, nobody changed anything."</p> })
+                .then(|| view! { <p class="px-4 pb-4 text-muted">"Nothing yet: no breaker changed state, nobody changed anything."</p> })
         }}
     }
     .into_any()
 }
 
-/// As marks of charts: not the steps in which a breaker finds its way back, which would hide the rest.
+/// Marks for charts, without the steps in which a breaker recovers: they would hide the rest.
 pub fn marks(activity: &[Activity]) -> Vec<ChartMark> {
     let is_mark = |one: &&Activity| !matches!(one.action.as_str(), "breaker.half_open" | "breaker.ramping");
     activity
         .iter()
         .filter(is_mark)
-        .map(|one| ChartMark { at: one.at, label: one.message.clone(), tone: look(one).1 })
+        .map(|one| ChartMark { at: one.at, label: one.message.clone(), tone: style(one).1 })
         .collect()
 }
 
-/// The one table of what happened: icon and colour.
-fn look(activity: &Activity) -> (Glyph, Tone) {
+fn style(activity: &Activity) -> (Glyph, Tone) {
     match (activity.kind, activity.action.as_str()) {
         (ActivityKind::Breaker, "breaker.open") => (Glyph::Switch, Tone::Failed),
         (ActivityKind::Breaker, "breaker.closed") => (Glyph::Switch, Tone::Delivered),

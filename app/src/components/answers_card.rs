@@ -1,4 +1,4 @@
-//! What an external system answered: by class over time, and each status by itself.
+//! What an external system answered: by class of status over time, and each status by itself.
 
 use super::windows::{self, over_time};
 use crate::{
@@ -9,10 +9,10 @@ use leptos::prelude::*;
 use model::stats::Answers;
 use std::collections::BTreeMap;
 
-/// What stands for no answer.
+/// The status that counts requests without an answer.
 const NO_ANSWER: i16 = 0;
 
-/// Classes as they are stacked, the first at the bottom.
+/// Classes in the order they are stacked, the first at the bottom.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Accepted,
@@ -38,10 +38,10 @@ impl Class {
         }
     }
 
-    const fn look(self) -> (&'static str, Tone) {
+    const fn style(self) -> (&'static str, Tone) {
         match self {
             Self::Accepted => ("2xx accepted", Tone::Delivered),
-            Self::Elsewhere => ("3xx elsewhere", Tone::Waiting),
+            Self::Elsewhere => ("3xx redirect", Tone::Waiting),
             Self::Refused => ("4xx refused", Tone::Retrying),
             Self::TooMany => ("429 too many", Tone::Limited),
             Self::Failed => ("5xx failed", Tone::Failed),
@@ -50,18 +50,14 @@ impl Class {
     }
 }
 
-/// The chart in its card, with every status that occurred below.
+/// The chart in its card, and below it every status that occurred.
 #[component]
-pub fn AnswersCard(
-    /// The numbers.
-    #[prop(into)]
-    answers: Signal<Answers>,
-) -> impl IntoView {
+pub fn AnswersCard(#[prop(into)] answers: Signal<Answers>) -> impl IntoView {
     let data = Memo::new(move |_| answers.with(chart));
     let series: Vec<_> = Class::ALL
         .into_iter()
         .map(|class| {
-            let (label, tone) = class.look();
+            let (label, tone) = class.style();
             ChartSeries::new(label, tone)
         })
         .collect();
@@ -88,7 +84,7 @@ pub fn AnswersCard(
                         <td class="what">{words}</td>
                         <td class="n" {..data_label("answers")}>{format::count(n)}</td>
                         <td class="n" {..data_label("share")}>
-                            <Meter share=Signal::stored(share) tone=Class::of(status).look().1 />
+                            <Meter share=Signal::stored(share) tone=Class::of(status).style().1 />
                             {format::percent(share)}
                         </td>
                     </tr>
@@ -101,7 +97,7 @@ pub fn AnswersCard(
             <TimeChart label="Answers by class of status, over time" series=series data=data />
             {move || {
                 if statuses.with(Vec::is_empty) {
-                    view! { <p class="px-4 pb-4 text-muted">"Nothing was sent in this time."</p> }.into_any()
+                    view! { <p class="px-4 pb-4 text-muted">"No requests in this window."</p> }.into_any()
                 } else {
                     view! {
                         <Table label="Answers by status" stacks=true head=head>
@@ -143,7 +139,7 @@ mod tests {
     use model::stats::{AnswersBucket, StatusCount};
 
     #[test]
-    fn each_status_is_in_its_class_and_told_by_itself() {
+    fn each_status_is_in_its_class_and_counted_by_itself() {
         let at = chrono::DateTime::UNIX_EPOCH;
         let count = |status, count| StatusCount { status, count };
         let statuses = vec![

@@ -1,4 +1,4 @@
-//! What went over the wire in one attempt: where the time went, the request, the answer; or why that is not known.
+//! What went over the wire in one attempt: how its time was spent, the request and the answer, or why they are not known.
 
 use super::attempt_words::reason_phrase;
 use crate::{
@@ -12,21 +12,19 @@ use model::{
     text::{EXCERPT_CHARS, shown},
 };
 
-/// Under an attempt's words.
 #[component]
 pub fn AttemptExchange(
-    /// The attempt.
     attempt: Attempt,
-    /// Milliseconds it was due before it began, where that is known.
+    /// Milliseconds between when it was due and when it began, where that is known.
     queued: Option<i64>,
-    /// Whether Headgate sends something for such jobs, or a worker of its own does them.
+    /// Headgate sends a request for such jobs; false where the app's own worker does them.
     sends: bool,
 ) -> impl IntoView {
     let Some(exchange) = attempt.exchange.as_deref() else {
-        let due =
-            queued.map(|ms| view! { <p>{format!("due {} before it began", format::milliseconds(ms))}</p> });
-        let says = not_kept(&attempt, sends).map(|says| view! { <p>{says}</p> });
-        return view! { {due}{says} }.into_any();
+        let due = queued
+            .map(|ms| view! { <p>{format!("started {} after it was due", format::milliseconds(ms))}</p> });
+        let why = not_kept(&attempt, sends).map(|why| view! { <p>{why}</p> });
+        return view! { {due}{why} }.into_any();
     };
     let Exchange { request, answer, timing } = exchange;
     let parts = parts(queued, *timing, request.is_some(), answer.is_some());
@@ -71,7 +69,7 @@ fn Message(name: &'static str, text: String, size: String, number: i16) -> impl 
     .into_any()
 }
 
-/// The parts as a bar; decoration, the words beside it say the same.
+/// The parts as a bar. Decoration: the words below it say the same.
 #[component]
 fn Phases(parts: Vec<Part>) -> impl IntoView {
     let whole: i64 = parts.iter().map(|part| part.ms).sum();
@@ -92,7 +90,6 @@ fn Phases(parts: Vec<Part>) -> impl IntoView {
     }
 }
 
-/// A part of an attempt's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     says: &'static str,
@@ -100,28 +97,29 @@ struct Part {
     tone: Tone,
 }
 
-/// In the order in which they came.
+/// In the order in which they happened.
 fn parts(queued: Option<i64>, timing: Timing, has_request: bool, has_answer: bool) -> Vec<Part> {
-    let until = if has_answer { "until the answer" } else { "in vain for an answer" };
+    let until = if has_answer { "answer after" } else { "no answer after" };
     let part = |says, ms: Option<i64>, tone| Some(Part { says, ms: ms?, tone });
     let wide = |ms: Option<u32>| ms.map(i64::from).filter(|_| has_request);
     [
-        part("in the queue after it was due", queued, Tone::Waiting),
-        part("prepared", wide(Some(timing.prepare_ms)), Tone::Paused),
-        part("for its turn at the limit", wide(Some(timing.limit_ms)), Tone::Limited),
-        part("to connect", wide(timing.connect_ms), Tone::Processing),
+        part("in queue", queued, Tone::Waiting),
+        part("prepare", wide(Some(timing.prepare_ms)), Tone::Paused),
+        part("rate limit", wide(Some(timing.limit_ms)), Tone::Limited),
+        part("connect", wide(timing.connect_ms), Tone::Processing),
         part(until, wide(timing.answer_ms), Tone::Retrying),
-        part("to read its body", wide(timing.body_ms), Tone::Delivered),
+        part("read body", wide(timing.body_ms), Tone::Delivered),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// `in the queue after it was due 38 ms · prepared 2 ms · …`; what took no time goes without saying.
+/// `in queue 38 ms · prepare 2 ms · answer after 1.21 s`; parts that took no time are left out.
 fn in_words(parts: &[Part]) -> String {
-    let told = parts.iter().filter(|part| part.ms > 0);
-    told.map(|part| format!("{} {}", part.says, format::milliseconds(part.ms)))
+    let shown = parts.iter().filter(|part| part.ms > 0);
+    shown
+        .map(|part| format!("{} {}", part.says, format::milliseconds(part.ms)))
         .collect::<Vec<_>>()
         .join(" · ")
 }
@@ -153,7 +151,7 @@ fn request_size(request: &SentRequest) -> String {
     let size = size(request.body, model::exchange::SENT_CHARS);
     match request.jobs {
         ..=1 => size,
-        jobs => format!("one for {jobs} jobs, {size}; of its body what was this job's"),
+        jobs => format!("one request for {jobs} jobs, {size}; shown is this job's part"),
     }
 }
 
@@ -174,18 +172,16 @@ fn size(body: BodySize, most: usize) -> String {
     }
 }
 
-/// Why there is no request to look at.
+/// Why there is no request to show.
 fn not_kept(attempt: &Attempt, sends: bool) -> Option<&'static str> {
     match attempt.outcome {
         AttemptOutcome::Running | AttemptOutcome::Cancelled => None,
-        _ if !sends => Some("A worker did it: Headgate sent no request."),
+        _ if !sends => Some("Done by a worker: Headgate sent no request."),
         AttemptOutcome::Completed if attempt.response_status.is_none() => Some("No request was sent."),
         AttemptOutcome::Completed => {
-            Some("Its request is not kept: of an attempt that succeeds, status, answer and time are.")
+            Some("Its request is not kept: for a successful attempt only status, answer and time are.")
         }
-        AttemptOutcome::Lost => {
-            Some("What it sent, if anything, is not known: its worker did not live to tell.")
-        }
+        AttemptOutcome::Lost => Some("What it sent, if anything, is not known: its worker died."),
         AttemptOutcome::Failed | AttemptOutcome::TimedOut => Some("Its request is not kept."),
     }
 }
@@ -200,28 +196,25 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_told_in_the_order_in_which_it_went() {
-        let told =
+    fn the_parts_are_in_the_order_in_which_they_happened() {
+        let words =
             |queued, timing: Timing, sent| in_words(&parts(queued, timing, sent, timing.body_ms.is_some()));
+        assert_eq!(words(Some(38), answered(), true), "in queue 38 ms · prepare 2 ms · answer after 1.21 s");
         assert_eq!(
-            told(Some(38), answered(), true),
-            "in the queue after it was due 38 ms · prepared 2 ms · until the answer 1.21 s"
-        );
-        assert_eq!(
-            told(
+            words(
                 None,
                 Timing { connect_ms: Some(3), limit_ms: 400, answer_ms: None, body_ms: None, ..answered() },
                 true
             ),
-            "prepared 2 ms · for its turn at the limit 400 ms · to connect 3 ms"
+            "prepare 2 ms · rate limit 400 ms · connect 3 ms"
         );
         let unanswered = Timing { body_ms: None, ..answered() };
-        assert_eq!(told(None, unanswered, true), "prepared 2 ms · in vain for an answer 1.21 s");
-        assert_eq!(told(Some(5), Timing::default(), false), "in the queue after it was due 5 ms");
+        assert_eq!(words(None, unanswered, true), "prepare 2 ms · no answer after 1.21 s");
+        assert_eq!(words(Some(5), Timing::default(), false), "in queue 5 ms");
     }
 
     #[test]
-    fn what_was_cut_says_at_what_and_of_how_much() {
+    fn a_cut_body_says_where_it_was_cut_and_how_long_it_was() {
         let of = |bytes, goes_on, is_cut| size(BodySize { bytes, goes_on, is_cut }, EXCERPT_CHARS);
         assert_eq!(of(0, false, false), "no body");
         assert_eq!(of(812, false, false), "body of 812 B");
@@ -235,7 +228,10 @@ mod tests {
             excerpt: "{}".into(),
             body: BodySize { bytes: 1_200, goes_on: false, is_cut: false },
         };
-        assert_eq!(request_size(&request), "one for 3 jobs, body of 1.2 kB; of its body what was this job's");
+        assert_eq!(
+            request_size(&request),
+            "one request for 3 jobs, body of 1.2 kB; shown is this job's part"
+        );
         assert_eq!(request_text(&request), "POST https://x.test/\nwebhook-id: 1\n\n{}");
         assert_eq!(
             size(BodySize { bytes: 5_000, goes_on: false, is_cut: true }, SENT_CHARS),

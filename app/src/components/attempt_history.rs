@@ -1,4 +1,4 @@
-//! Attempts read as rounds. A requeue counts them anew and a lost lease does not count, so numbers repeat; here is told why.
+//! A job's attempts as rounds: a requeue counts attempts from 1 again and a lost lease does not count, so numbers repeat.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
@@ -7,34 +7,32 @@ use model::{
     job::{Job, JobStatus},
 };
 
-/// All that was tried at a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// From the first attempt to what happened last.
     pub entries: Vec<Entry>,
-    /// Attempts that count in the round that goes on.
+    /// Attempts that count in the present round.
     pub counted: i64,
-    /// All attempts, of every round, lost ones too.
+    /// All attempts of every round, lost ones included.
     pub made: i64,
-    /// Whether Headgate sends something for the job, or a worker of the app's does it.
+    /// Headgate sends a request for the job; false where the app's own worker does it.
     pub sends: bool,
 }
 
-/// Which line it is, also when others come after it.
+/// Identifies an entry, also when others come after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryKey {
-    /// Its place, from the first.
+    /// Its index, from the first.
     pub at: usize,
-    /// Of an attempt: its number, and when it began.
+    /// An attempt's number, and when it began.
     attempt: Option<(i16, Option<DateTime<Utc>>)>,
 }
 
-/// A line of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// One attempt, and the milliseconds it stood in the queue after it was due, where both times are known.
+    /// One attempt, and the milliseconds it was in the queue after it was due, where both times are known.
     Try(Attempt, Option<i64>),
-    /// What came before does not count any more.
+    /// The attempts before it no longer count.
     Requeued,
 }
 
@@ -54,7 +52,7 @@ impl History {
             let queued = queued_ms(job, history.last(), &attempt);
             history.entries.push(Entry::Try(attempt, queued));
         }
-        // Requeued and not tried again yet: the job stands before its first attempt.
+        // Requeued and not tried since: no attempt of the new round yet.
         let is_before_the_first = job.attempt == 0
             && matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
         if is_before_the_first && history.last().is_some_and(|last| !follows(last, 1)) {
@@ -63,7 +61,6 @@ impl History {
         history
     }
 
-    /// Of each entry.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = EntryKey> {
         self.entries.iter().enumerate().map(|(at, entry)| {
             let attempt = match entry {
@@ -74,10 +71,10 @@ impl History {
         })
     }
 
-    /// `3 of 10`, or `1 of 10 · 12 in all`.
+    /// `3 of 10`, or `1 of 10 · 12 in total`.
     pub fn in_words(&self, most: i16) -> String {
         let in_all =
-            if self.made > self.counted { format!(" · {} in all", self.made) } else { String::new() };
+            if self.made > self.counted { format!(" · {} in total", self.made) } else { String::new() };
         format!("{} of {most}{in_all}", self.counted)
     }
 
@@ -89,8 +86,8 @@ impl History {
     }
 }
 
-/// Since when it could have begun: since the end of the wait that the attempt before was followed by, or since the job's time. A requeue
-/// gives the job a later time than attempts before it began.
+/// Since when it could have begun: the end of the wait after the attempt before it, or the job's `run_at`. `None` where that is
+/// later than the attempt: a requeue moves it.
 fn queued_ms(job: &Job, before: Option<&Attempt>, attempt: &Attempt) -> Option<i64> {
     let due = match before.filter(|before| follows(before, attempt.attempt)) {
         Some(before) => before.finished_at? + TimeDelta::milliseconds(before.next_wait_ms?),
@@ -100,7 +97,7 @@ fn queued_ms(job: &Job, before: Option<&Attempt>, attempt: &Attempt) -> Option<i
     (ms >= 0).then_some(ms)
 }
 
-/// Whether an attempt of that number comes after the other one by itself: the next number, or the same after a lost lease.
+/// Whether the number follows from the other attempt without a requeue: the next number, or the same one after a lost lease.
 fn follows(last: &Attempt, number: i16) -> bool {
     let next = if last.outcome == AttemptOutcome::Lost { last.attempt } else { last.attempt + 1 };
     // Numbers in between may be gone: retention drops attempts by the day.
@@ -156,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requeue_stands_where_the_numbers_begin_anew() {
+    fn a_requeue_is_where_the_numbers_start_again() {
         for (status, at, attempts, want) in [
             ("to_be_retried", 2, vec![(1, Failed), (2, Failed)], "1 2"),
             ("to_be_retried", 1, vec![(1, Failed), (2, Failed), (1, Failed)], "1 2 | 1"),
@@ -193,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_tells_counted_ones_from_all() {
+    fn the_sum_separates_counted_attempts_from_all() {
         let history = History::of(&job("to_be_retried", 1), vec![tried(1, Failed), tried(1, Failed)]);
-        assert_eq!(history.in_words(10), "1 of 10 · 2 in all");
+        assert_eq!(history.in_words(10), "1 of 10 · 2 in total");
         let history = History::of(&job("to_be_retried", 1), vec![tried(1, Failed)]);
         assert_eq!(history.in_words(10), "1 of 10");
     }

@@ -1,4 +1,5 @@
-//! Every try at a job, newest first: what came back, after how long, why the next one waits, and where attempts count anew.
+//! Every attempt of a job, newest first: what came back, after how long, why the next one waits, and where a requeue restarted
+//! the count.
 
 use super::{
     attempt_exchange::AttemptExchange,
@@ -13,15 +14,13 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::attempt::AttemptOutcome;
 
-/// The list. An attempt stays where it is and as it was unfolded when another one comes.
+/// An attempt stays where it is, and unfolded if it was, when another one comes.
 #[component]
 pub fn AttemptTimeline(
-    /// What was tried.
-    #[prop(into)]
-    history: Signal<History>,
-    /// Decides what today is.
+    #[prop(into)] history: Signal<History>,
+    /// Decides which times are today's.
     now: DateTime<Utc>,
-    /// The job was given up: its last failure is red, not amber.
+    /// The job is a dead letter: its last failure is red, not amber.
     #[prop(into)]
     is_dead: Signal<bool>,
 ) -> impl IntoView {
@@ -36,11 +35,10 @@ pub fn AttemptTimeline(
     .into_any()
 }
 
-/// One entry.
 #[component]
 fn Line(
     history: Signal<History>,
-    /// The place of the entry, from the first.
+    /// The entry's index, from the first.
     at: usize,
     now: DateTime<Utc>,
     is_dead: Signal<bool>,
@@ -86,17 +84,16 @@ fn Line(
     }
 }
 
-/// Between two rounds.
 #[component]
 fn RequeuedHere() -> impl IntoView {
     view! {
-        <li class="try anew">
+        <li class="try requeued">
             <span class="knob">
                 <Icon glyph=Glyph::Undo size="w-[11px] h-[11px]" />
             </span>
             <div class="what">
                 <b>"Requeued here"</b>
-                ", attempts count anew"
+                ", attempts count from 1 again"
             </div>
         </li>
     }

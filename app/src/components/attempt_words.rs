@@ -1,4 +1,4 @@
-//! An attempt in words: what came back, what was said, why the next one waits.
+//! An attempt in words: what came back, what the answer said, why the next one waits.
 
 use crate::format;
 use model::{
@@ -6,32 +6,31 @@ use model::{
     text::sanitise,
 };
 
-/// Of an answer that stands whole further down, so many characters are quoted.
+/// How much of an answer is quoted when all of it is shown further down.
 const SHORT_CHARS: usize = 200;
 
-/// What came back, or what happened instead.
 pub fn headline(attempt: &Attempt) -> String {
     if let Some(status) = attempt.response_status {
         return format!("{status} {}", reason_phrase(status)).trim_end().to_owned();
     }
     match attempt.outcome {
-        AttemptOutcome::Running => "Is being tried".to_owned(),
+        AttemptOutcome::Running => "Running".to_owned(),
         AttemptOutcome::Completed => "Completed".to_owned(),
         AttemptOutcome::TimedOut => "Timed out".to_owned(),
         AttemptOutcome::Lost => "Lease lost".to_owned(),
-        AttemptOutcome::Cancelled => "Stopped: the job was called off".to_owned(),
+        AttemptOutcome::Cancelled => "Stopped: the job was cancelled".to_owned(),
         AttemptOutcome::Failed => {
             first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned())
         }
     }
 }
 
-/// What they said, and who heard it.
+/// The answer's text or the error, and the worker that got it.
 pub fn detail(attempt: &Attempt) -> Option<String> {
     if attempt.outcome == AttemptOutcome::Lost {
         let worker = attempt.worker_id.map(|id| format!(" {}", short(&id.to_string()))).unwrap_or_default();
         return Some(format!(
-            "Worker{worker} vanished while it held the job. That does not count: the same attempt is made again."
+            "Worker{worker} died during the attempt. It does not count: the same attempt is made again."
         ));
     }
     let said = attempt.response_excerpt.as_deref().map(str::trim).filter(|text| !text.is_empty());
@@ -45,7 +44,7 @@ pub fn detail(attempt: &Attempt) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// The wait after an attempt: one that goes on, or one that is over.
+/// The wait after an attempt, present or past.
 pub fn wait(attempt: &Attempt, goes_on: bool) -> Option<String> {
     let ms = attempt.next_wait_ms.filter(|_| attempt.outcome != AttemptOutcome::Lost)?;
     let wait = match ms {
@@ -63,12 +62,12 @@ fn first_line(text: Option<&str>) -> Option<String> {
     text.and_then(|text| text.lines().next()).map(str::to_owned).filter(|line| !line.is_empty())
 }
 
-/// The end of a UUIDv7 tells two apart; its beginning is the time and alike.
+/// The end of a UUIDv7 tells two apart; they begin alike, with the time.
 fn short(id: &str) -> &str {
     id.rsplit('-').next().unwrap_or(id)
 }
 
-/// The words of RFC 9110 and 6585 for the answers a receiver gives.
+/// Reason phrases of RFC 9110 and 6585.
 pub const fn reason_phrase(status: i16) -> &'static str {
     match status {
         200 => "OK",

@@ -1,4 +1,4 @@
-//! The overview's list of what is not as it should be: verdict in words, the limit's use, the remedy beside it.
+//! The overview's list of what needs attention: verdict in words, use of the limit, the remedy next to it.
 
 use super::{GrowingFailures, Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
 use crate::{
@@ -14,22 +14,19 @@ use model::{
     stats::{IntegrationGauge, Snapshot},
 };
 
-/// Worst first. Healthy is one sentence, not an empty list.
+/// Worst first. When all is healthy, that is said in a sentence.
 #[component]
 pub fn Attention(
-    /// The gauges.
-    #[prop(into)]
-    snapshot: Signal<Snapshot>,
-    /// Whether the reader may pause and resume.
+    #[prop(into)] snapshot: Signal<Snapshot>,
     may_configure: bool,
-    /// How many rows at most.
-    most: usize,
-    /// Something else needs attention: then "nothing does" is not said.
+    /// At most so many rows.
+    max_rows: usize,
+    /// Another card needs attention: "Nothing needs you" is not said.
     #[prop(optional, into)]
-    is_told_else: Signal<bool>,
-    /// Without anything to press: of a moment that is over, or on a wall.
+    other_cards_warn: Signal<bool>,
+    /// Without buttons: on a page about the past, or on the wallboard.
     #[prop(optional)]
-    only_words: bool,
+    read_only: bool,
 ) -> impl IntoView {
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
@@ -40,7 +37,7 @@ pub fn Attention(
                 .filter(|(health, _)| health.needs_attention())
                 .collect();
             rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
-            rows.truncate(most);
+            rows.truncate(max_rows);
             rows
         })
     });
@@ -48,23 +45,23 @@ pub fn Attention(
         Memo::new(move |_| snapshot.with(|s| !s.warnings.is_empty() || !s.failures.growing.is_empty()));
     view! {
         <Warnings snapshot=snapshot />
-        <GrowingFailures snapshot=snapshot only_words=only_words />
+        <GrowingFailures snapshot=snapshot read_only=read_only />
         <For
             each=move || rows.get()
             key=|(_, gauge)| gauge.integration_id
             children=move |(health, gauge)| {
                 let id = gauge.integration_id;
-                // The row stays while its numbers change: nothing moves under the pointer.
+                // The row stays while its numbers change, so nothing moves under the pointer.
                 let row = Memo::new(move |last: Option<&(Health, IntegrationGauge)>| {
                     rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
                         .or_else(|| last.cloned())
                         .unwrap_or_else(|| (health.clone(), gauge.clone()))
                 });
-                view! { <Row row=row may_configure=may_configure only_words=only_words /> }
+                view! { <Row row=row may_configure=may_configure read_only=read_only /> }
             }
         />
         {move || {
-            (rows.with(Vec::is_empty) && !has_others.get() && !is_told_else.get())
+            (rows.with(Vec::is_empty) && !has_others.get() && !other_cards_warn.get())
                 .then(|| {
                     let any = snapshot.with(|s| !s.integrations.is_empty());
                     if any {
@@ -82,7 +79,7 @@ pub fn Attention(
                             <EmptyState
                                 glyph=Glyph::Plug
                                 title="No integrations yet"
-                                text="Make an app and an integration over the API; the first record change shows here a second later."
+                                text="Create an app and an integration with the API; the first record change shows here within a second."
                             >
                                 <a class="link" href=crate::state::base_path::current().join("/api/docs") rel="external">
                                     "API documentation"
@@ -98,12 +95,12 @@ pub fn Attention(
 }
 
 #[component]
-fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, only_words: bool) -> impl IntoView {
+fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, read_only: bool) -> impl IntoView {
     let (id, name, app_name) =
         row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
     let says = name.clone();
     let has_limit = Memo::new(move |_| row.with(|(_, g)| g.rate_limit.is_some()));
-    let who = if only_words {
+    let who = if read_only {
         view! { <span>{name}</span> }.into_any()
     } else {
         view! {
@@ -142,13 +139,13 @@ fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, only_words: b
                     }
                 }}
             </div>
-            {(!only_words).then(|| view! { <Deeds row=row may_configure=may_configure says=says /> })}
+            {(!read_only).then(|| view! { <Deeds row=row may_configure=may_configure says=says /> })}
         </div>
     }
     .into_any()
 }
 
-/// What mends it, loudest first.
+/// What mends it, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
     Resume,

@@ -1,6 +1,6 @@
-//! Actions of the audit log in words: the log's lines and its filter read from one table.
+//! Actions of the audit log in words, for the log's lines and its filter.
 
-/// An action as the log writes it, and what somebody did, to be followed by what it was done to.
+/// An action as the log writes it, and in words that what it was done to follows.
 pub struct AuditWords {
     /// `integration.pause`.
     pub action: &'static str,
@@ -11,7 +11,7 @@ pub struct AuditWords {
 }
 
 impl AuditWords {
-    /// The words of an action; none: a newer version wrote it.
+    /// `None`: a newer version wrote it.
     pub fn of(action: &str) -> Option<&'static Self> {
         ALL.iter().find(|words| words.action == action)
     }
@@ -26,15 +26,15 @@ const fn words(action: &'static str, did: &'static str, what: &'static str) -> A
     AuditWords { action, did, what }
 }
 
-/// Every action, in the order a filter offers them.
+/// In the order a filter offers them.
 pub const ALL: &[AuditWords] = &[
-    words("integration.create", "made", "integration"),
+    words("integration.create", "created", "integration"),
     words("integration.update", "changed", "integration"),
     words("integration.delete", "deleted", "integration"),
     words("integration.pause", "paused", "integration"),
     words("integration.resume", "resumed", "integration"),
-    words("integration.breaker", "steered the breaker of", "integration"),
-    words("integration.rotate_secret", "made a new signing secret for", "integration"),
+    words("integration.breaker", "controlled the breaker of", "integration"),
+    words("integration.rotate_secret", "rotated the signing secret of", "integration"),
     words("integration.test", "sent a test to", "integration"),
     words("resync.start", "started", "re-sync"),
     words("resync.pause", "paused", "re-sync"),
@@ -43,7 +43,7 @@ pub const ALL: &[AuditWords] = &[
     words("job.requeue", "requeued", "job"),
     words("job.cancel", "cancelled", "job"),
     words("job.edit", "edited and requeued", "job"),
-    words("job.reveal", "looked at the secrets of", "job"),
+    words("job.reveal", "revealed the secrets of", "job"),
     words("job.bulk_requeue", "requeued many", "jobs"),
     words("job.bulk_cancel", "cancelled many", "jobs"),
     words("saved_view.create", "saved", "view"),
@@ -57,26 +57,26 @@ pub const ALL: &[AuditWords] = &[
     words("failure.snooze", "snoozed", "failure group"),
     words("failure.fix", "marked fixed", "failure group"),
     words("failure.reopen", "reopened", "failure group"),
-    words("failure.tell", "told customers about", "failure group"),
+    words("failure.tell", "published a note on", "failure group"),
     words("operation.pause", "paused", "bulk operation"),
     words("operation.resume", "resumed", "bulk operation"),
     words("operation.abort", "aborted", "bulk operation"),
-    words("operation.undo", "took back", "bulk operation"),
+    words("operation.undo", "undid", "bulk operation"),
     words("worker.drain", "drained", "worker"),
-    words("app.create", "made", "app"),
+    words("app.create", "created", "app"),
     words("app.update", "changed", "app"),
     words("app.delete", "deleted", "app"),
-    words("user.create", "made", "user"),
+    words("user.create", "created", "user"),
     words("user.update", "changed", "user"),
     words("user.set_password", "set the password of", "user"),
     words("user.delete", "deleted", "user"),
-    words("api_key.create", "made", "API key"),
+    words("api_key.create", "created", "API key"),
     words("api_key.revoke", "revoked", "API key"),
     words("session.sign_in", "signed in", ""),
-    words("session.redeem_link", "signed in by a one-time link", ""),
+    words("session.redeem_link", "signed in with a one-time link", ""),
     words("session.sign_out", "signed out", ""),
-    words("session.refuse", "was refused at the sign-in", ""),
-    words("sign_in_link.create", "made a one-time sign-in link for", "user"),
+    words("session.refuse", "was refused at sign-in", ""),
+    words("sign_in_link.create", "created a one-time sign-in link for", "user"),
 ];
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! An integration's circuit breaker: how it stands, why, what comes next, and the three things an operator can do about it.
+//! An integration's circuit breaker: its state, why, what comes next, and the three things an operator can do about it.
 
 use crate::{
     calls::integrations::SteerBreaker,
-    components::{BreakerBadge, BreakerLook},
+    components::{BreakerBadge, BreakerStyle},
     format,
-    state::{clock, page_url, user_draft::Draft},
+    state::{clock, form_draft::Draft, page_url},
     ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField},
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,30 +14,27 @@ use model::{
     id::IntegrationId,
 };
 
-/// The card.
 #[component]
 pub fn BreakerPanel(
-    /// Whose.
     id: IntegrationId,
-    /// The breaker as it is now.
+    /// Its present state.
     #[prop(into)]
     breaker: Signal<Breaker>,
-    /// Its last changes, newest first.
+    /// Newest first.
     flips: Vec<BreakerFlip>,
-    /// Whether the reader may steer it.
     may_configure: bool,
-    /// Where to come back to.
+    /// Where a form leads back to.
     back: String,
     /// The moment of the first render.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let now = clock::now_or(as_of);
-    let look = Signal::derive(move || breaker.with(BreakerLook::of));
+    let breaker_style = Signal::derive(move || breaker.with(BreakerStyle::of));
     view! {
-        <Card title="Circuit breaker" sub="holds jobs in place while their side fails">
+        <Card title="Circuit breaker" sub="stops sending while their system fails">
             <Facts>
                 <Fact name="State">
-                    <BreakerBadge look=look />
+                    <BreakerBadge breaker_style=breaker_style />
                 </Fact>
                 {move || {
                     let breaker = breaker.get();
@@ -55,7 +52,7 @@ pub fn BreakerPanel(
                         {breaker
                             .at_once
                             .filter(|at_once| *at_once > 0)
-                            .map(|at_once| view! { <Fact name="At once for now">{format::count(at_once.into())}</Fact> })}
+                            .map(|at_once| view! { <Fact name="Concurrency for now">{format::count(at_once.into())}</Fact> })}
                         <Fact name="Failures in a row">{format::count(breaker.failures_in_a_row.into())}</Fact>
                     }
                 }}
@@ -67,7 +64,6 @@ pub fn BreakerPanel(
     .into_any()
 }
 
-/// Probe, close, hold.
 #[component]
 fn Steering(
     id: IntegrationId,
@@ -81,7 +77,7 @@ fn Steering(
     let asking = move |action: &'static str| hidden.clone().with("action", action);
     let to_hold = asking("hold");
     let draft = page_url::current().with_untracked(Draft::of);
-    // What a field for date and time takes; times of the console are UTC.
+    // The format of a `datetime-local` field; the console's times are UTC.
     let in_an_hour = || (as_of + TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M").to_string();
     let until = draft.value("until").unwrap_or_else(in_an_hour);
     view! {
@@ -128,7 +124,6 @@ fn Steering(
     .into_any()
 }
 
-/// What it did last.
 #[component]
 fn Flips(flips: Vec<BreakerFlip>, as_of: DateTime<Utc>) -> impl IntoView {
     view! {

@@ -1,8 +1,8 @@
-//! The question before a bulk action: how many exactly, which, what it does to the limits, when it is done; why and how fast.
+//! The question before a bulk action: how many, which, what it adds to the limits, how long it takes; and the reason and rate.
 
 use super::{
-    IntegrationLink, JobStateLook,
-    operation_look::{things, verb},
+    IntegrationLink, JobStateStyle,
+    operation_words::{things, verb},
 };
 use crate::{
     calls::{
@@ -15,24 +15,22 @@ use crate::{
 use leptos::prelude::*;
 use model::operation::{AT_ONCE, AddedLoad, BulkAction, BulkSubject, DryRun, DryRunPart, SampleRow};
 
-/// The dialog.
 #[component]
 pub fn BulkQuestion(
     /// Jobs or dead letters.
     subject: BulkSubject,
-    /// What would be done.
+    /// What is to be done.
     action: BulkAction,
-    /// What it would touch.
+    /// What it would affect.
     preview: BulkPreview,
-    /// The action.
     bulk: ServerAction<Bulk>,
-    /// The query of the page that asks: its filters or ticked rows.
+    /// The query of the page that asks: its filters or selected rows.
     query: String,
-    /// The page without the question.
+    /// The page without the dialog.
     close: String,
 ) -> impl IntoView {
     let BulkPreview { run, names } = preview;
-    let deed = format!("{} {}", verb(action), things(subject, run.matched));
+    let button_text = format!("{} {}", verb(action), things(subject, run.matched));
     let hidden = HiddenFields::default()
         .with("subject", subject.as_str())
         .with("action", action.as_str())
@@ -41,7 +39,7 @@ pub fn BulkQuestion(
         .with("back", close.clone());
     let is_big = run.matched > AT_ONCE;
     view! {
-        <Dialog title=format!("{deed}?") close=close.clone()>
+        <Dialog title=format!("{button_text}?") close=close.clone()>
             <p class="text-muted">{what_follows(action)}</p>
             <Details run=run names=names />
             <PostForm action=bulk hidden=hidden class="mt-2">
@@ -56,11 +54,11 @@ pub fn BulkQuestion(
                                         label="At most, per second"
                                         kind="number"
                                         range=Some((1, 10_000))
-                                        placeholder="As fast as it goes"
+                                        placeholder="No limit"
                                     />
                                     <TextField
                                         name="how[hold_seconds]"
-                                        label="Seconds to withdraw it"
+                                        label="Start delay, seconds"
                                         kind="number"
                                         value="30".to_owned()
                                         range=Some((0, 3_600))
@@ -72,7 +70,7 @@ pub fn BulkQuestion(
                 <div class="flex flex-wrap justify-end gap-2 mt-4">
                     <LinkButton href=close>"Back"</LinkButton>
                     <Button kind=if action == BulkAction::Requeue { ButtonKind::Primary } else { ButtonKind::DangerSolid }>
-                        {deed}
+                        {button_text}
                     </Button>
                 </div>
             </PostForm>
@@ -84,24 +82,24 @@ pub fn BulkQuestion(
 fn what_follows(action: BulkAction) -> &'static str {
     match action {
         BulkAction::Requeue => {
-            "Each gets all its attempts anew and goes out as its integration's limits allow. Those not tried yet can be put back for 24 hours."
+            "Each gets all its attempts again and is sent as its integration's limits allow. It can be undone for 24 hours for those not tried yet."
         }
         BulkAction::Cancel => {
-            "Cancelled jobs are not sent. What changed stays in the record and goes out with its next change. It can be undone for 24 hours."
+            "Cancelled jobs are not sent. What changed stays in the record and is sent with its next change. It can be undone for 24 hours."
         }
         BulkAction::Purge => {
             "They go to the bin and can be restored for 24 hours. Then their jobs, payloads and failure histories are deleted for good."
         }
-        BulkAction::Undo => "Each goes back to where it stood.",
-        BulkAction::Delete => "Nothing of it is left.",
+        BulkAction::Undo => "Each goes back to its previous state.",
+        BulkAction::Delete => "It is deleted for good.",
     }
 }
 
 #[component]
 fn Details(run: DryRun, names: Names) -> impl IntoView {
-    const MOST: usize = 5;
-    let more = run.breakdown.len().saturating_sub(MOST);
-    let more_load = run.added_load.len().saturating_sub(MOST);
+    const MAX_ROWS: usize = 5;
+    let more = run.breakdown.len().saturating_sub(MAX_ROWS);
+    let more_load = run.added_load.len().saturating_sub(MAX_ROWS);
     let of_load = names.clone();
     let eta = run.eta_seconds.filter(|_| run.matched > AT_ONCE);
     view! {
@@ -111,13 +109,13 @@ fn Details(run: DryRun, names: Names) -> impl IntoView {
                     {run
                         .breakdown
                         .into_iter()
-                        .take(MOST)
+                        .take(MAX_ROWS)
                         .map(|part| view! { <Part part=part names=names.clone() /> })
                         .collect_view()}
                     {(more > 0).then(|| view! { <li class="text-faint">{format!("and {more} more")}</li> })}
                 </ul>
             </Fact>
-            <Fact name="Such as">
+            <Fact name="Examples">
                 <ul>{run.sample_rows.into_iter().map(|row| view! { <Sample row=row /> }).collect_view()}</ul>
             </Fact>
             {(!run.added_load.is_empty())
@@ -128,7 +126,7 @@ fn Details(run: DryRun, names: Names) -> impl IntoView {
                                 {run
                                     .added_load
                                     .into_iter()
-                                    .take(MOST)
+                                    .take(MAX_ROWS)
                                     .map(|load| view! { <li>{load_in_words(&load, &of_load)}</li> })
                                     .collect_view()}
                                 {(more_load > 0)
@@ -137,7 +135,7 @@ fn Details(run: DryRun, names: Names) -> impl IntoView {
                         </Fact>
                     }
                 })}
-            {eta.map(|eta| view! { <Fact name="Takes">{format!("about {}, without the answers' own time", format::eta(eta))}</Fact> })}
+            {eta.map(|eta| view! { <Fact name="Takes">{format!("about {}, plus response times", format::eta(eta))}</Fact> })}
         </Facts>
     }
     .into_any()
@@ -145,7 +143,7 @@ fn Details(run: DryRun, names: Names) -> impl IntoView {
 
 #[component]
 fn Part(part: DryRunPart, names: Names) -> impl IntoView {
-    let word = JobStateLook::of(part.status).word.to_lowercase();
+    let word = JobStateStyle::of(part.status).word.to_lowercase();
     view! {
         <li>
             <IntegrationLink id=part.integration_id names=names in_text=true />
@@ -171,7 +169,7 @@ fn Sample(row: SampleRow) -> impl IntoView {
     .into_any()
 }
 
-/// `Marketplace: 3,000 more, 12 pending; 20 per second let all pass in about 3 min`
+/// `Marketplace: 3,000 more, 12 pending; 20 per second lets all pass in about 3 min`
 fn load_in_words(load: &AddedLoad, names: &Names) -> String {
     let called: Vec<&str> = load
         .integration_ids

@@ -1,4 +1,4 @@
-//! The question before something that cannot be undone: it names the count, and asks again when that changed.
+//! The question before something that cannot be undone. It names the count, and is asked again when the count changed.
 
 use crate::{
     calls::error::FormRefused,
@@ -11,23 +11,21 @@ use leptos::{
 };
 use serde::de::DeserializeOwned;
 
-/// A dialog with the answer that destroys and the one that does not.
+/// A dialog with two answers: the destructive one, and back.
 #[component]
 pub fn Confirm<S, O>(
-    /// What happens.
     action: ServerAction<S>,
-    /// The form's fields.
     hidden: HiddenFields,
     /// The question, with the count.
     #[prop(into)]
     title: String,
-    /// What follows.
+    /// What follows from it.
     #[prop(into)]
     text: String,
-    /// The button, its first word the deed: `Purge 1,204 dead letters`.
+    /// The button's text, a verb first: `Purge 1,204 dead letters`.
     #[prop(into)]
-    deed: String,
-    /// The page without the question.
+    button_text: String,
+    /// The page without the dialog.
     #[prop(into)]
     close: String,
 ) -> impl IntoView
@@ -50,7 +48,7 @@ where
             <div class="flex flex-wrap justify-end gap-2 mt-4">
                 <LinkButton href=close>"Back"</LinkButton>
                 <PostForm action=action hidden=hidden>
-                    <Button kind=ButtonKind::DangerSolid>{deed}</Button>
+                    <Button kind=ButtonKind::DangerSolid>{button_text}</Button>
                 </PostForm>
             </div>
         </Dialog>

@@ -1,10 +1,9 @@
-//! What a delta says: attributes that go out, against those last accepted, line by line.
+//! What a send changes: the attributes to be sent against those last accepted, line by line.
 
 use leptos::prelude::*;
 use model::{record::Attributes, text::shown};
 use serde_json::Value;
 
-/// How a line differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Same,
@@ -12,12 +11,11 @@ enum Side {
     After,
 }
 
-/// The lines.
 #[component]
 pub fn DeltaDiff(
-    /// What was last accepted; none: nothing yet.
+    /// What was last accepted; `None`: nothing yet.
     before: Option<Attributes>,
-    /// What is now.
+    /// What the record has now.
     after: Attributes,
 ) -> impl IntoView {
     let lines = lines(before.as_ref(), &after);
@@ -47,7 +45,7 @@ pub fn DeltaDiff(
     .into_any()
 }
 
-/// Changed attributes first, then one line that counts the rest.
+/// Changed attributes, then one line that counts the rest.
 fn lines(before: Option<&Attributes>, after: &Attributes) -> Vec<(Side, String)> {
     let empty = Attributes::new();
     let old = before.unwrap_or(&empty);
@@ -78,13 +76,13 @@ fn lines(before: Option<&Attributes>, after: &Attributes) -> Vec<(Side, String)>
 }
 
 fn line(key: &str, value: &Value) -> String {
-    const MOST: usize = 400;
+    const MAX_CHARS: usize = 400;
     let text = format!("{}: {value}", Value::String(key.to_owned()));
     let text = shown(&text);
-    if text.chars().count() <= MOST {
+    if text.chars().count() <= MAX_CHARS {
         text.into_owned()
     } else {
-        text.chars().take(MOST).chain(['…']).collect()
+        text.chars().take(MAX_CHARS).chain(['…']).collect()
     }
 }
 

@@ -1,29 +1,25 @@
-//! A list without a row: because nothing fits its filters, which can be cleared, or because there is nothing.
+//! An empty list: either nothing matches its filters, which can be cleared, or there is nothing.
 
 use crate::ui::{EmptyState, Glyph, LinkButton, Tone};
 use leptos::prelude::*;
 
-/// A sentence and a remark.
+/// Title and text.
 pub type Words = (&'static str, &'static str);
 
-/// The words of one of two states.
 #[component]
 pub fn EmptyList(
-    /// Where its filters are cleared; none: the list is not narrowed.
+    /// Where its filters are cleared; `None`: it is not filtered.
     clear: Option<String>,
     /// When filters hide what there may be.
-    narrowed: Words,
+    no_match: Words,
     /// When there is nothing.
     nothing: Words,
-    /// What is drawn then.
     glyph: Glyph,
-    /// Its colour.
-    #[prop(optional)]
-    tone: Tone,
+    #[prop(optional)] tone: Tone,
 ) -> impl IntoView {
     match clear {
         Some(clear) => view! {
-            <EmptyState glyph=Glyph::Search tone=Tone::Waiting title=narrowed.0 text=narrowed.1>
+            <EmptyState glyph=Glyph::Search tone=Tone::Waiting title=no_match.0 text=no_match.1>
                 <LinkButton href=clear>"Clear"</LinkButton>
             </EmptyState>
         }

@@ -1,4 +1,4 @@
-//! When an integration will be done, in two or three words that promise no more than is known.
+//! When an integration's backlog will be clear, in two or three words that promise no more than is known.
 
 use crate::format;
 use model::{integration::IntegrationState, stats::IntegrationGauge};
@@ -12,7 +12,7 @@ pub fn eta_words(gauge: &IntegrationGauge) -> String {
     if gauge.state != IntegrationState::Active || is_held {
         return "–".to_owned();
     }
-    // What came in against what came to an end, as far as both are known.
+    // What came in against what was done, as far as both are known.
     let grows = gauge
         .accepted_per_minute
         .is_some_and(|accepted| accepted > gauge.delivered_per_minute && accepted > 0);
@@ -29,11 +29,11 @@ pub fn eta_words(gauge: &IntegrationGauge) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::calm;
+    use crate::components::idle_gauge;
     use model::rate_limit::RateLimitUse;
 
     #[test]
-    fn no_time_is_named_that_the_numbers_do_not_say() {
+    fn no_time_is_promised_that_the_numbers_do_not_show() {
         type Change = fn(&mut IntegrationGauge);
         let cases: [(&str, Change); 6] = [
             ("–", |_| ()),
@@ -47,7 +47,7 @@ mod tests {
             ("–", |g| (g.backlog, g.eta_seconds, g.state) = (5, Some(240), IntegrationState::Paused)),
         ];
         for (words, change) in cases {
-            let mut gauge = calm();
+            let mut gauge = idle_gauge();
             change(&mut gauge);
             assert_eq!(eta_words(&gauge), words);
         }

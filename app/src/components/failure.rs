@@ -1,4 +1,4 @@
-//! A page that could not be loaded: why, and what to do. Designed states, each with the status the server answers.
+//! A page that could not be loaded: why, and what to do. Each error has a state of its own, with the status the server answers.
 
 use crate::{
     calls::error::CallError,
@@ -12,18 +12,15 @@ use leptos::prelude::*;
 use leptos_router::components::Redirect;
 use std::time::Duration;
 
-/// How soon a page asks again for a database that is away.
+/// How soon a page reloads when the database does not answer.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Says what is wrong. Without a session it leads to the sign-in instead.
 #[component]
-pub fn Failure(
-    /// What the call answered.
-    error: CallError,
-) -> impl IntoView {
+pub fn Failure(error: CallError) -> impl IntoView {
     error.set_response_status();
     if error == CallError::Unavailable {
-        // The answer carries `Refresh` for browsers without a script; this is for a page that was navigated to.
+        // The answer has `Refresh` for browsers without a script; this is for a page that was navigated to.
         Effect::new(move |_| {
             set_timeout(
                 || {
@@ -36,7 +33,7 @@ pub fn Failure(
     let here = page_url::current();
     let (glyph, tone, title, text) = match &error {
         CallError::SignedOut => {
-            // Shown again on the way there, when the page's other calls are refused as well, it leads nowhere.
+            // A page whose other calls are refused as well shows this again on the way there: then it leads nowhere.
             let sign_in = here.with_untracked(sign_in_url::from);
             return sign_in.map(|url| view! { <Redirect path=url.to_string() /> }).into_any();
         }
@@ -44,15 +41,15 @@ pub fn Failure(
             Glyph::Hand,
             Tone::Paused,
             "Not for your role".to_owned(),
-            "Your role reads here, but this it may not do. Ask an operator to do it, or to change your role.".to_owned(),
+            "Your role can read here but not do this. Ask an operator to do it, or to change your role.".to_owned(),
         ),
         CallError::NotFound => (
             Glyph::Search,
             Tone::Paused,
             "Not found".to_owned(),
-            "It does not exist, or it is gone: finished jobs and their attempts are dropped when their retention ends.".to_owned(),
+            "It does not exist, or it is gone: finished jobs and their attempts are deleted when their retention ends.".to_owned(),
         ),
-        CallError::Invalid(detail) => (Glyph::Alert, Tone::Retrying, "This address cannot be read".to_owned(), detail.clone()),
+        CallError::Invalid(detail) => (Glyph::Alert, Tone::Retrying, "This address is not valid".to_owned(), detail.clone()),
         CallError::TooSlow => (
             Glyph::Clock,
             Tone::Retrying,
@@ -69,8 +66,8 @@ pub fn Failure(
         CallError::Raced | CallError::Changed => (
             Glyph::Alert,
             Tone::Retrying,
-            "Others are changing the same".to_owned(),
-            "Nothing was changed here. The same again may succeed at once.".to_owned(),
+            "Somebody else is changing this".to_owned(),
+            "Nothing was changed. Try again.".to_owned(),
         ),
         CallError::TooSoon { .. } | CallError::Broken => (
             Glyph::Alert,
@@ -93,7 +90,7 @@ pub fn Failure(
     .into_any()
 }
 
-/// The one link that helps: the same page again only where that can end otherwise.
+/// The one link that helps: the same page only where a second try can end differently.
 fn remedy(error: &CallError, here: &PageUrl) -> (String, &'static str) {
     let list = |path: &str, words: &'static str| (path.to_owned(), words);
     match error {
@@ -104,7 +101,7 @@ fn remedy(error: &CallError, here: &PageUrl) -> (String, &'static str) {
             _ => list("/", "Overview"),
         },
         CallError::Forbidden => match here.clone().settled() {
-            // The question was not for this role; the page it was asked on is.
+            // This role may not do what the dialog asks; it may see the page below.
             page if page != *here => (page.to_string(), "Back to the page"),
             _ => list("/", "Overview"),
         },

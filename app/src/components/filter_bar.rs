@@ -1,8 +1,8 @@
-//! Narrowing a list. A GET form: what it says stands in the address, and it needs no script.
+//! Filters of a list. A GET form: they are in the address, and need no script.
 
 use crate::{
     calls::{
-        choices::{Choices, FROM_THERE},
+        choices::{Choices, MORE_HINT},
         names::Names,
     },
     format,
@@ -11,14 +11,13 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// What may be typed for a number of attempts.
+/// The range of a number of attempts.
 const ATTEMPTS: Option<(i64, i64)> = Some((0, 100));
 
-/// Fields in sight.
-const FIRST: [&str; 3] = ["q", "integration_id", "error"];
+/// Fields that are always visible.
+const VISIBLE: [&str; 3] = ["q", "integration_id", "error"];
 
-/// Fields that are folded away.
-const MORE: [&str; 16] = [
+const FOLDED: [&str; 16] = [
     "app_id",
     "job_type",
     "record_type",
@@ -37,24 +36,21 @@ const MORE: [&str; 16] = [
     "finished_before",
 ];
 
-/// Search, integration, error, and more on demand; filters of the address that have no field are kept as hidden ones,
-/// and so are its columns.
+/// Search, integration, error, and more on demand. Filters in the address that have no field, and its columns, are kept as hidden
+/// fields.
 #[component]
 pub fn FilterBar(
-    /// The page with its filters.
     url: PageUrl,
-    /// The page's path.
     path: &'static str,
-    /// Apps and integrations to choose from.
     choices: Choices,
-    /// The list's names: newer than the sample.
+    /// Names on the page, which may be newer than the sample of `choices`.
     names: Names,
 ) -> impl IntoView {
     let options = integration_options(&choices, &names);
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let kept: Vec<_> = url_filters::active(&url)
         .into_iter()
-        .filter(|(name, _)| !FIRST.contains(&name.as_str()) && !MORE.contains(&name.as_str()))
+        .filter(|(name, _)| !VISIBLE.contains(&name.as_str()) && !FOLDED.contains(&name.as_str()))
         .chain(url.get("columns").map(|columns| ("columns".to_owned(), columns.to_owned())))
         .collect();
     let has_filter = !url_filters::active(&url).is_empty();
@@ -81,11 +77,11 @@ pub fn FilterBar(
     .into_any()
 }
 
-/// The filters that are asked for less often, folded away: the sentence below says which of them hold.
+/// Less frequent filters, folded away; the sentence below names those in use.
 #[component]
 fn More(url: PageUrl, choices: Choices) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
-    // What an address says in any form, as the field wants it.
+    // Any form of time an address may have, in the format of the field.
     let time = |name: &str| {
         let at = url.get(name).and_then(format::parse_moment);
         at.map(|at| at.format("%Y-%m-%dT%H:%M").to_string()).unwrap_or_default()
@@ -116,20 +112,20 @@ fn More(url: PageUrl, choices: Choices) -> impl IntoView {
     .into_any()
 }
 
-/// Those of the sample, and the one that is chosen.
+/// Apps of the sample, and the chosen one.
 fn app_options(choices: &Choices, chosen: &str) -> Vec<SelectOption> {
     let mut options: Vec<_> =
         choices.apps.iter().map(|(id, name)| SelectOption::new(id.to_string(), name.clone())).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     if !chosen.is_empty() && options.iter().all(|option| option.value != chosen) {
-        options.insert(0, SelectOption::new(chosen, "The one of this address"));
+        options.insert(0, SelectOption::new(chosen, "Selected app"));
     }
-    options.extend(SelectOption::more(choices.more_apps, FROM_THERE));
+    options.extend(SelectOption::more(choices.more_apps, MORE_HINT));
     options.insert(0, SelectOption::new("", "All apps"));
     options
 }
 
-/// Those of the sample, and those on the page.
+/// Integrations of the sample, and those on the page.
 fn integration_options(choices: &Choices, names: &Names) -> Vec<SelectOption> {
     let mut by_id = choices.integrations.clone();
     by_id.extend(names.iter().map(|(id, name)| (id, format!("{} · {}", name.name, name.app_name))));
@@ -137,6 +133,6 @@ fn integration_options(choices: &Choices, names: &Names) -> Vec<SelectOption> {
         by_id.into_iter().map(|(id, label)| SelectOption::new(id.to_string(), label)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", "All integrations"));
-    options.extend(SelectOption::more(choices.more_integrations, FROM_THERE));
+    options.extend(SelectOption::more(choices.more_integrations, MORE_HINT));
     options
 }

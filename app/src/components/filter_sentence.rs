@@ -1,6 +1,6 @@
-//! What a list is narrowed to, as a sentence that can be read aloud; each part of it is a link that takes it away.
+//! A list's filters as a sentence that can be read aloud; each part is a link that removes it.
 
-use super::JobStateLook;
+use super::JobStateStyle;
 use crate::{
     calls::names::Names,
     format,
@@ -13,19 +13,18 @@ use model::{filter::Age, job::JobStatus, text::shown};
 /// One condition in words, such as `older than an hour`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
-    /// The parameter that says it.
+    /// The query parameter.
     name: String,
     words: String,
 }
 
-/// `Failed jobs of Shop A, older than an hour, whose error contains “timeout”.`; nothing when the list is not narrowed.
+/// `Failed jobs for Shop A, older than an hour, whose error contains “timeout”.`; nothing when the list is not filtered.
 #[component]
 pub fn FilterSentence(
-    /// The page with its filters.
     url: PageUrl,
     /// What is listed, such as `jobs`.
     noun: &'static str,
-    /// For names instead of ids.
+    /// Names to show instead of ids.
     names: Names,
 ) -> impl IntoView {
     let mut parts = parts(&url, &names);
@@ -35,7 +34,7 @@ pub fn FilterSentence(
             move |part: Part| {
                 let href = url.clone().without(&part.name).without("cursor").without("ticked").to_string();
                 view! {
-                    <Link href=href stay=true class="chip" says=format!("{}, remove", part.words)>
+                    <Link href=href keep_scroll=true class="chip" says=format!("{}, remove", part.words)>
                         {part.words}
                         <Icon glyph=Glyph::Cross size="w-[11px] h-[11px]" />
                     </Link>
@@ -73,7 +72,7 @@ fn capitalised(word: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// The conditions in the order of a sentence: which, whose, about what, when, how it went.
+/// In the order of a sentence: which, whose, about what, when, how it went.
 fn parts(url: &PageUrl, names: &Names) -> Vec<Part> {
     const ORDER: [&str; 23] = [
         "status",
@@ -124,7 +123,7 @@ fn in_words(name: &str, value: &str, names: &Names) -> String {
     match name {
         "status" => value
             .parse::<JobStatus>()
-            .map_or_else(|_| value.to_owned(), |status| JobStateLook::of(status).word.to_owned()),
+            .map_or_else(|_| value.to_owned(), |status| JobStateStyle::of(status).word.to_owned()),
         "app_id" => format!("of {}", app()),
         "integration_id" => format!("for {}", integration()),
         "job_type" => format!("of the kind {value}"),
@@ -155,7 +154,7 @@ fn in_payload((path, value): (&str, &str)) -> String {
     format!("whose payload has {path} = {value}")
 }
 
-/// The end of an id, where ids of one day differ.
+/// The end of an id: ids of one day differ there.
 fn short(id: &str) -> String {
     let count = id.chars().count();
     if count <= 12 { id.to_owned() } else { id.chars().skip(count - 8).collect() }
@@ -166,14 +165,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_was_looked_for_turns_the_sentence_around() {
+    fn a_search_cannot_reverse_the_text_of_the_sentence() {
         let url = PageUrl::parse("/jobs?q=%E2%80%AEabc");
         let words: Vec<String> = parts(&url, &Names::default()).into_iter().map(|part| part.words).collect();
         assert_eq!(words, ["with the id \\u202eabc"]);
     }
 
     #[test]
-    fn the_parts_stand_in_the_order_of_a_sentence() {
+    fn the_parts_are_in_the_order_of_a_sentence() {
         let url = PageUrl::parse(
             "/jobs?error=timeout&min_age=60m&status=failed&payload.order.id=17&attempt_min=2&cursor=c",
         );

@@ -1,5 +1,5 @@
-//! What just happened, carried by the address the form redirects to: a word and numbers, never free text, so that no
-//! crafted link can put words into our mouth.
+//! The outcome of a form, carried by the address it redirects to: a word and numbers, never free text, so that no crafted link
+//! can put words into our mouth.
 
 use crate::{
     format::{self, count},
@@ -9,7 +9,6 @@ use crate::{
 use leptos::prelude::*;
 use model::{id::OperationId, job::JobStatus};
 
-/// Every outcome a form can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flash {
     Requeued,
@@ -39,7 +38,7 @@ pub enum Flash {
     ResyncResumed,
     ResyncCancelled,
     CountChanged,
-    NothingChosen,
+    NothingSelected,
     Gone,
     Forbidden,
     SignedOut,
@@ -53,9 +52,9 @@ pub enum Flash {
     Undone,
     Repeated,
     UserSaved,
-    UserMade,
+    UserCreated,
     UserDeleted,
-    KeyMade,
+    KeyCreated,
     KeyRevoked,
     ChangedSince,
     UndoneBefore,
@@ -63,8 +62,8 @@ pub enum Flash {
     FailureSnoozed,
     FailureFixed,
     FailureReopened,
-    CustomersTold,
-    NoteTakenBack,
+    NotePublished,
+    NoteWithdrawn,
     Revealed,
     Edited,
     ViewSaved,
@@ -103,7 +102,7 @@ impl Flash {
         Self::ResyncResumed,
         Self::ResyncCancelled,
         Self::CountChanged,
-        Self::NothingChosen,
+        Self::NothingSelected,
         Self::Gone,
         Self::Forbidden,
         Self::SignedOut,
@@ -117,9 +116,9 @@ impl Flash {
         Self::Undone,
         Self::Repeated,
         Self::UserSaved,
-        Self::UserMade,
+        Self::UserCreated,
         Self::UserDeleted,
-        Self::KeyMade,
+        Self::KeyCreated,
         Self::KeyRevoked,
         Self::ChangedSince,
         Self::UndoneBefore,
@@ -127,8 +126,8 @@ impl Flash {
         Self::FailureSnoozed,
         Self::FailureFixed,
         Self::FailureReopened,
-        Self::CustomersTold,
-        Self::NoteTakenBack,
+        Self::NotePublished,
+        Self::NoteWithdrawn,
         Self::Revealed,
         Self::Edited,
         Self::ViewSaved,
@@ -138,7 +137,7 @@ impl Flash {
         Self::ViewDeleted,
     ];
 
-    /// The word in the address.
+    /// The value of the parameter `notice`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Requeued => "requeued",
@@ -168,7 +167,7 @@ impl Flash {
             Self::ResyncResumed => "resync-resumed",
             Self::ResyncCancelled => "resync-cancelled",
             Self::CountChanged => "count-changed",
-            Self::NothingChosen => "nothing-chosen",
+            Self::NothingSelected => "nothing-chosen",
             Self::Gone => "gone",
             Self::Forbidden => "forbidden",
             Self::SignedOut => "signed-out",
@@ -182,9 +181,9 @@ impl Flash {
             Self::Undone => "undone",
             Self::Repeated => "repeated",
             Self::UserSaved => "user-saved",
-            Self::UserMade => "user-made",
+            Self::UserCreated => "user-made",
             Self::UserDeleted => "user-deleted",
-            Self::KeyMade => "key-made",
+            Self::KeyCreated => "key-made",
             Self::KeyRevoked => "key-revoked",
             Self::ChangedSince => "changed-since",
             Self::UndoneBefore => "undone-before",
@@ -192,8 +191,8 @@ impl Flash {
             Self::FailureSnoozed => "failure-snoozed",
             Self::FailureFixed => "failure-fixed",
             Self::FailureReopened => "failure-reopened",
-            Self::CustomersTold => "customers-told",
-            Self::NoteTakenBack => "note-taken-back",
+            Self::NotePublished => "customers-told",
+            Self::NoteWithdrawn => "note-taken-back",
             Self::Revealed => "revealed",
             Self::Edited => "edited",
             Self::ViewSaved => "view-saved",
@@ -204,7 +203,7 @@ impl Flash {
         }
     }
 
-    /// What is said of a job after it was called off.
+    /// The outcome of cancelling a job, by the state it has then.
     pub const fn of_cancel(status: JobStatus) -> Self {
         match status {
             JobStatus::Processing => Self::CancelRequested,
@@ -220,7 +219,7 @@ impl Flash {
     const fn is_refusal(self) -> bool {
         matches!(
             self,
-            Self::NothingChosen
+            Self::NothingSelected
                 | Self::CountChanged
                 | Self::Gone
                 | Self::Forbidden
@@ -242,41 +241,41 @@ impl Flash {
         let jobs = || format::counted(n, "job", "jobs");
         let integrations = || format::counted(n, "integration", "integrations");
         match self {
-            Self::Requeued => format!("{} requeued, with all attempts anew.", jobs()),
+            Self::Requeued => format!("{} requeued with all attempts.", jobs()),
             Self::Cancelled => format!("{} cancelled.", jobs()),
             Self::CancelRequested => {
-                "Cancellation requested. Its worker has not let go of it yet; no further attempt follows."
+                "Cancellation requested. Its worker has not stopped yet; no further attempt follows."
                     .to_owned()
             }
-            Self::DoneBefore => "It completed before its worker heard of the cancellation.".to_owned(),
+            Self::DoneBefore => "It completed before its worker saw the cancel request.".to_owned(),
             Self::Purged => format!("{} purged.", format::counted(n, "dead letter", "dead letters")),
             Self::Started => format!(
                 "{} being worked on in the background.",
                 if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }
             ),
             Self::Held => format!(
-                "Nothing is touched yet: {} held and can be withdrawn.",
+                "Nothing is changed yet: {} held and can be withdrawn.",
                 if n == 1 { "1 is".to_owned() } else { format!("{} are", count(n)) }
             ),
-            Self::OperationPaused => "Paused. What is changed stays changed.".to_owned(),
-            Self::OperationResumed => "Resumed. It goes on where it stood.".to_owned(),
-            Self::OperationAborted => "Aborted. What is changed stays changed.".to_owned(),
-            Self::OperationUndone => "Being taken back, as far as nothing was tried since.".to_owned(),
+            Self::OperationPaused => "Paused. What is done stays done.".to_owned(),
+            Self::OperationResumed => "Resumed. It continues where it stopped.".to_owned(),
+            Self::OperationAborted => "Aborted. What is done stays done.".to_owned(),
+            Self::OperationUndone => "Being undone, except for jobs tried since.".to_owned(),
             Self::Restored => {
                 format!("{} restored.", format::counted(n, "dead letter", "dead letters"))
             }
             Self::Paused => "Paused. Its jobs are kept and wait.".to_owned(),
             Self::Resumed => "Resumed. Waiting jobs go out again.".to_owned(),
-            Self::BreakerProbes => "Probing. A few jobs are let through and decide.".to_owned(),
+            Self::BreakerProbes => "Probing. A few jobs are let through as a test.".to_owned(),
             Self::BreakerClosed => "Closed. Waiting jobs go out again.".to_owned(),
             Self::BreakerHeld => "Held open. Its jobs wait in place until then.".to_owned(),
-            Self::LimitsSaved => "Limits saved. They hold from the next request on.".to_owned(),
+            Self::LimitsSaved => "Limits saved. They apply from the next request on.".to_owned(),
             Self::IntegrationsPaused => format!("{} paused. Their jobs are kept and wait.", integrations()),
             Self::IntegrationsResumed => format!("{} resumed. Waiting jobs go out again.", integrations()),
             Self::IntegrationsLimited => {
-                format!("{} limited anew, from the next request on.", integrations())
+                format!("Limits of {} changed, from the next request on.", integrations())
             }
-            Self::Draining => "Draining. It finishes what it holds and claims nothing more.".to_owned(),
+            Self::Draining => "Draining. It finishes its jobs and claims no more.".to_owned(),
             Self::ResyncStarted => "Re-sync started.".to_owned(),
             Self::ResyncPaused => {
                 "Re-sync paused: nothing more of it is sent until it is resumed.".to_owned()
@@ -284,15 +283,15 @@ impl Flash {
             Self::ResyncResumed => "Re-sync resumed.".to_owned(),
             Self::ResyncCancelled => "Re-sync cancelled, and its waiting jobs with it.".to_owned(),
             Self::CountChanged => {
-                "More match by now than were named. Nothing was changed; look again.".to_owned()
+                "More match now than you confirmed. Nothing was changed; check the count and try again.".to_owned()
             }
-            Self::NothingChosen => "Nothing was chosen: tick the rows first.".to_owned(),
-            Self::Gone => "That is not there any more.".to_owned(),
+            Self::NothingSelected => "Nothing selected: select rows first.".to_owned(),
+            Self::Gone => "That no longer exists.".to_owned(),
             Self::Forbidden => "Your role does not allow that.".to_owned(),
-            Self::SignedOut => "Nothing was done: you were signed out.".to_owned(),
+            Self::SignedOut => "Nothing was done: you are signed out.".to_owned(),
             Self::Conflict => "Its state does not allow that any more. Nothing was changed.".to_owned(),
             Self::OthersChanged => {
-                "Somebody else changed it meanwhile. Nothing was saved: look at what it is now, then save again.".to_owned()
+                "Somebody else changed it meanwhile. Nothing was saved: check what it is now, then save again.".to_owned()
             }
             Self::TooSoon => format!("Too soon after the last one: try again in {}.", format::age_seconds(n)),
             Self::Invalid => "Nothing was changed: a value is not accepted.".to_owned(),
@@ -300,39 +299,39 @@ impl Flash {
                 "The database does not answer. Nothing was changed; try again in a moment.".to_owned()
             }
             Self::Raced => {
-                "Others were changing the same at that moment. Nothing was changed; try again.".to_owned()
+                "Somebody else was changing this at that moment. Nothing was changed; try again.".to_owned()
             }
             Self::Broken => {
                 "That failed on our side. Nothing was changed; the cause is in the log.".to_owned()
             }
-            Self::Undone => "Taken back.".to_owned(),
+            Self::Undone => "Undone.".to_owned(),
             Self::Repeated => "Done again.".to_owned(),
             Self::UserSaved => "Saved.".to_owned(),
-            Self::UserMade => "The user can sign in now.".to_owned(),
+            Self::UserCreated => "The user can sign in now.".to_owned(),
             Self::UserDeleted => "The user is gone; what was done stays in the audit log.".to_owned(),
-            Self::KeyMade => "The key is made. Copy it now: it is shown this once.".to_owned(),
+            Self::KeyCreated => "Key created. Copy it now: it is shown only once.".to_owned(),
             Self::KeyRevoked => "The key is refused from now on.".to_owned(),
             Self::ChangedSince => {
-                "It was changed again since. Nothing was taken back: look at what it is now.".to_owned()
+                "It was changed again since. Nothing was undone: check what it is now.".to_owned()
             }
-            Self::UndoneBefore => "That was taken back before.".to_owned(),
+            Self::UndoneBefore => "That was already undone.".to_owned(),
             Self::NothingMatches => "Nothing matches any more: there was nothing to do.".to_owned(),
-            Self::FailureSnoozed => "Snoozed. Its jobs are tried again meanwhile as before.".to_owned(),
-            Self::FailureFixed => "Marked fixed. It opens by itself when it fails again.".to_owned(),
+            Self::FailureSnoozed => "Snoozed. Its jobs are still retried as before.".to_owned(),
+            Self::FailureFixed => "Marked fixed. It reopens by itself when it fails again.".to_owned(),
             Self::FailureReopened => "Open again.".to_owned(),
-            Self::CustomersTold => format!("The customers of {} read the note now.", integrations()),
-            Self::NoteTakenBack => "Taken back: the note is shown no more.".to_owned(),
-            Self::Revealed => "Shown to you for 5 minutes; the audit log says so.".to_owned(),
+            Self::NotePublished => format!("Note published for {}.", integrations()),
+            Self::NoteWithdrawn => "Note withdrawn: it is no longer shown.".to_owned(),
+            Self::Revealed => "Shown to you for 5 minutes; this is in the audit log.".to_owned(),
             Self::ViewSaved => "View saved.".to_owned(),
             Self::ViewChanged => "View changed.".to_owned(),
             Self::ViewPinned => "View pinned. It is counted every few seconds.".to_owned(),
             Self::ViewUnpinned => "View unpinned.".to_owned(),
-            Self::ViewDeleted => "View deleted. Jobs are as they were.".to_owned(),
-            Self::Edited => "Payload changed and requeued, with all attempts anew.".to_owned(),
+            Self::ViewDeleted => "View deleted. Jobs are not affected.".to_owned(),
+            Self::Edited => "Payload changed and job requeued with all attempts.".to_owned(),
         }
     }
 
-    /// The address that shows it: the one the form came from, settled.
+    /// The page the form came from, settled, with the outcome in its address.
     pub fn on(self, back: PageUrl, n: i64, skipped: i64) -> PageUrl {
         let url = back.settled().without("ids[]").with("notice", self.as_str());
         let url = if n == 1 { url } else { url.with("count", n) };
@@ -343,13 +342,12 @@ impl Flash {
 /// An outcome with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Which.
     pub flash: Flash,
-    /// How many, or how long.
+    /// A count, or seconds.
     pub n: i64,
-    /// How many were left out.
+    /// How many were skipped.
     pub skipped: i64,
-    /// The bulk operation that does it, or did.
+    /// The bulk operation that does it or did it.
     pub operation: Option<OperationId>,
 }
 
@@ -359,7 +357,7 @@ impl From<Flash> for Outcome {
     }
 }
 
-/// The line above a page's content, when its address carries an outcome.
+/// The line above a page's content when its address carries an outcome.
 #[component]
 pub fn FlashBar() -> impl IntoView {
     let url = page_url::current();
@@ -388,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_outcome_is_found_by_its_word_and_says_a_sentence() {
+    fn every_outcome_is_found_by_its_word_and_has_a_sentence() {
         for flash in Flash::ALL.iter().copied() {
             assert_eq!(Flash::find(flash.as_str()), Some(flash));
             assert!(flash.sentence(2).ends_with('.'), "{flash:?}");
@@ -397,12 +395,12 @@ mod tests {
     }
 
     #[test]
-    fn the_address_keeps_its_filters_and_loses_question_and_choice() {
+    fn the_address_keeps_its_filters_and_loses_question_and_selection() {
         let back = PageUrl::parse("/dead-letters?error=503&confirm=purge&ids%5B%5D=1&ids%5B%5D=2");
         assert_eq!(
             Flash::Purged.on(back, 2, 1).to_string(),
             "/dead-letters?error=503&notice=purged&count=2&skipped=1"
         );
-        assert_eq!(Flash::Requeued.sentence(1), "1 job requeued, with all attempts anew.");
+        assert_eq!(Flash::Requeued.sentence(1), "1 job requeued with all attempts.");
     }
 }

@@ -1,4 +1,4 @@
-//! What comes in for an integration against what goes out: where more comes in, work piles up.
+//! What comes in for an integration against what goes out.
 
 use super::windows::over_time;
 use crate::ui::{Card, ChartBucket, ChartData, ChartForm, ChartSeries, Stroke, TimeChart, Tone, legend};
@@ -6,13 +6,12 @@ use chrono::TimeDelta;
 use leptos::prelude::*;
 use model::stats::FlowMinute;
 
-/// Minutes of the chart.
 const MINUTES: i32 = 60;
 
-/// The chart in its card, with the legend.
+/// The chart in its card.
 #[component]
 pub fn FlowChart(
-    /// A minute each, oldest first.
+    /// One entry a minute, oldest first.
     #[prop(into)]
     flow: Signal<Vec<FlowMinute>>,
 ) -> impl IntoView {
@@ -35,7 +34,7 @@ pub fn FlowChart(
                 is_empty
                     .get()
                     .then(|| {
-                        view! { <p class="px-4 pb-3 text-muted">"Nothing was recorded yet: the first minute is told when it is over."</p> }
+                        view! { <p class="px-4 pb-3 text-muted">"Nothing recorded yet: the first minute appears when it is over."</p> }
                     })
             }}
         </Card>
@@ -43,7 +42,7 @@ pub fn FlowChart(
     .into_any()
 }
 
-/// The hour that ends with the last minute that is known; what nobody recorded is a gap.
+/// The hour up to the last minute on record; minutes without a record are gaps.
 fn chart(flow: &[FlowMinute]) -> ChartData {
     let Some(last) = flow.last() else { return ChartData::default() };
     let hour: Vec<_> = (0..MINUTES).rev().map(|back| last.at - TimeDelta::minutes(back.into())).collect();
@@ -52,7 +51,7 @@ fn chart(flow: &[FlowMinute]) -> ChartData {
         let accepted = minute.and_then(|minute| minute.accepted);
         (*at, vec![accepted, minute.map(|minute| minute.delivered), minute.map(|minute| minute.failed)])
     });
-    // Each minute is over when it is told.
+    // Minutes are recorded when they are over.
     let buckets = data.buckets.into_iter().map(|bucket| ChartBucket { is_partial: false, ..bucket });
     ChartData { buckets: buckets.collect(), ..data }
 }
@@ -63,7 +62,7 @@ mod tests {
     use chrono::DateTime;
 
     #[test]
-    fn an_hour_is_drawn_and_what_nobody_recorded_is_a_gap() {
+    fn an_hour_is_drawn_and_minutes_without_a_record_are_gaps() {
         let at = |minute: i64| DateTime::UNIX_EPOCH + TimeDelta::minutes(minute);
         let minute = |n, accepted| FlowMinute { at: at(n), accepted, delivered: 2, failed: 1 };
         let data = chart(&[minute(100, None), minute(102, Some(7))]);

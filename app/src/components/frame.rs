@@ -1,4 +1,4 @@
-//! The console around every page: navigation, who is signed in, theme, and the place for what just happened.
+//! The frame of every page: navigation, who is signed in, theme, and the outcome of the last form.
 
 use super::{FlashBar, KeyHelp, Palette, ThemeSwitch};
 use crate::{
@@ -8,56 +8,52 @@ use crate::{
         stats::{NavCounts, load_nav_counts},
     },
     format,
-    state::{base_path, clock, hold, live, page_url, revision},
+    state::{base_path, clock, freeze, live, page_url, revision},
     ui::{Glyph, Icon, Link, Notice, Tone},
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
 use model::rules::permission::Permission;
 
-/// The reader, loaded once: pages wait for it beside their own data.
+/// The signed-in user, loaded once: pages wait for it together with their own data.
 #[derive(Clone, Copy)]
 pub struct Reader(Resource<Result<Session, CallError>>);
 
 impl Reader {
-    /// The reader of the page around.
+    /// The one of the enclosing page.
     pub fn current() -> Self {
         use_context::<Self>().unwrap_or_else(|| Self(Resource::new_blocking(|| (), |()| load_session())))
     }
 
-    /// What is known of it; none while it is being asked for.
+    /// `None` while it loads.
     pub fn loaded(self) -> Option<Result<Session, CallError>> {
         self.0.get()
     }
 
-    /// Waits for it.
-    ///
-    /// # Errors
-    /// Without a session, or with a role that opens no console.
+    /// Fails without a session, or with a role that opens no console.
     pub async fn get(self) -> Result<Session, CallError> {
         self.0.await
     }
 }
 
-/// Side navigation and page.
 #[component]
 pub fn Frame() -> impl IntoView {
     let reader = Reader::current();
     provide_context(reader);
     let first = Resource::new_blocking(|| (), |()| load_nav_counts());
-    hold::provide();
+    freeze::provide();
     revision::provide();
     let live = live::provide();
     clock::provide();
     view! {
-        // The browser itself moves the focus: the router would only change the address.
+        // `external`, so that the browser moves the focus: the router would only change the address.
         <a class="skip" href="#content" rel="external">
             "Skip to content"
         </a>
         <div class="shell">
             <nav class="side" aria-label="Main">
                 <Link href="/" class="brand">
-                    <Mark />
+                    <Logo />
                     "Headgate"
                 </Link>
                 <Suspense fallback=|| ()>
@@ -87,7 +83,7 @@ pub fn Frame() -> impl IntoView {
                 <Suspense fallback=|| ()>
                     {move || Suspend::new(async move {
                         reader.get().await.ok().and_then(|session| session.lists_behind).map(|seconds| {
-                            let text = format!("Lists are {} behind: so is the replica that they are read from.", format::eta(seconds));
+                            let text = format!("Lists are {} behind: so is the replica they are read from.", format::eta(seconds));
                             view! { <Notice tone=Tone::Retrying glyph=Glyph::Clock text=text /> }
                         })
                     })}
@@ -100,9 +96,9 @@ pub fn Frame() -> impl IntoView {
     .into_any()
 }
 
-/// The brand's mark: a gate in a channel.
+/// The logo: a gate in a channel.
 #[component]
-pub fn Mark() -> impl IntoView {
+pub fn Logo() -> impl IntoView {
     view! {
         <svg
             width="20"
@@ -123,7 +119,7 @@ pub fn Mark() -> impl IntoView {
 #[component]
 fn Navigation(
     counts: Memo<NavCounts>,
-    /// Pages about the deployment are for operators and auditors.
+    /// Pages about the deployment are only for roles that may read it.
     reads_deployment: bool,
 ) -> impl IntoView {
     let number = move |read: fn(NavCounts) -> i64| Signal::derive(move || read(counts.get()));
@@ -158,7 +154,7 @@ fn Navigation(
                 label="Failures"
                 count=number(|n| n.failures)
                 is_hot=true
-                most=model::failure::MOST_OPEN
+                max_count=model::failure::MAX_COUNTED_GROUPS
             />
             <Entry
                 href="/dead-letters"
@@ -190,12 +186,12 @@ fn Entry(
     glyph: Glyph,
     label: &'static str,
     count: Signal<i64>,
-    /// A count that should be zero.
+    /// The count should be zero.
     #[prop(optional)]
     is_hot: bool,
-    /// What is counted no further.
+    /// From here on the count is shown as `n+`.
     #[prop(default = i64::MAX)]
-    most: i64,
+    max_count: i64,
 ) -> impl IntoView {
     let url = page_url::current();
     let is_current = Memo::new(move |_| {
@@ -212,7 +208,7 @@ fn Entry(
                     (n > 0)
                         .then(|| {
                             view! {
-                                <span class=if is_hot { "count hot" } else { "count" }>{format::up_to(n, most)}</span>
+                                <span class=if is_hot { "count hot" } else { "count" }>{format::up_to(n, max_count)}</span>
                             }
                         })
                 }}

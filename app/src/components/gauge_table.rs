@@ -1,4 +1,4 @@
-//! Integrations as rows: state, backlog, pace, limit, failures.
+//! Integrations as rows: state, backlog, rate, limit, failures.
 
 use super::{
     Health, HealthBadge, RateLimitUseMeter,
@@ -11,7 +11,7 @@ use crate::{
 use leptos::prelude::*;
 use model::stats::IntegrationGauge;
 
-/// The table around [`GaugeRow`]s.
+/// The table that holds [`GaugeRow`]s.
 #[component]
 pub fn GaugeTable(children: Children) -> impl IntoView {
     view! {
@@ -27,7 +27,7 @@ fn head() -> impl IntoView {
         <th scope="col">"Integration"</th>
         <th scope="col">"State"</th>
         <th scope="col" class="n">"Backlog"</th>
-        <th scope="col" class="n">"Done in"</th>
+        <th scope="col" class="n">"Clears in"</th>
         <th scope="col" class="n">"Out / min"</th>
         <th scope="col" class="n" title="95 of 100 attempts of the last five minutes took at most as long">"p95"</th>
         <th scope="col" class="n">"Processing"</th>
@@ -40,20 +40,19 @@ fn head() -> impl IntoView {
     }
 }
 
-/// One integration's gauges; each cell changes by itself.
+/// One integration's gauges; each cell updates by itself.
 #[component]
 pub fn GaugeRow(
-    /// Judgement and gauges.
     row: Memo<(Health, IntegrationGauge)>,
-    /// The largest backlog of the table, a full bar.
+    /// The table's largest backlog: a full bar.
     #[prop(into)]
-    most: Signal<i64>,
+    max_backlog: Signal<i64>,
 ) -> impl IntoView {
     let (id, name, about) =
         row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), gauge_words::about(g)));
     let read = move |read: fn(&IntegrationGauge) -> String| move || row.with(|(_, g)| read(g));
     let backlog = Signal::derive(move || row.with(|(_, g)| g.backlog));
-    let share = Signal::derive(move || backlog.get() as f64 / most.get() as f64);
+    let share = Signal::derive(move || backlog.get() as f64 / max_backlog.get() as f64);
     let zero = move |value: fn(&IntegrationGauge) -> bool| {
         move || if row.with(|(_, g)| value(g)) { "n zero" } else { "n" }
     };
@@ -79,7 +78,7 @@ pub fn GaugeRow(
                 <Meter share=share tone=Tone::Waiting />
                 <span class="inline-block min-w-[42px]">{move || format::count(backlog.get())}</span>
             </td>
-            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0) {..data_label("done in")}>
+            <td class=zero(|g| g.eta_seconds.is_none() || g.backlog == 0) {..data_label("clears in")}>
                 {read(|g| match g.eta_seconds {
                     Some(eta) if g.backlog > 0 => format::eta(eta),
                     _ => "–".to_owned(),
@@ -90,7 +89,7 @@ pub fn GaugeRow(
                 {read(|g| g.latency.map_or_else(|| "–".to_owned(), |latency| format::milliseconds(latency.p95_ms)))}
             </td>
             <td class=zero(|g| g.processing == 0) {..data_label("processing")}>
-                {read(|g| format::of_most(g.processing, g.max_concurrency.into()))}
+                {read(|g| format::of_max(g.processing, g.max_concurrency.into()))}
             </td>
             <td class=move || if row.with(|(_, g)| g.rate_limit.is_some()) { "first" } else { "first zero" } {..data_label("limit")}>
                 <RateLimitUseMeter usage=Signal::derive(move || row.with(|(_, g)| g.rate_limit)) />

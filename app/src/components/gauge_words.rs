@@ -1,8 +1,8 @@
-//! What the rows of integrations say of a gauge, whichever table they stand in.
+//! Words and classes for gauges in the tables of integrations.
 
 use model::{integration::IntegrationType, stats::IntegrationGauge};
 
-/// Whose it is, and its type where that is not the usual one.
+/// The app, and the integration's type where it is not a webhook.
 pub fn about(gauge: &IntegrationGauge) -> String {
     match gauge.integration_type {
         IntegrationType::Webhook => gauge.app_name.clone(),
@@ -10,13 +10,13 @@ pub fn about(gauge: &IntegrationGauge) -> String {
     }
 }
 
-/// Share of the last minute's attempts that failed; none when nothing was tried.
+/// Share of the last minute's attempts that failed; `None` when there were none.
 pub fn failing(gauge: &IntegrationGauge) -> Option<f64> {
     let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
     (tried > 0).then(|| gauge.failed_per_minute as f64 / tried as f64)
 }
 
-/// The look of a share that should be nought.
+/// The class of a cell whose share should be 0.
 pub const fn alarming(share: Option<f64>) -> &'static str {
     match share {
         Some(share) if share >= 0.3 => "n text-failed font-semibold",
@@ -25,7 +25,7 @@ pub const fn alarming(share: Option<f64>) -> &'static str {
     }
 }
 
-/// Nothing is old where nothing waits.
+/// `None` where nothing waits.
 pub fn oldest(gauge: &IntegrationGauge) -> Option<i64> {
     gauge.oldest_pending_age_seconds.filter(|_| gauge.backlog > 0)
 }

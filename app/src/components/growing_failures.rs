@@ -1,4 +1,4 @@
-//! Causes that fail more and more often, among what needs attention.
+//! Failure causes that grow, in the list of what needs attention.
 
 use super::RichText;
 use crate::{
@@ -8,18 +8,16 @@ use crate::{
 };
 use leptos::prelude::*;
 use model::{
-    failure::{GrowingFailure, MOST_OPEN},
+    failure::{GrowingFailure, MAX_COUNTED_GROUPS},
     stats::Snapshot,
 };
 
 /// A line each; nothing while none grows.
 #[component]
 pub fn GrowingFailures(
-    /// The snapshot that tells of them.
-    #[prop(into)]
-    snapshot: Signal<Snapshot>,
-    /// Without anything to press: of a moment that is over, or on a wall.
-    only_words: bool,
+    #[prop(into)] snapshot: Signal<Snapshot>,
+    /// Without links and buttons: on a page about the past, or on the wallboard.
+    read_only: bool,
 ) -> impl IntoView {
     let growing = Memo::new(move |_| snapshot.with(|s| s.failures.growing.clone()));
     view! {
@@ -29,7 +27,7 @@ pub fn GrowingFailures(
             children=move |first| {
                 let id = first.fingerprint;
                 let row = refresh::row(first, move || growing.with(|all| all.iter().find(|one| one.fingerprint == id).cloned()));
-                view! { <Line row=row only_words=only_words /> }
+                view! { <Line row=row read_only=read_only /> }
             }
         />
     }
@@ -37,11 +35,11 @@ pub fn GrowingFailures(
 }
 
 #[component]
-fn Line(row: Memo<GrowingFailure>, only_words: bool) -> impl IntoView {
+fn Line(row: Memo<GrowingFailure>, read_only: bool) -> impl IntoView {
     let (id, title) = row.with_untracked(|row| (row.fingerprint, title(row)));
     let href = format!("/failures?group={id}");
     let says = format!("See the group: {title}");
-    let who = if only_words {
+    let who = if read_only {
         view! { <span>{title}</span> }.into_any()
     } else {
         view! {
@@ -64,7 +62,7 @@ fn Line(row: Memo<GrowingFailure>, only_words: bool) -> impl IntoView {
             <p class="why">
                 <RichText text=Signal::derive(move || row.with(sentence)) />
             </p>
-            {(!only_words)
+            {(!read_only)
                 .then(|| {
                     view! {
                         <div class="act">
@@ -77,7 +75,7 @@ fn Line(row: Memo<GrowingFailure>, only_words: bool) -> impl IntoView {
     .into_any()
 }
 
-/// The cause, with the answer it came as.
+/// The cause, with the status it came with.
 fn title(failure: &GrowingFailure) -> String {
     match failure.response_status {
         Some(status) => format!("{} (answer {status})", failure.cause),
@@ -85,11 +83,11 @@ fn title(failure: &GrowingFailure) -> String {
     }
 }
 
-/// Where, and how much more than before.
+/// Where, and how much more than the hour before.
 fn sentence(failure: &GrowingFailure) -> String {
     let at = match &failure.integration {
         Some(name) => super::rich_text::foreign(name),
-        None => format!("{} integrations", format::up_to(failure.integrations, MOST_OPEN)),
+        None => format!("{} integrations", format::up_to(failure.integrations, MAX_COUNTED_GROUPS)),
     };
     format!(
         "**{at}**: about **{}** failed attempts in the last hour, about **{}** in the hour before",
@@ -104,7 +102,7 @@ mod tests {
     use model::failure::CauseId;
 
     #[test]
-    fn it_is_told_in_words_where_and_how_much_more() {
+    fn the_sentence_says_where_and_how_much_more() {
         let one = GrowingFailure {
             fingerprint: CauseId(1),
             cause: "Their system is down or overloaded".to_owned(),

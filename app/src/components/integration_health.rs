@@ -1,7 +1,7 @@
-//! How an integration is doing, judged from its gauges: a word, a sentence with the number that matters, and how
-//! bad it is compared with the others.
+//! How an integration is doing, judged from its gauges: a word, a sentence with the number that matters, and how bad it is
+//! compared with others.
 
-use super::{BreakerLook, rich_text::foreign};
+use super::{BreakerStyle, rich_text::foreign};
 use crate::{
     format,
     ui::{Glyph, Pill, Tone},
@@ -14,26 +14,22 @@ use model::{
 };
 use std::cmp::Ordering;
 
-/// A judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Colour family.
     pub tone: Tone,
-    /// Icon.
     pub glyph: Glyph,
-    /// One or two words.
     pub word: &'static str,
-    /// What is wrong and what follows, `**strong**` where it matters.
+    /// What is wrong and what follows, with `**strong**` where it matters.
     pub sentence: String,
-    /// 0 is fine; from [`Health::ATTENTION`] on somebody should look.
+    /// 0 is fine; from [`Health::ATTENTION`] on somebody should look at it.
     pub severity: u8,
 }
 
 impl Health {
-    /// The least severity that belongs on the overview's list.
+    /// The least severity on the overview's list.
     pub const ATTENTION: u8 = 30;
 
-    /// Severity, then backlog; equals by name, so that rows stay where they are.
+    /// Severity, then backlog; equal ones by name, so that rows keep their order.
     pub fn worst_first(a: (&Self, &IntegrationGauge), b: (&Self, &IntegrationGauge)) -> Ordering {
         (b.0.severity, b.1.backlog)
             .cmp(&(a.0.severity, a.1.backlog))
@@ -41,7 +37,7 @@ impl Health {
             .then(a.1.integration_id.cmp(&b.1.integration_id))
     }
 
-    /// Judges one integration at the moment of its gauges. The first rule that fits speaks.
+    /// Judges one integration at the moment of its gauges. The first rule that applies wins.
     pub fn of(gauge: &IntegrationGauge, at: chrono::DateTime<chrono::Utc>) -> Self {
         let waiting = gauge.backlog + gauge.to_be_retried;
         let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
@@ -50,9 +46,9 @@ impl Health {
             return Self::new(
                 Tone::Paused,
                 Glyph::Ban,
-                "Switched off",
+                "Disabled",
                 5,
-                reason(gauge, "Changes make no jobs"),
+                reason(gauge, "Changes create no jobs"),
             );
         }
         if gauge.state == IntegrationState::Paused {
@@ -65,7 +61,7 @@ impl Health {
         }
         if let Some(until) = gauge.held_until.filter(|until| *until > at) {
             let text = format!(
-                "They answered 429 and asked for quiet until **{}**. **{}** held in place, no attempts burnt.",
+                "They answered 429 and asked to wait until **{}**. **{}** waiting; no attempts are used up.",
                 format::clock(until, at),
                 jobs_are(waiting),
             );
@@ -104,7 +100,7 @@ impl Health {
                 format::count(gauge.backlog),
                 drains(gauge),
             );
-            return Self::new(Tone::Processing, Glyph::Sync, "At full width", 35, text);
+            return Self::new(Tone::Processing, Glyph::Sync, "All slots busy", 35, text);
         }
         if gauge.to_be_retried > 0 {
             let text = format!(
@@ -134,25 +130,24 @@ impl Health {
             let text = format!("**{}** on the way{done}.", jobs_are(gauge.backlog + gauge.processing));
             return Self::new(Tone::Processing, Glyph::Sync, "Syncing", 15, text);
         }
-        // Nothing is sent to what workers fetch.
+        // Workers fetch jobs of external integrations; nothing is sent to those.
         if gauge.last_success_at.is_none() && gauge.integration_type != IntegrationType::External {
-            let text =
-                "Nothing has reached it yet: it gets what changes from now on, and everything by a re-sync.";
+            let text = "Nothing was delivered yet: it gets changes from now on; a re-sync sends everything.";
             return Self::new(Tone::Waiting, Glyph::Clock, "Never synced", 1, text.to_owned());
         }
         Self::new(
             Tone::Delivered,
             Glyph::Check,
-            // Not "In sync": the live numbers know jobs, not which records it has.
+            // Not "In sync": gauges count jobs, and do not know which records the system has.
             "Caught up",
             0,
             "Nothing waits for it, and nothing fails.".to_owned(),
         )
     }
 
-    /// What holds the jobs back is told first; why, and what comes next, behind it.
+    /// What keeps the jobs waiting comes first, then why and what is next.
     fn of_breaker(breaker: &Breaker, waiting: i64, at: chrono::DateTime<chrono::Utc>) -> Self {
-        let look = BreakerLook::of(breaker);
+        let style = BreakerStyle::of(breaker);
         let since = breaker
             .since
             .map_or_else(String::new, |since| format!(" since **{}**", format::clock(since, at)));
@@ -165,24 +160,30 @@ impl Health {
             };
             format!(" Next probe {time}.")
         });
-        let held = format!("**{}** held in place, no attempts burnt.", jobs_are(waiting));
+        let waits = format!("**{}** waiting; no attempts are used up.", jobs_are(waiting));
         let (severity, text) = match breaker.state {
-            BreakerState::Open => (95, format!("Circuit open{since}{why}. {held}{next}")),
-            BreakerState::HalfOpen => (85, format!("Circuit half-open{since}{why}. {held}")),
+            BreakerState::Open => (95, format!("Circuit open{since}{why}. {waits}{next}")),
+            BreakerState::HalfOpen => (85, format!("Circuit half-open{since}{why}. {waits}")),
             BreakerState::Ramping | BreakerState::Closed => {
-                let most = breaker.at_once.map_or_else(String::new, |n| format!(", **{n}** at once for now"));
-                (45, format!("It works again and ramps up{since}{most}. **{}** waiting.", jobs_are(waiting)))
+                let concurrency =
+                    breaker.at_once.map_or_else(String::new, |n| format!(", **{n}** at once for now"));
+                (
+                    45,
+                    format!(
+                        "It works again and ramps up{since}{concurrency}. **{}** waiting.",
+                        jobs_are(waiting)
+                    ),
+                )
             }
         };
-        Self::new(look.tone, look.glyph, look.word, severity, text)
+        Self::new(style.tone, style.glyph, style.word, severity, text)
     }
 
     fn new(tone: Tone, glyph: Glyph, word: &'static str, severity: u8, sentence: String) -> Self {
-        // A quoted answer that was cut ends the sentence by itself.
+        // A quoted answer that was cut ends the sentence with its ellipsis.
         Self { tone, glyph, word, sentence: sentence.replace("….", "…"), severity }
     }
 
-    /// Whether somebody should look.
     pub fn needs_attention(&self) -> bool {
         self.severity >= Self::ATTENTION
     }
@@ -195,7 +196,7 @@ fn paused_because(gauge: &IntegrationGauge) -> String {
     }
 }
 
-/// Reasons are written to follow a colon; here one begins a sentence.
+/// Reasons are written to follow a colon; this one starts a sentence.
 fn sentence_start(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -211,11 +212,11 @@ fn jobs_are(n: i64) -> String {
 }
 
 fn last_answer(gauge: &IntegrationGauge) -> String {
-    // Answers may carry a whole document; the sentence needs its beginning.
-    const MOST: usize = 110;
+    // Answers may contain a whole document; the sentence needs its beginning.
+    const MAX_CHARS: usize = 110;
     let Some(error) = &gauge.last_error else { return "no answer is on record".to_owned() };
     let line = error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.');
-    let shown: String = line.chars().take(MOST).collect();
+    let shown: String = line.chars().take(MAX_CHARS).collect();
     foreign(&if shown.len() < line.len() { format!("{shown}…") } else { shown })
 }
 
@@ -228,13 +229,8 @@ fn drains(gauge: &IntegrationGauge) -> String {
     gauge.eta_seconds.map_or_else(String::new, |eta| format!(" drains in about **{}**", format::eta(eta)))
 }
 
-/// The judgement's word as a pill.
 #[component]
-pub fn HealthBadge(
-    /// The judgement.
-    #[prop(into)]
-    health: Signal<Health>,
-) -> impl IntoView {
+pub fn HealthBadge(#[prop(into)] health: Signal<Health>) -> impl IntoView {
     view! {
         <Pill
             tone=Signal::derive(move || health.with(|h| h.tone))
@@ -250,7 +246,7 @@ pub(super) mod tests {
     use super::*;
     use chrono::{DateTime, TimeDelta, Utc};
     use model::{
-        failure::FailurePulse,
+        failure::FailureSummary,
         id::{AppId, IntegrationId},
         rate_limit::RateLimitUse,
         stats::{Snapshot, Totals},
@@ -261,7 +257,7 @@ pub(super) mod tests {
         "2026-11-20T12:00:00Z".parse().expect("a time")
     }
 
-    pub(crate) fn calm() -> IntegrationGauge {
+    pub(crate) fn idle_gauge() -> IntegrationGauge {
         IntegrationGauge {
             integration_id: IntegrationId::generate(),
             app_id: AppId::generate(),
@@ -296,7 +292,6 @@ pub(super) mod tests {
         }
     }
 
-    /// The deployment with these alone.
     pub(crate) fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
         Snapshot {
             at: noon(),
@@ -304,13 +299,13 @@ pub(super) mod tests {
             retry_pyramid: Vec::new(),
             integrations,
             workers: 1,
-            failures: FailurePulse::default(),
+            failures: FailureSummary::default(),
             warnings: Vec::new(),
         }
     }
 
     #[test]
-    fn the_first_rule_that_fits_speaks() {
+    fn the_first_rule_that_applies_wins() {
         type Change = fn(&mut IntegrationGauge);
         let cases: [(&str, Change); 13] = [
             ("Caught up", |_| ()),
@@ -319,7 +314,7 @@ pub(super) mod tests {
             ("Syncing", |g| g.backlog = 3),
             ("Retrying", |g| g.to_be_retried = 3),
             ("Dead letters", |g| g.dead_letters = 3),
-            ("At full width", |g| (g.backlog, g.processing) = (9, 50)),
+            ("All slots busy", |g| (g.backlog, g.processing) = (9, 50)),
             ("At its limit", |g| {
                 g.backlog = 9;
                 g.rate_limit = Some(RateLimitUse { limit: 10, used: 10, per_seconds: 1 });
@@ -334,15 +329,15 @@ pub(super) mod tests {
             ("Paused", |g| g.state = IntegrationState::Paused),
         ];
         for (word, change) in cases {
-            let mut gauge = calm();
+            let mut gauge = idle_gauge();
             change(&mut gauge);
             assert_eq!(Health::of(&gauge, noon()).word, word);
         }
     }
 
     #[test]
-    fn a_fault_is_told_with_its_cause_and_what_waits() {
-        let gauge = IntegrationGauge { failed_per_minute: 4, backlog: 1_204, ..calm() };
+    fn a_fault_names_its_cause_and_what_waits() {
+        let gauge = IntegrationGauge { failed_per_minute: 4, backlog: 1_204, ..idle_gauge() };
         let health = Health::of(&gauge, noon());
         assert_eq!(
             health.sentence,
@@ -361,19 +356,19 @@ pub(super) mod tests {
             reason: Some("20 attempts in a row failed; the last: answered 502 Bad Gateway".to_owned()),
             ..Breaker::default()
         };
-        let gauge = IntegrationGauge { breaker: Some(breaker), backlog: 7, ..calm() };
+        let gauge = IntegrationGauge { breaker: Some(breaker), backlog: 7, ..idle_gauge() };
         let health = Health::of(&gauge, noon());
         assert_eq!(
             health.sentence,
-            "Circuit open since **11:59:40**: 20 attempts in a row failed; the last: answered 502 Bad Gateway. **7 jobs are** held in \
-             place, no attempts burnt. Next probe at **12:00:10**."
+            "Circuit open since **11:59:40**: 20 attempts in a row failed; the last: answered 502 Bad Gateway. **7 jobs are** waiting; \
+             no attempts are used up. Next probe at **12:00:10**."
         );
         assert!(health.needs_attention());
     }
 
     #[test]
     fn a_long_answer_is_cut_and_one_dead_letter_is_one() {
-        let mut gauge = IntegrationGauge { dead_letters: 1, ..calm() };
+        let mut gauge = IntegrationGauge { dead_letters: 1, ..idle_gauge() };
         gauge.last_error = Some(LastError { at: noon(), message: "x".repeat(500), response_status: None });
         let sentence = Health::of(&gauge, noon()).sentence;
         assert!(sentence.starts_with("**1 dead letter** will not be tried again by itself."), "{sentence}");
@@ -381,7 +376,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn being_in_sync_needs_nobody() {
-        assert!(!Health::of(&calm(), noon()).needs_attention());
+    fn being_caught_up_needs_no_attention() {
+        assert!(!Health::of(&idle_gauge(), noon()).needs_attention());
     }
 }

@@ -1,20 +1,19 @@
-//! An integration in a row of a list: its name, a link to it, and whose it is.
+//! An integration in a row of a list: its name as a link, and its app.
 
 use crate::{calls::names::Names, ui::Link};
 use leptos::prelude::*;
 use model::id::IntegrationId;
 
-/// Name and app. Jobs outlive their integration: one that was deleted is called that and leads nowhere.
+/// Name and app. Jobs outlive their integration: a deleted one is called that and has no link.
 #[component]
 pub fn IntegrationLink(
-    /// Which.
     id: IntegrationId,
     /// The list's names.
     names: Names,
-    /// The row is about it.
+    /// The row is about this integration.
     #[prop(optional)]
     is_subject: bool,
-    /// It stands in a sentence, where colour alone does not tell a link.
+    /// In a sentence, where colour alone does not mark a link.
     #[prop(optional)]
     in_text: bool,
 ) -> impl IntoView {

@@ -4,19 +4,14 @@ use crate::ui::{Glyph, Pill, Tone};
 use leptos::prelude::*;
 use model::job::JobStatus;
 
-/// How a state looks and reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JobStateLook {
-    /// Colour family.
+pub struct JobStateStyle {
     pub tone: Tone,
-    /// Icon.
     pub glyph: Glyph,
-    /// The word.
     pub word: &'static str,
 }
 
-impl JobStateLook {
-    /// The table.
+impl JobStateStyle {
     pub const fn of(status: JobStatus) -> Self {
         let (tone, glyph, word) = match status {
             JobStatus::Pending => (Tone::Waiting, Glyph::Clock, "Pending"),
@@ -31,19 +26,19 @@ impl JobStateLook {
     }
 }
 
-/// A job's state as a pill.
+/// The state as a pill.
 #[component]
 pub fn JobStateBadge(
-    /// The state; a signal, so that a live row changes in place.
+    /// A signal, so that a live row changes in place.
     #[prop(into)]
     status: Signal<JobStatus>,
 ) -> impl IntoView {
-    let look = Signal::derive(move || JobStateLook::of(status.get()));
+    let style = Signal::derive(move || JobStateStyle::of(status.get()));
     view! {
         <Pill
-            tone=Signal::derive(move || look.get().tone)
-            glyph=Signal::derive(move || look.get().glyph)
-            label=Signal::derive(move || look.get().word.to_owned())
+            tone=Signal::derive(move || style.get().tone)
+            glyph=Signal::derive(move || style.get().glyph)
+            label=Signal::derive(move || style.get().word.to_owned())
         />
     }
     .into_any()
@@ -57,7 +52,7 @@ mod tests {
     fn no_two_states_look_the_same() {
         for (at, one) in JobStatus::ALL.into_iter().enumerate() {
             for other in JobStatus::ALL.into_iter().skip(at + 1) {
-                assert_ne!(JobStateLook::of(one), JobStateLook::of(other));
+                assert_ne!(JobStateStyle::of(one), JobStateStyle::of(other));
             }
         }
     }

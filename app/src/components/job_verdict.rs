@@ -1,6 +1,6 @@
 //! Why a job is not running, or when it will: the verdict in words, then every gate, open or closed.
 
-use super::{JobStateLook, RichText, rich_text::foreign};
+use super::{JobStateStyle, RichText, rich_text::foreign};
 use crate::{
     format,
     state::clock,
@@ -15,33 +15,31 @@ use model::{
     stats::IntegrationGauge,
 };
 
-/// The verdict's card.
 #[component]
 pub fn JobVerdict(
-    /// The job.
     job: Job,
     /// What the engine says about it.
     explanation: Explanation,
-    /// Its integration's gauges, for the open gates' numbers.
+    /// Its integration's gauges, for numbers of open gates.
     gauge: Option<IntegrationGauge>,
-    /// Whether the reader may open the pages of the deployment.
+    /// Whether to link to the pages of the deployment.
     #[prop(optional)]
     sees_deployment: bool,
-    /// This integration has the record's newest version, by whatever job.
+    /// The integration has the record's newest version, whichever job delivered it.
     #[prop(optional)]
     is_in_sync: bool,
-    /// The moment of all that.
+    /// The moment `explanation` and `gauge` were read.
     as_of: DateTime<Utc>,
-    /// Buttons beside the verdict.
+    /// Buttons next to the verdict.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
     let now = clock::now_or(as_of);
-    let tone = JobStateLook::of(job.status).tone;
+    let tone = JobStateStyle::of(job.status).tone;
     let is_waiting = matches!(job.status, JobStatus::Pending | JobStatus::ToBeRetried | JobStatus::Retrying);
-    let ways = Ways { integration_id: job.integration_id, sees_deployment };
-    let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref(), ways));
-    let help = first_that_holds(&explanation).map(|first| (first.remedy.clone(), ways.from(first.code)));
+    let targets = Targets { integration_id: job.integration_id, sees_deployment };
+    let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref(), targets));
+    let help = first_blocker(&explanation).map(|first| (first.remedy.clone(), targets.from(first.code)));
     let text = remark(&job, &explanation, is_in_sync);
     view! {
         <section class=format!("card {}", tone.class()) aria-label="Verdict">
@@ -52,12 +50,12 @@ pub fn JobVerdict(
                         <RichText text=text />
                     </p>
                     {help
-                        .map(|(remedy, way)| {
+                        .map(|(remedy, target)| {
                             view! {
                                 <p>
                                     "What helps: "
                                     {remedy}
-                                    {way.map(|way| view! { " " <WayLink way=way /> })}
+                                    {target.map(|target| view! { " " <TargetLink target=target /> })}
                                 </p>
                             }
                         })}
@@ -86,7 +84,7 @@ pub fn JobVerdict(
                                             until.map(|at| until_in_words(at, now.get()))
                                         }}
                                     </p>
-                                    {gate.way.map(|way| view! { <p><WayLink way=way /></p> })}
+                                    {gate.target.map(|target| view! { <p><TargetLink target=target /></p> })}
                                 </div>
                             }
                         })
@@ -105,56 +103,56 @@ struct Gate {
     is_open: bool,
     detail: String,
     until: Option<DateTime<Utc>>,
-    way: Option<Way>,
+    target: Option<Target>,
 }
 
-/// Where a closed gate can be looked at or opened.
+/// Where a closed gate is explained or can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Way {
+struct Target {
     href: String,
     words: &'static str,
 }
 
 #[component]
-fn WayLink(way: Way) -> impl IntoView {
-    view! { <Link href=way.href class="underline">{way.words}</Link> }.into_any()
+fn TargetLink(target: Target) -> impl IntoView {
+    view! { <Link href=target.href class="underline">{target.words}</Link> }.into_any()
 }
 
-/// Finds the ways of a job.
+/// Links to what blocks a job.
 #[derive(Clone, Copy)]
-struct Ways {
+struct Targets {
     integration_id: IntegrationId,
     sees_deployment: bool,
 }
 
-impl Ways {
-    fn from(self, code: ReasonCode) -> Option<Way> {
+impl Targets {
+    fn from(self, code: ReasonCode) -> Option<Target> {
         let id = self.integration_id;
         let (href, words) = match code {
             ReasonCode::IntegrationPaused | ReasonCode::IntegrationDisabled => {
-                (format!("/integrations/{id}"), "To the integration")
+                (format!("/integrations/{id}"), "Go to integration")
             }
-            ReasonCode::CircuitOpen => (format!("/integrations/{id}"), "To its breaker"),
+            ReasonCode::CircuitOpen => (format!("/integrations/{id}"), "Go to breaker"),
             ReasonCode::HeldByReceiver | ReasonCode::RateLimited => {
-                (format!("/integrations/{id}"), "To its limits")
+                (format!("/integrations/{id}"), "Go to limits")
             }
-            ReasonCode::ResyncPaused => ("/resyncs".to_owned(), "To the re-syncs"),
+            ReasonCode::ResyncPaused => ("/resyncs".to_owned(), "Go to re-syncs"),
             ReasonCode::ConcurrencyFull => {
-                (format!("/jobs?status=processing&integration_id={id}"), "Those that run")
+                (format!("/jobs?status=processing&integration_id={id}"), "Running jobs")
             }
             ReasonCode::BehindInQueue => {
-                (format!("/jobs?status=pending&integration_id={id}"), "Those that wait")
+                (format!("/jobs?status=pending&integration_id={id}"), "Waiting jobs")
             }
-            ReasonCode::NoWorker if self.sees_deployment => ("/workers".to_owned(), "To the workers"),
-            ReasonCode::LeaseLost if self.sees_deployment => ("/workers".to_owned(), "To the workers"),
+            ReasonCode::NoWorker if self.sees_deployment => ("/workers".to_owned(), "Go to workers"),
+            ReasonCode::LeaseLost if self.sees_deployment => ("/workers".to_owned(), "Go to workers"),
             _ => return None,
         };
-        Some(Way { href, words })
+        Some(Target { href, words })
     }
 }
 
-/// All gates in the order a job meets them; what the engine did not name is open.
-fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Vec<Gate> {
+/// All gates in the order a job meets them. Those the engine names no reason for are open.
+fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, targets: Targets) -> Vec<Gate> {
     use ReasonCode::{
         BehindInQueue, BehindSerializeKey, CircuitOpen, ConcurrencyFull, GathersChanges, HeldByReceiver,
         IntegrationDisabled, IntegrationPaused, NoWorker, NotInQueue, RateLimited, ResyncPaused, Scheduled,
@@ -162,7 +160,7 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Ve
     };
     let slots = gauge.map_or_else(
         || "free".to_owned(),
-        |g| format!("{} in use", format::of_most(g.processing, g.max_concurrency.into())),
+        |g| format!("{} in use", format::of_max(g.processing, g.max_concurrency.into())),
     );
     let limit = gauge.and_then(|g| g.rate_limit).map_or_else(
         || "no limit".to_owned(),
@@ -180,22 +178,22 @@ fn gates(reasons: &[Reason], gauge: Option<&IntegrationGauge>, ways: Ways) -> Ve
             &[IntegrationDisabled, IntegrationPaused, CircuitOpen, ResyncPaused],
             "active".to_owned(),
         ),
-        ("Time", &[Scheduled, GathersChanges, WaitingRetry], "it is due".to_owned()),
+        ("Time", &[Scheduled, GathersChanges, WaitingRetry], "due".to_owned()),
         ("Order", &[BehindSerializeKey], "first of its key".to_owned()),
-        ("Their side", &[HeldByReceiver], "asked for no quiet".to_owned()),
+        ("Their system", &[HeldByReceiver], "accepts requests".to_owned()),
         ("Rate limit", &[RateLimited], limit),
         ("Concurrency", &[ConcurrencyFull], slots),
-        ("Workers", &[NoWorker], "at work".to_owned()),
+        ("Workers", &[NoWorker], "running".to_owned()),
         ("Queue", &[BehindInQueue, NotInQueue], "nothing ahead".to_owned()),
     ];
     table
         .into_iter()
         .map(|(name, codes, open)| match reasons.iter().find(|reason| codes.contains(&reason.code)) {
             Some(reason) => {
-                let way = ways.from(reason.code);
-                Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until, way }
+                let target = targets.from(reason.code);
+                Gate { name, is_open: false, detail: closed_in_words(reason), until: reason.until, target }
             }
-            None => Gate { name, is_open: true, detail: open, until: None, way: None },
+            None => Gate { name, is_open: true, detail: open, until: None, target: None },
         })
         .collect()
 }
@@ -204,11 +202,11 @@ fn closed_in_words(reason: &Reason) -> String {
     match reason.code {
         ReasonCode::WaitingRetry => "waits".to_owned(),
         ReasonCode::Scheduled => "scheduled".to_owned(),
-        ReasonCode::GathersChanges => "gathers".to_owned(),
-        ReasonCode::HeldByReceiver => "quiet asked for (429)".to_owned(),
+        ReasonCode::GathersChanges => "collecting changes".to_owned(),
+        ReasonCode::HeldByReceiver => "asked to wait (429)".to_owned(),
         ReasonCode::RateLimited => "used up".to_owned(),
         ReasonCode::IntegrationPaused => "paused".to_owned(),
-        ReasonCode::IntegrationDisabled => "switched off".to_owned(),
+        ReasonCode::IntegrationDisabled => "disabled".to_owned(),
         ReasonCode::ResyncPaused => "its re-sync is paused".to_owned(),
         ReasonCode::CircuitOpen if reason.until.is_some() => "its circuit is open".to_owned(),
         ReasonCode::CircuitOpen => "its circuit lets few through".to_owned(),
@@ -216,7 +214,7 @@ fn closed_in_words(reason: &Reason) -> String {
     }
 }
 
-/// How long a gate stays closed: the engine opens it within a second of its time.
+/// The engine opens a gate within a second of its time.
 fn until_in_words(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let clock = format::clock(at, now);
     if at <= now {
@@ -226,7 +224,6 @@ fn until_in_words(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// The verdict in one sentence.
 fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     let at = |at: Option<DateTime<Utc>>| {
         at.map_or_else(String::new, |at| {
@@ -235,17 +232,17 @@ fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String 
     };
     if let Some(at) = job.cancel_requested_at {
         let when = format::relative(at, now);
-        return format!("Cancellation was requested {when}; its worker has not let go of it yet.");
+        return format!("Cancellation was requested {when}; its worker has not stopped yet.");
     }
     match job.status {
         JobStatus::Processing => format!(
-            "Is being processed: attempt {} of {} began{}.",
+            "Processing: attempt {} of {} began{}.",
             job.attempt,
             job.max_attempts,
             at(job.started_at)
         ),
         JobStatus::Completed if job.outcome.as_deref() == Some("unchanged") => {
-            format!("Completed{}, without a request: the record was in sync already.", at(job.completed_at))
+            format!("Completed{}, without a request: the record was already in sync.", at(job.completed_at))
         }
         JobStatus::Completed => format!("Completed{}, in {}.", at(job.completed_at), attempts(job.attempt)),
         JobStatus::Failed => format!("Given up{} after {}.", at(job.failed_at), attempts(job.attempt)),
@@ -254,14 +251,14 @@ fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String 
     }
 }
 
-fn first_that_holds(explanation: &Explanation) -> Option<&Reason> {
+fn first_blocker(explanation: &Explanation) -> Option<&Reason> {
     explanation.reasons.first().filter(|first| first.code != ReasonCode::NextInLine)
 }
 
 fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     let next = ordinal(job.attempt + 1);
-    let Some(first) = first_that_holds(explanation) else {
-        return format!("Its {next} attempt begins at once: nothing holds it.");
+    let Some(first) = first_blocker(explanation) else {
+        return format!("Its {next} attempt starts at once: nothing blocks it.");
     };
     match (first.code, explanation.runs_at) {
         (ReasonCode::WaitingRetry | ReasonCode::Scheduled | ReasonCode::GathersChanges, Some(at)) => {
@@ -276,7 +273,7 @@ fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     }
 }
 
-/// What stands behind the verdict.
+/// The sentence below the verdict.
 fn remark(job: &Job, explanation: &Explanation, is_in_sync: bool) -> String {
     let error = job
         .error_message
@@ -287,25 +284,25 @@ fn remark(job: &Job, explanation: &Explanation, is_in_sync: bool) -> String {
     match (job.status, error) {
         (JobStatus::Failed, Some(error)) if is_in_sync => {
             format!(
-                "Last attempt: **{error}**. A later job has brought the record up to date since: **nothing is missing there**."
+                "Last attempt: **{error}**. A later job has brought the record up to date: **nothing is missing**."
             )
         }
         (JobStatus::Failed, Some(error)) => {
             format!(
-                "Last attempt: **{error}**. It will not be tried again by itself: requeue it once the cause is mended."
+                "Last attempt: **{error}**. It will not be tried again by itself: requeue it once the cause is fixed."
             )
         }
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) if others.is_empty() => {
-            format!("Last attempt: **{error}**. Nothing else holds it.")
+            format!("Last attempt: **{error}**. Nothing else blocks it.")
         }
         (JobStatus::ToBeRetried | JobStatus::Retrying, Some(error)) => {
-            format!("Last attempt: **{error}**. Besides: {}", others.join(" "))
+            format!("Last attempt: **{error}**. Also: {}", others.join(" "))
         }
         (JobStatus::Processing, _) if explanation.reasons.iter().any(|r| r.code == ReasonCode::LeaseLost) => {
             explanation.reasons.iter().map(|reason| reason.detail.clone()).collect::<Vec<_>>().join(" ")
         }
         (JobStatus::Processing, _) if job.cancel_requested_at.is_some() => {
-            "It ends as soon as its worker stops it, or is lost. **No further attempt follows**, and nothing else of its record or serialize key begins before.".to_owned()
+            "It ends when its worker stops, or its lease is lost. **No further attempt follows**, and no other job of its record or serialize key starts before then.".to_owned()
         }
         (JobStatus::Cancelled, _) => {
             job.outcome.as_deref().map_or_else(String::new, |why| foreign(&format!("Why: {why}.")))
@@ -350,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_called_off_and_still_runs_says_since_when() {
+    fn a_running_job_says_when_it_was_asked_to_cancel() {
         let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
         let (at, now) = ("2026-11-20T14:00:00Z", "2026-11-20T14:00:03Z");
         let job: Job = serde_json::from_value(serde_json::json!({
@@ -362,13 +359,13 @@ mod tests {
         let explanation = Explanation { state: job.status, reasons: Vec::new(), runs_at: None };
         assert_eq!(
             headline(&job, &explanation, now.parse().expect("a time")),
-            "Cancellation was requested 3 s ago; its worker has not let go of it yet."
+            "Cancellation was requested 3 s ago; its worker has not stopped yet."
         );
         assert!(remark(&job, &explanation, false).contains("No further attempt follows"));
     }
 
     #[test]
-    fn a_gate_whose_time_has_come_is_about_to_open() {
+    fn a_gate_whose_time_has_come_opens_any_moment() {
         let now = DateTime::UNIX_EPOCH;
         let after = |seconds| until_in_words(now + chrono::TimeDelta::seconds(seconds), now);
         assert_eq!(after(38), " until 00:00:38, in 38 s");
@@ -383,8 +380,8 @@ mod tests {
             remedy: String::new(),
             until: None,
         };
-        let ways = Ways { integration_id: IntegrationId::generate(), sees_deployment: false };
-        let gates = gates(&[reason], None, ways);
+        let targets = Targets { integration_id: IntegrationId::generate(), sees_deployment: false };
+        let gates = gates(&[reason], None, targets);
         assert_eq!(gates.len(), 8);
         let closed: Vec<_> = gates.iter().filter(|gate| !gate.is_open).collect();
         assert_eq!(closed.len(), 1);

@@ -1,10 +1,9 @@
-//! The keys of the console: `?` shows them, and here they are acted upon.
+//! The console's keyboard shortcuts: `?` lists them.
 
 use crate::state::{base_path, keys};
 use leptos::{html, prelude::*};
 use leptos_router::hooks::use_navigate;
 
-/// Listens, and explains itself.
 #[component]
 pub fn KeyHelp() -> impl IntoView {
     let dialog = NodeRef::<html::Dialog>::new();
@@ -27,7 +26,7 @@ pub fn KeyHelp() -> impl IntoView {
             "/" => keys::search(),
             "j" => keys::step(1),
             "k" => keys::step(-1),
-            "x" => keys::tick(),
+            "x" => keys::toggle_row(),
             "r" => keys::requeue(),
             _ => false,
         }
@@ -35,7 +34,7 @@ pub fn KeyHelp() -> impl IntoView {
     view! {
         <dialog class="ask" node_ref=dialog aria-labelledby="keys-title">
             <h2 id="keys-title" class="type-section font-semibold mb-1.5">
-                "Keys"
+                "Keyboard shortcuts"
             </h2>
             <dl class="kv">
                 {keys::KEYS

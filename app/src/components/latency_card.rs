@@ -8,13 +8,9 @@ use crate::{
 use leptos::prelude::*;
 use model::{histogram::Percentiles, stats::Throughput};
 
-/// The percentiles of the window in words, and over time as lines.
+/// Percentiles of the window in words, and over time as lines.
 #[component]
-pub fn LatencyCard(
-    /// The numbers.
-    #[prop(into)]
-    throughput: Signal<Throughput>,
-) -> impl IntoView {
+pub fn LatencyCard(#[prop(into)] throughput: Signal<Throughput>) -> impl IntoView {
     let data = Memo::new(move |_| throughput.with(chart));
     let series = vec![
         ChartSeries::new("p50", Tone::Processing),
@@ -24,11 +20,11 @@ pub fn LatencyCard(
     view! {
         <Card title="How long it takes" sub=Signal::stored("estimates, at most 10 % off".to_owned())>
             <Facts>
-                <Fact name="An attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
-                <Fact name="Waiting for the first">{move || throughput.with(|t| in_words(t.wait))}</Fact>
+                <Fact name="Attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
+                <Fact name="Wait for the first attempt">{move || throughput.with(|t| in_words(t.wait))}</Fact>
             </Facts>
             <TimeChart
-                label="Time that 50, 95 and 99 of 100 attempts took at most, over time"
+                label="Duration of attempts over time: 50th, 95th and 99th percentile"
                 series=series
                 data=data
                 form=ChartForm::Lines
@@ -65,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_read_as_lengths_of_time_and_nothing_as_nothing() {
+    fn percentiles_read_as_durations_and_none_says_so() {
         let percentiles = Percentiles { count: 7, p50_ms: 70, p95_ms: 1_500, p99_ms: 61_000 };
         let words = in_words(Some(percentiles));
         assert!(words.starts_with("p50 70 ms · p95 "), "{words}");

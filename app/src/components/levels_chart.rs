@@ -1,20 +1,18 @@
-//! What stood where over time: pending, being processed, waiting for another attempt.
+//! How many jobs were pending, being processed and to be retried, over time.
 
 use super::windows::{self, over_time};
 use crate::ui::{Card, ChartData, ChartForm, ChartMark, ChartSeries, TimeChart, Tone, legend};
 use leptos::prelude::*;
 use model::stats::Levels;
 
-/// The chart in its card, with the legend.
+/// The chart in its card.
 #[component]
 pub fn LevelsChart(
-    /// The numbers.
-    #[prop(into)]
-    levels: Signal<Levels>,
-    /// What happened meanwhile.
+    #[prop(into)] levels: Signal<Levels>,
+    /// Activity in the same window.
     #[prop(optional, into)]
     marks: Signal<Vec<ChartMark>>,
-    /// Ends at a moment that is over.
+    /// The window ends in the past.
     #[prop(optional)]
     is_past: bool,
 ) -> impl IntoView {
@@ -24,9 +22,8 @@ pub fn LevelsChart(
         ChartSeries::new("pending", Tone::Waiting),
         ChartSeries::new("to be retried", Tone::Retrying),
     ];
-    let sub = Signal::derive(move || {
-        format!("the most of each {}", windows::step(levels.with(|l| l.step_seconds)))
-    });
+    let sub =
+        Signal::derive(move || format!("peak of each {}", windows::step(levels.with(|l| l.step_seconds))));
     view! {
         <Card title="Backlog" sub=sub aside=legend(&series, None)>
             <TimeChart label="Jobs that were not done, over time" series=series data=data form=ChartForm::Areas />

@@ -1,4 +1,5 @@
-//! How a rate limit was used over time: the shade says how much of it, the hatch that they refused us below it, the tick that it was edited.
+//! Use of a rate limit over time: the shade says how much was used, the hatch that they answered 429 below it, the tick that it
+//! was edited.
 
 use crate::{
     format,
@@ -7,13 +8,10 @@ use crate::{
 use leptos::prelude::*;
 use model::limit_use::{LimitStep, LimitUse};
 
-/// The strip of one limit.
 #[component]
 pub fn LimitStrip(
-    /// Its use.
-    #[prop(into)]
-    used: Signal<LimitUse>,
-    /// With its own captions; a wall has them once.
+    #[prop(into)] used: Signal<LimitUse>,
+    /// With captions of its own; a list of strips has them once.
     #[prop(optional)]
     captioned: bool,
 ) -> impl IntoView {
@@ -40,13 +38,13 @@ fn cells(used: &LimitUse) -> Vec<HeatCell> {
         .collect()
 }
 
-/// How often it was edited in a step.
+/// How often the limit was edited in a step.
 pub fn edits_in(used: &LimitUse, step: &LimitStep) -> usize {
     let end = step.at + chrono::TimeDelta::seconds(used.step_seconds.into());
     used.edited_at.iter().filter(|at| (step.at..end).contains(*at)).count()
 }
 
-/// `14:03: 283 of 600 used, they answered 429 twice`.
+/// `14:03: 283 of 600 used, 2 answers 429`.
 fn says(used: &LimitUse, step: &LimitStep) -> String {
     let mut text = format!("{}: {} of {} used", moment(used, step), format::count(step.given), allowed(step));
     if step.refused > 0 {
@@ -58,12 +56,12 @@ fn says(used: &LimitUse, step: &LimitStep) -> String {
     text
 }
 
-/// When a step began: a day's with its day.
+/// When a step began; with its day where steps are long.
 pub fn moment(used: &LimitUse, step: &LimitStep) -> String {
     step.at.format(if used.step_seconds > 60 { "%-d %b %H:%M" } else { "%H:%M" }).to_string()
 }
 
-/// Whole requests, or as fine as they are.
+/// Whole requests, or two decimals where a limit allows few.
 pub fn allowed(step: &LimitStep) -> String {
     if step.allowed >= 10.0 || step.allowed.fract() == 0.0 {
         format::count(step.allowed.round() as i64)
@@ -72,21 +70,21 @@ pub fn allowed(step: &LimitStep) -> String {
     }
 }
 
-/// The whole strip in one sentence.
+/// The strip as one sentence.
 fn in_words(used: &LimitUse) -> String {
     let (given, allowed): (f64, f64) =
         used.steps.iter().fold((0.0, 0.0), |sum, step| (sum.0 + step.given as f64, sum.1 + step.allowed));
     let average = if allowed > 0.0 { given / allowed } else { 0.0 };
     let mut text = format!(
         "Use of the limit, {} since {} UTC: {} on average",
-        if used.step_seconds > 60 { "by quarters of an hour" } else { "minute by minute" },
+        if used.step_seconds > 60 { "by quarter hours" } else { "minute by minute" },
         used.steps.first().map(|step| moment(used, step)).unwrap_or_default(),
         format::percent(average)
     );
-    if let Some(most) =
-        used.steps.iter().max_by(|a, b| a.share().total_cmp(&b.share())).filter(|most| most.given > 0)
+    if let Some(peak) =
+        used.steps.iter().max_by(|a, b| a.share().total_cmp(&b.share())).filter(|peak| peak.given > 0)
     {
-        text.push_str(&format!(", at most {} at {}", format::percent(most.share()), moment(used, most)));
+        text.push_str(&format!(", at peak {} at {}", format::percent(peak.share()), moment(used, peak)));
     }
     let refused = used.steps.iter().filter(|step| step.was_refused_below_limit()).count() as i64;
     if refused > 0 {
@@ -105,7 +103,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
     #[test]
-    fn the_strip_is_told_in_a_sentence_and_each_cell_in_its_own() {
+    fn the_strip_has_a_sentence_and_each_cell_its_own() {
         let noon: DateTime<Utc> = "2026-11-20T12:00:00Z".parse().expect("a time");
         let step = |minute, given, refused| LimitStep {
             at: noon + TimeDelta::minutes(minute),
@@ -126,7 +124,7 @@ mod tests {
         let cells = cells(&used);
         assert_eq!(cells[1].says, "12:01: 300 of 600 used, 2 answers 429");
         assert_eq!(cells[2].says, "12:02: 600 of 600 used, limit edited");
-        let looks: Vec<_> = cells.iter().map(|cell| (cell.share, cell.refused, cell.is_marked)).collect();
-        assert_eq!(looks, [(0.0, false, false), (0.5, true, false), (1.0, false, true)]);
+        let drawn: Vec<_> = cells.iter().map(|cell| (cell.share, cell.refused, cell.is_marked)).collect();
+        assert_eq!(drawn, [(0.0, false, false), (0.5, true, false), (1.0, false, true)]);
     }
 }

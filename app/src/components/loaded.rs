@@ -1,4 +1,4 @@
-//! A page's data, waited for: whole on the server, kept on screen while newer data is on its way.
+//! Waits for a page's data: complete on the server, and kept on screen while newer data loads.
 
 use super::{Failure, PageHead, Reader};
 use crate::{
@@ -7,17 +7,16 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// Shows what was loaded, or why it could not be.
+/// Shows what was loaded, or why it could not be loaded.
 ///
-/// The view is made when data arrives and not when it is asked for. The other way round (a `Suspend`) the signals of the
-/// view on screen are gone while it still stands there, and the next tick of its clock finds nothing to read.
+/// The view is made when data arrives, not when the call starts. With a `Suspend` it is the other way round: the signals of the
+/// view on screen are disposed while it is still shown, and the next tick of its clock finds nothing to read.
 #[component]
 pub fn Loaded<T>(
     /// The page's title, for when there is nothing else to show.
     title: &'static str,
-    /// What the page shows.
     data: Resource<Result<T, CallError>>,
-    /// The page, for its reader.
+    /// The page, for data and session.
     show: impl Fn(T, Option<Session>) -> AnyView + Send + Sync + 'static,
 ) -> impl IntoView
 where
@@ -27,7 +26,7 @@ where
     view! {
         <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
             {move || {
-                // Both are read before either is judged: what is not read is not waited for.
+                // Both are read before either is examined: what is not read is not waited for.
                 let (session, loaded) = (reader.loaded(), data.get());
                 let (session, loaded) = (session?.ok(), loaded?);
                 Some(

@@ -1,15 +1,13 @@
-//! Rows that came after the list was loaded: they wait to be asked for, so that nothing moves under the pointer.
+//! Rows that came after a list was loaded. They are shown on request, so that nothing moves under the pointer.
 
 use crate::{state::revision, ui::Link};
 use leptos::prelude::*;
 
-/// `12 new`, a link; nothing while there are none.
+/// `12 new`, as a link; nothing while there are none.
 #[component]
 pub fn NewerRows(
-    /// How many.
-    #[prop(into)]
-    count: Signal<usize>,
-    /// The list itself.
+    #[prop(into)] count: Signal<usize>,
+    /// The list's address.
     href: String,
 ) -> impl IntoView {
     let revision = revision::current();
@@ -17,7 +15,7 @@ pub fn NewerRows(
         let new = count.get();
         (new > 0).then(|| {
             view! {
-                // The address stays the same.
+                // The address does not change, so the link alone would load nothing.
                 <p class="px-4 pb-2" on:click=move |_| revision.next()>
                     <Link
                         href=href.clone()

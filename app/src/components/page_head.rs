@@ -1,30 +1,28 @@
-//! The top of every page: title, one sentence that answers its question, tools at the right.
+//! The top of every page: title, one sentence that answers its question, tools on the right.
 
 use super::RichText;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-/// Title and sentence; the children are the tools.
+/// The children are the tools.
 #[component]
 pub fn PageHead(
-    /// The page's title, as the contract names it.
+    /// The page's title in the browser.
     #[prop(into)]
     title: String,
-    /// The heading, where it is another than the title.
+    /// The heading, where it differs from the title.
     #[prop(optional, into)]
     heading: Option<String>,
     /// The answer in one sentence.
     #[prop(optional, into)]
-    lede: Signal<String>,
-    /// Links above, from the outermost in.
+    headline: Signal<String>,
+    /// Links to parent pages, outermost first.
     #[prop(optional, into)]
     crumbs: ViewFn,
-    /// Beside the heading, such as a state.
+    /// Next to the heading, such as a state.
     #[prop(optional, into)]
-    beside: ViewFn,
-    /// Tools.
-    #[prop(optional)]
-    children: Option<Children>,
+    badge: ViewFn,
+    #[prop(optional)] children: Option<Children>,
 ) -> impl IntoView {
     view! {
         <Title text=title.clone() />
@@ -32,10 +30,10 @@ pub fn PageHead(
             <div>
                 {crumbs.run()}
                 <h1 class="type-title font-[650] flex flex-wrap items-center gap-x-2.5 gap-y-1">
-                    {heading.unwrap_or(title)} {beside.run()}
+                    {heading.unwrap_or(title)} {badge.run()}
                 </h1>
                 <p class="mt-[3px] text-muted">
-                    <RichText text=lede />
+                    <RichText text=headline />
                 </p>
             </div>
             {children.map(|children| view! { <div class="tools">{children()}</div> })}

@@ -1,14 +1,13 @@
-//! A JSON document to read.
+//! A JSON document.
 
 use crate::{format, ui::CopyButton};
 use leptos::prelude::*;
 use model::text::shown;
 use serde_json::Value;
 
-/// Indented, scrolling in its own box, with a button that copies it whole.
+/// Indented, scrolling in its own box, with a button that copies all of it.
 #[component]
 pub fn Payload(
-    /// The document.
     value: Value,
     /// What it is, for assistive technology.
     #[prop(into)]

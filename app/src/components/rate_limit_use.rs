@@ -10,7 +10,7 @@ use model::rate_limit::{RateLimitUse, RateLimits};
 /// Bar and `18 of 20/s`.
 #[component]
 pub fn RateLimitUseMeter(
-    /// Use of the tightest limit; nothing when there is none.
+    /// Use of the tightest limit; `None`: it has no limit.
     #[prop(into)]
     usage: Signal<Option<RateLimitUse>>,
 ) -> impl IntoView {

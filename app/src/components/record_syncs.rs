@@ -1,14 +1,13 @@
-//! What every integration has of a record: in sync, behind or never sent, with the job that stands for the difference.
+//! What every integration has of a record: in sync, behind or never sent, with the job that is to send the rest.
 
-use super::JobStateLook;
+use super::JobStateStyle;
 use crate::ui::{Fact, Facts, Glyph, Link, Pill, Tone};
 use leptos::prelude::*;
 use model::{job::JobStatus, record::RecordSync};
 
-/// One line an integration.
+/// One line per integration that gets the record.
 #[component]
 pub fn RecordSyncs(
-    /// One entry per interested integration.
     syncs: Vec<RecordSync>,
     /// The record's version.
     newest: i64,
@@ -45,9 +44,9 @@ fn in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
     if sync.in_sync {
         return (Tone::Delivered, Glyph::Check, format!("In sync, version {newest}"));
     }
-    let stands = sync.version.map_or_else(
+    let state = sync.version.map_or_else(
         || "Never sent".to_owned(),
-        // The version alone does not say it: an answer that never came, or a change that came meanwhile.
+        // The version alone is not enough: the answer may be missing, or a change may have come meanwhile.
         |version| {
             if version == newest {
                 "To be confirmed".to_owned()
@@ -57,12 +56,12 @@ fn in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
         },
     );
     match sync.job_status {
-        Some(JobStatus::Failed) => (Tone::Failed, Glyph::Skull, format!("{stands}: failed")),
+        Some(JobStatus::Failed) => (Tone::Failed, Glyph::Skull, format!("{state}: failed")),
         Some(status) => {
-            let look = JobStateLook::of(status);
-            (look.tone, look.glyph, format!("{stands}: {}", look.word.to_lowercase()))
+            let style = JobStateStyle::of(status);
+            (style.tone, style.glyph, format!("{state}: {}", style.word.to_lowercase()))
         }
-        None => (Tone::Waiting, Glyph::Clock, stands),
+        None => (Tone::Waiting, Glyph::Clock, state),
     }
 }
 
@@ -72,7 +71,7 @@ mod tests {
     use model::id::{IntegrationId, JobId};
 
     #[test]
-    fn a_sync_says_what_they_have_and_what_becomes_of_the_rest() {
+    fn a_sync_says_what_they_have_and_what_happens_to_the_rest() {
         let sync = |version, in_sync, job_status| RecordSync {
             integration_id: IntegrationId::generate(),
             integration_name: "Shop".to_owned(),

@@ -1,26 +1,19 @@
-//! A page that is not there, or not for its reader: what it is, why, and the one link that helps.
+//! A page that does not exist, or is not allowed: what it is, why, and the one link that helps.
 
-use super::Mark;
+use super::Logo;
 use crate::ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone};
 use leptos::prelude::*;
 
-/// A card of its own, without navigation: it also stands where nobody is signed in.
+/// A card without navigation: it is also shown when nobody is signed in.
 #[component]
 pub fn Refusal(
-    /// HTTP's number for it, as people search for it.
+    /// The HTTP status, which is what people search for.
     code: u16,
-    /// What is drawn.
     glyph: Glyph,
-    /// What it is.
-    #[prop(into)]
-    title: String,
-    /// Why.
-    #[prop(into)]
-    text: String,
-    /// Where the link leads.
-    #[prop(into)]
-    href: String,
-    /// Its words.
+    #[prop(into)] title: String,
+    #[prop(into)] text: String,
+    #[prop(into)] href: String,
+    /// The link's text.
     #[prop(into)]
     go: String,
 ) -> impl IntoView {
@@ -28,7 +21,7 @@ pub fn Refusal(
         <main class="gateway" id="content">
             <div class="w-full max-w-[440px]">
                 <div class="brand justify-center">
-                    <Mark />
+                    <Logo />
                     "Headgate"
                 </div>
                 <section class="card" aria-labelledby="refusal-title">

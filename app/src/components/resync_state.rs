@@ -1,4 +1,4 @@
-//! Where a re-sync stands: its pill, and its bar with the numbers in words.
+//! The state of a re-sync as a pill, and as a bar with the numbers in words.
 
 use crate::{
     format,
@@ -7,7 +7,7 @@ use crate::{
 use leptos::prelude::*;
 use model::resync::{Resync, ResyncState};
 
-fn look(resync: &Resync) -> (Tone, Glyph, &'static str) {
+fn style(resync: &Resync) -> (Tone, Glyph, &'static str) {
     match resync.state {
         ResyncState::Running => (Tone::Processing, Glyph::Sync, "Running"),
         ResyncState::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
@@ -25,7 +25,7 @@ pub fn ResyncBadge(
     /// The re-sync.
     resync: Resync,
 ) -> impl IntoView {
-    let (tone, glyph, word) = look(&resync);
+    let (tone, glyph, word) = style(&resync);
     view! { <Pill tone=tone glyph=glyph label=word /> }
 }
 
@@ -35,7 +35,7 @@ pub fn ResyncProgress(
     /// The re-sync.
     resync: Resync,
 ) -> impl IntoView {
-    let (tone, _, _) = look(&resync);
+    let (tone, _, _) = style(&resync);
     let share = (resync.done + resync.failed) as f64 / resync.total.max(1) as f64;
     view! {
         <div class="min-w-[180px]">

@@ -1,33 +1,31 @@
-//! Jobs that wait for another attempt, by how many they have had: each step is a link to exactly those jobs.
+//! Jobs that wait for another attempt, by attempts made; each step links to exactly those jobs.
 
-use crate::{format, ui::PerhapsLink};
+use crate::{format, ui::OptionalLink};
 use leptos::prelude::*;
 
-/// The steps, and the dead letters below.
+/// The steps, and dead letters below them.
 #[component]
 pub fn RetryPyramid(
-    /// By attempts made: the first number is those after one attempt.
+    /// By attempts made: the first number counts jobs after one attempt.
     #[prop(into)]
     steps: Signal<Vec<i64>>,
-    /// Jobs given up.
-    #[prop(into)]
-    dead: Signal<i64>,
+    #[prop(into)] dead: Signal<i64>,
     /// The steps a day before, drawn as dashed outlines; empty: not known.
     #[prop(optional, into)]
     ghost: Signal<Vec<i64>>,
-    /// Narrows the links: `integration_id=…`, or nothing.
+    /// A filter for the links: `integration_id=…`, or nothing.
     #[prop(optional, into)]
     filter: String,
-    /// Steps drawn even while they are empty.
+    /// Steps that are drawn even when they are empty.
     #[prop(default = 10)]
-    least: usize,
-    /// Of a moment that is over: those jobs are no list any more.
+    min_rows: usize,
+    /// On a page about the past, where no list has those jobs any more.
     #[prop(optional)]
     is_past: bool,
 ) -> impl IntoView {
     let filter = StoredValue::new(filter);
-    let rows = Memo::new(move |_| steps.with(Vec::len).max(least));
-    let most = Memo::new(move |_| {
+    let rows = Memo::new(move |_| steps.with(Vec::len).max(min_rows));
+    let max_value = Memo::new(move |_| {
         let highest = |steps: &Vec<i64>| steps.iter().copied().max().unwrap_or(0);
         steps.with(highest).max(ghost.with(highest)).max(1)
     });
@@ -59,7 +57,7 @@ pub fn RetryPyramid(
                             label=format!("attempt {}", step + 1)
                             value=value
                             before=before
-                            most=most
+                            max_value=max_value
                             kind=""
                         />
                     }
@@ -70,7 +68,7 @@ pub fn RetryPyramid(
                 label="dead"
                 value=dead
                 before=none
-                most=Signal::derive(move || dead.get().max(1))
+                max_value=Signal::derive(move || dead.get().max(1))
                 kind="dead"
             />
         </div>
@@ -83,31 +81,31 @@ fn Step(
     href: String,
     #[prop(into)] label: String,
     value: Signal<i64>,
-    /// A day before.
+    /// The value a day before.
     before: Signal<Option<i64>>,
-    #[prop(into)] most: Signal<i64>,
+    #[prop(into)] max_value: Signal<i64>,
     kind: &'static str,
 ) -> impl IntoView {
-    let bars = move || drawing(value.get(), before.get().unwrap_or(0), most.get(), kind);
+    let bars = move || drawing(value.get(), before.get().unwrap_or(0), max_value.get(), kind);
     let says = move || before.get().map(|n| format!("a day before: {}", format::count(n)));
     let class = Signal::derive(move || format!("row {kind} {}", if value.get() == 0 { "none" } else { "" }));
     view! {
-        <PerhapsLink href=href class=class>
+        <OptionalLink href=href class=class>
         <span>{label}</span>
         <svg aria-hidden="true" inner_html=bars></svg>
         <span title=says>
             {move || format::count(value.get())}
             {move || says().map(|says| view! { <span class="sr-only">", " {says}</span> })}
         </span>
-        </PerhapsLink>
+        </OptionalLink>
     }
     .into_any()
 }
 
-/// A bar in the middle, and around it, dashed, how wide it was the day before.
-fn drawing(value: i64, before: i64, most: i64, kind: &str) -> String {
+/// A bar in the middle, and around it, dashed, its width a day before.
+fn drawing(value: i64, before: i64, max_value: i64, kind: &str) -> String {
     // One job is still a visible step.
-    let width = |n: i64| if n == 0 { 0.0 } else { (n as f64 / most as f64 * 100.0).clamp(1.2, 100.0) };
+    let width = |n: i64| if n == 0 { 0.0 } else { (n as f64 / max_value as f64 * 100.0).clamp(1.2, 100.0) };
     let x = |n: i64| 50.0 - width(n) / 2.0;
     let tone = if kind == "dead" { "fill-failed-solid" } else { "fill-retrying-solid" };
     let mut bars = format!(

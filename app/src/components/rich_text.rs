@@ -1,14 +1,10 @@
-//! Sentences in which the words that matter stand out: `Answers 503 since **14:21**.`
+//! Sentences in which the words that matter are bold: `Answers 503 since **14:21**.`
 
 use leptos::prelude::*;
 
-/// Draws a sentence; what stands between pairs of `**` is strong.
+/// What is between pairs of `**` is bold.
 #[component]
-pub fn RichText(
-    /// The sentence.
-    #[prop(into)]
-    text: Signal<String>,
-) -> impl IntoView {
+pub fn RichText(#[prop(into)] text: Signal<String>) -> impl IntoView {
     move || {
         text.get()
             .split("**")
@@ -21,7 +17,7 @@ pub fn RichText(
     }
 }
 
-/// Foreign text inside such a sentence: it must not switch the weight.
+/// Makes text from elsewhere safe for such a sentence: it must not switch bold on or off.
 pub(super) fn foreign(text: &str) -> String {
     text.replace("**", "* *")
 }

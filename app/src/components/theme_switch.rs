@@ -1,4 +1,4 @@
-//! Light, dark, system: one button that goes round.
+//! Light, dark, system: one button that cycles through them.
 
 use crate::{
     calls::theme::SetTheme,
@@ -10,13 +10,13 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// The button; without a script a POST and a redirect back.
+/// Without a script it is a POST and a redirect back.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
     let set = ServerAction::<SetTheme>::new();
     let chosen = theme::current();
     let url = page_url::current();
-    // The page wears the new theme at once; the cookie follows.
+    // The page changes at once; the cookie follows.
     Effect::new(move |_| {
         if let Some(SetTheme { theme, .. }) = set.input().get() {
             theme::apply(theme);

@@ -5,16 +5,14 @@ use crate::ui::{Card, ChartData, ChartMark, ChartSeries, TimeChart, Tone, legend
 use leptos::prelude::*;
 use model::stats::Throughput;
 
-/// The chart in its card, with the legend.
+/// The chart in its card.
 #[component]
 pub fn ThroughputChart(
-    /// The numbers.
-    #[prop(into)]
-    throughput: Signal<Throughput>,
-    /// What happened meanwhile.
+    #[prop(into)] throughput: Signal<Throughput>,
+    /// Activity in the same window.
     #[prop(optional, into)]
     marks: Signal<Vec<ChartMark>>,
-    /// Ends at a moment that is over.
+    /// The window ends in the past.
     #[prop(optional)]
     is_past: bool,
 ) -> impl IntoView {
@@ -46,7 +44,7 @@ mod tests {
     use model::stats::ThroughputBucket;
 
     #[test]
-    fn failed_attempts_are_those_tried_again_and_those_given_up() {
+    fn failed_attempts_are_retried_ones_and_dead_letters() {
         let at = "2026-11-20T14:00:00Z".parse().expect("a time");
         let bucket = ThroughputBucket {
             at,

@@ -1,4 +1,4 @@
-//! Saved views whose threshold is reached, among what needs attention.
+//! Saved views whose threshold is reached, in the list of what needs attention.
 
 use crate::{
     state::clock,
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::saved_view::{SavedView, reason};
 
-/// The state of a view at its threshold or above it: the one icon, word and colour.
+/// The icon, word and colour of a view at its threshold or above.
 #[component]
 pub fn AlertPill() -> impl IntoView {
     view! {
@@ -21,12 +21,10 @@ pub fn AlertPill() -> impl IntoView {
     .into_any()
 }
 
-/// A line for each, with the way to its jobs; nothing while none alerts.
+/// A line each, with a link to the view's jobs; nothing while none alerts.
 #[component]
 pub fn ViewAlerts(
-    /// Those that alert.
-    #[prop(into)]
-    views: Signal<Vec<SavedView>>,
+    #[prop(into)] views: Signal<Vec<SavedView>>,
     /// The moment of the first render.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {

@@ -1,4 +1,5 @@
-//! What is wrong with the deployment itself: a transaction that keeps dead rows, a service that fails. Above what is wrong with integrations.
+//! What is wrong with the deployment itself, such as a transaction that keeps dead rows, or a service that fails. Shown above
+//! integrations.
 
 use crate::ui::{Glyph, Pill, Tone};
 use leptos::prelude::*;
@@ -6,11 +7,7 @@ use model::stats::{Snapshot, Warning};
 
 /// A line each, worst first; nothing while all is well.
 #[component]
-pub fn Warnings(
-    /// The snapshot that tells of them.
-    #[prop(into)]
-    snapshot: Signal<Snapshot>,
-) -> impl IntoView {
+pub fn Warnings(#[prop(into)] snapshot: Signal<Snapshot>) -> impl IntoView {
     let warnings = Memo::new(move |_| snapshot.with(|s| s.warnings.clone()));
     view! {
         <For
@@ -38,12 +35,12 @@ fn Line(warning: Warning) -> impl IntoView {
 
 fn title(code: &str) -> &'static str {
     match code {
-        "old_transaction" => "A transaction is open for long",
+        "old_transaction" => "Long-running transaction",
         "counts_drift" => "Counters were wrong",
-        "service_failing" => "Maintenance fails",
+        "service_failing" => "Maintenance is failing",
         "partitions_missing" => "Day partitions are missing",
-        "not_owner" => "The tables belong to someone else",
-        // Of a newer process of a rolling upgrade.
+        "not_owner" => "The tables have another owner",
+        // A code of a newer version, during a rolling upgrade.
         _ => "Something is wrong",
     }
 }

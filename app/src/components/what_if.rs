@@ -1,4 +1,5 @@
-//! What another limit would do: the address carries the question, so that it works without a script; with one the answer follows the typing.
+//! What another limit would do. The question is in the address, so that it works without a script; with one the answer follows
+//! the typing.
 
 use super::RichText;
 use crate::{
@@ -11,12 +12,11 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// A field and the sentence that answers it.
 #[component]
 pub fn WhatIf(
-    /// The page it stands on; all its parameters are kept.
+    /// The page it is on; all other parameters are kept.
     url: PageUrl,
-    /// The work that is there, live.
+    /// The present backlog and rates, live.
     #[prop(into)]
     load: Signal<Load>,
 ) -> impl IntoView {
@@ -44,9 +44,9 @@ pub fn WhatIf(
                 .into_iter()
                 .map(|(name, value)| view! { <input type="hidden" name=name value=value /> })
                 .collect_view()}
-            <TextField name=PARAM label="What if it were, per second" value=asked placeholder="20" />
+            <TextField name=PARAM label="What if the limit were, per second" value=asked placeholder="20" />
             <div class="fit">
-                <Button>"Tell"</Button>
+                <Button>"Calculate"</Button>
             </div>
             <p class="grow text-muted self-center" aria-live="polite">
                 <RichText text=says />

@@ -1,4 +1,4 @@
-//! How far back charts go: the choice, and how its steps and moments read.
+//! How far back charts go: the choice of windows, and how their steps and times are written.
 
 use crate::{
     format,
@@ -8,7 +8,7 @@ use crate::{
 use chrono::{DateTime, TimeDelta, Utc};
 use model::stats::Window;
 
-/// The choice as links: each is the page as it is, with another window.
+/// The choice as links to the present page with another window.
 pub fn window_segments(here: &PageUrl, current: Window) -> Vec<Segment> {
     Window::ALL
         .into_iter()
@@ -31,7 +31,7 @@ const fn words(window: Window) -> &'static str {
     }
 }
 
-/// `minute`, `10 seconds`, `15 minutes`, `2 hours`: what stands behind `per`.
+/// `minute`, `10 seconds`, `15 minutes`, `2 hours`: what follows `per`.
 pub(super) fn step(seconds: i32) -> String {
     let (n, unit) = match seconds {
         s if s % 3_600 == 0 => (s / 3_600, "hour"),
@@ -41,7 +41,7 @@ pub(super) fn step(seconds: i32) -> String {
     if n == 1 { unit.to_owned() } else { format!("{} {unit}s", format::count(n.into())) }
 }
 
-/// A bucket's beginning, as exact as its step and as far back as its chart asks for.
+/// A bucket's start, as exact as its step and with the day where the chart is long.
 pub(super) fn label(at: DateTime<Utc>, step_seconds: i32, length: TimeDelta) -> String {
     let form = if length > TimeDelta::hours(36) {
         "%a %H:%M"
@@ -53,7 +53,7 @@ pub(super) fn label(at: DateTime<Utc>, step_seconds: i32, length: TimeDelta) -> 
     at.format(form).to_string()
 }
 
-/// A window's buckets, each with its time and its values; the last one is not over.
+/// A window's buckets with their times and values; the last one is still open.
 pub(super) fn over_time<B>(
     step_seconds: i32,
     buckets: &[B],
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_and_moments_read_as_people_say_them() {
+    fn steps_and_times_are_written_as_people_say_them() {
         let steps: Vec<_> = Window::ALL.into_iter().map(|window| step(window.step_seconds())).collect();
         assert_eq!(steps, ["10 seconds", "minute", "5 minutes", "15 minutes", "2 hours"]);
         let at: DateTime<Utc> = "2026-11-20T14:00:10Z".parse().expect("a time");

@@ -1,4 +1,4 @@
-//! The processes, only when something is wrong with them.
+//! Worker processes, shown only when something is wrong with them.
 
 use crate::{
     format,
@@ -10,13 +10,13 @@ use model::worker::{LeaseState, Worker};
 /// One line above what needs attention; nothing while all is well.
 #[component]
 pub fn WorkerTrouble(
-    /// Processes that live; none: how many there are.
+    /// Processes; `None`: only their count is known.
     #[prop(into)]
     workers: Signal<Option<Vec<Worker>>>,
-    /// How many live.
+    /// How many are alive.
     #[prop(into)]
     count: Signal<i64>,
-    /// Leads to the processes as they are now.
+    /// Adds a link to the list of workers.
     #[prop(optional)]
     links: bool,
 ) -> impl IntoView {
@@ -52,7 +52,7 @@ pub fn WorkerTrouble(
 
 fn trouble(workers: Option<&[Worker]>, count: i64) -> Option<(&'static str, String)> {
     if count == 0 {
-        return Some(("None runs", "No worker is running: jobs wait until one starts.".to_owned()));
+        return Some(("None running", "No worker is running: jobs wait until one starts.".to_owned()));
     }
     let workers = workers.filter(|workers| !workers.is_empty())?;
     let all = format::count(i64::try_from(workers.len()).unwrap_or(i64::MAX));
@@ -63,19 +63,19 @@ fn trouble(workers: Option<&[Worker]>, count: i64) -> Option<(&'static str, Stri
         workers.iter().filter(|worker| worker.is_draining && worker.lease == LeaseState::Live).count();
     if late > 0 {
         let text = format!(
-            "{} of {all} did not report lately. What they hold goes to others when their leases end.",
+            "{} of {all} missed their last heartbeats. Other workers take over their jobs when the leases end.",
             many(late)
         );
         return Some(("Silent", text));
     }
     if lost > 0 {
-        let text = format!("{} of {all} ended without a word. What they held went to others.", many(lost));
+        let text = format!("{} of {all} died. Other workers took over their jobs.", many(lost));
         return Some(("Lost", text));
     }
     if draining == workers.len() {
         return Some((
             "All draining",
-            format!("All {all} are draining and take nothing more: new jobs wait."),
+            format!("All {all} are draining and claim no more jobs: new ones wait."),
         ));
     }
     None
@@ -88,7 +88,7 @@ mod tests {
     use model::id::WorkerId;
 
     #[test]
-    fn workers_are_told_of_only_when_something_is_wrong() {
+    fn workers_are_mentioned_only_when_something_is_wrong() {
         let now: DateTime<Utc> = "2026-11-20T12:00:00Z".parse().expect("a time");
         let worker = |seconds_ago, is_draining| Worker {
             id: WorkerId::generate(),
@@ -107,7 +107,7 @@ mod tests {
         };
         let word = |workers: Option<&[Worker]>, count| trouble(workers, count).map(|(word, _)| word);
         assert_eq!(word(None, 3), None);
-        assert_eq!(word(None, 0), Some("None runs"));
+        assert_eq!(word(None, 0), Some("None running"));
         assert_eq!(word(Some(&[worker(1, false), worker(1, true)]), 2), None, "one that drains is a deploy");
         assert_eq!(word(Some(&[worker(1, true)]), 1), Some("All draining"));
         assert_eq!(word(Some(&[worker(20, false), worker(40, false)]), 2), Some("Silent"));

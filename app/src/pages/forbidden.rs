@@ -1,5 +1,5 @@
-//! A page that is not for its reader's role. The program answers with it before anything of the console is rendered, so it
-//! carries no script and nothing of what it refuses.
+//! The answer to a page that the reader's role may not open. It is sent before anything of the console is rendered, so it has no
+//! script and nothing of the page.
 
 use crate::{
     components::Refusal,
@@ -29,7 +29,7 @@ pub fn forbidden_document(base: &BasePath, theme: Theme, actor: &Actor) -> Strin
                     <link rel="icon" type="image/svg+xml" href=icon />
                 </head>
                 <body>
-                    <Refusal code=403 glyph=Glyph::Hand title="Your role does not open this page" text=why href="/" go="Overview" />
+                    <Refusal code=403 glyph=Glyph::Hand title="Your role cannot open this page" text=why href="/" go="Overview" />
                 </body>
             </html>
         }
@@ -37,13 +37,13 @@ pub fn forbidden_document(base: &BasePath, theme: Theme, actor: &Actor) -> Strin
     })
 }
 
-/// Who the reader is here, and whom to ask.
+/// Who the reader is signed in as, and whom to ask.
 fn why(actor: &Actor) -> String {
     let who = format!("You are signed in as {} with the role {}.", actor.name, actor.role.as_str());
     match actor.role {
         Role::Operator => format!("{who} This key belongs to one app; the console shows all of them."),
         _ => format!(
-            "{who} This page is for operators: ask one of them to look for you, or to change your role."
+            "{who} This page is for operators: ask one of them to look it up, or to change your role."
         ),
     }
 }

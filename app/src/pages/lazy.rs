@@ -1,7 +1,7 @@
 //! Pages that the browser downloads when they are first visited.
 //!
-//! The build cuts the wasm at the functions that `pages!` makes: what only one page needs travels with that page, what
-//! many need travels once, and the rest is what every page begins with.
+//! The build cuts the wasm at the functions that `pages!` makes: code of one page is downloaded with that page, code of several
+//! pages once, and the rest is part of the first download.
 
 use crate::state::page_files;
 use leptos::{tachys::view::any_view::AnyView, wasm_split::SplitLoaderError};
@@ -11,7 +11,7 @@ use std::{
     pin::Pin,
 };
 
-/// A route's view that is not part of what every page begins with.
+/// A route's view that is downloaded when needed.
 #[derive(Clone, Copy)]
 pub struct Page {
     name: &'static str,
@@ -22,7 +22,7 @@ pub struct Page {
 type Loading<T> = Pin<Box<dyn Future<Output = Result<T, SplitLoaderError>>>>;
 
 impl Page {
-    /// Not to be called by hand: `pages!` knows what belongs together.
+    /// Only for `pages!`, which passes functions that belong together.
     pub(super) const fn new(
         name: &'static str,
         download: fn() -> Loading<()>,
@@ -37,18 +37,18 @@ impl ChooseView for Page {
         page_files::announce(self.name);
         match (self.show)().await {
             Ok(view) => view,
-            // It was downloaded before.
+            // Cannot happen: `preload` has downloaded it.
             Err(_) => pending().await,
         }
     }
 
-    /// Waited for before anything of the page is shown or taken over.
+    /// The router waits for it before it shows or hydrates anything of the page.
     async fn preload(&self) {
         let to = use_location();
         if (self.download)().await.is_err() {
-            // The network, or a program that was upgraded meanwhile and no longer has these files. The page on screen
-            // stays as it is and works without a script; a page that was asked for comes whole from the server.
-            page_files::load_anew(&to);
+            // The network failed, or the program was upgraded and no longer has these files. The page on screen stays and works
+            // without a script; a page that was navigated to is loaded from the server.
+            page_files::full_navigation(&to);
             pending::<()>().await;
         }
     }

@@ -1,10 +1,9 @@
-//! An address of no page.
+//! The page for addresses that no route has.
 
 use crate::{calls::error::CallError, components::Refusal, ui::Glyph};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-/// 404.
 #[component]
 pub fn NotFoundPage() -> impl IntoView {
     CallError::NotFound.set_response_status();
@@ -14,7 +13,7 @@ pub fn NotFoundPage() -> impl IntoView {
             code=404
             glyph=Glyph::Search
             title="No page has this address"
-            text="It may be mistyped, or belong to another version of Headgate. Everything there is starts at the overview."
+            text="It may be mistyped, or belong to another version of Headgate. Start at the overview."
             href="/"
             go="Overview"
         />

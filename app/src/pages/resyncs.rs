@@ -1,4 +1,4 @@
-//! Re-syncs: catalogs that are sent again, how far they are, and when they will be done.
+//! Re-syncs: their progress, and when they will be done.
 
 use crate::{
     calls::{
@@ -22,7 +22,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// The list.
 #[component]
 pub fn ResyncsPage() -> impl IntoView {
     let url = page_url::current();
@@ -56,8 +55,8 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let shown = format::counted(list.page.items.len() as i64, "re-sync shown", "re-syncs shown");
     let is_empty = list.page.items.is_empty();
     let running = list.page.items.iter().filter(|r| r.state == ResyncState::Running).count() as i64;
-    let lede = match running {
-        0 => "No catalog is being sent again right now.".to_owned(),
+    let headline = match running {
+        0 => "No re-sync is running.".to_owned(),
         n => format!("**{}** running", format::counted(n, "re-sync is", "re-syncs are")),
     };
     let asked = url.get("cancel").and_then(|id| id.parse::<ResyncId>().ok());
@@ -77,7 +76,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Re-syncs" lede=lede>
+        <PageHead title="Re-syncs" headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <Card title="All re-syncs" sub="newest first">
@@ -86,7 +85,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
                     <EmptyState
                         glyph=Glyph::Sync
                         title="No re-sync yet"
-                        text="Open an integration and press Re-sync to send it its whole catalog, or what it lacks."
+                        text="Open an integration and press Re-sync to send its whole catalog, or what is not in sync."
                     >
                         <LinkButton href="/integrations">"Integrations"</LinkButton>
                     </EmptyState>
@@ -154,7 +153,7 @@ fn Row(
                 <Ago at=first.created_at now=now />
             </td>
             <td class="first text-muted" data-label="by">{first.requested_by}</td>
-            <td class="deed">
+            <td class="actions">
                 <div class="flex justify-end gap-1.5">
                     {move || {
                         let steered = match state.get() {
@@ -196,8 +195,8 @@ fn CancelQuestion(resync: Resync, back: String) -> impl IntoView {
             action=steer
             hidden=hidden
             title=format!("Cancel this re-sync and its {jobs}?")
-            text="What was sent stays sent. Records that changed meanwhile go out with their next change."
-            deed=format!("Cancel {jobs}")
+            text="What was sent stays sent. Records that changed meanwhile are sent with their next change."
+            button_text=format!("Cancel {jobs}")
             close=back
         />
     }

@@ -1,9 +1,9 @@
-//! The way in. A plain form to the program's `POST /sign-in`: what follows is a new page with a new session, so a
-//! script would have nothing to add.
+//! The sign-in form. It posts to the program's `POST /sign-in`, which answers with a new page and a new session, so no script is
+//! needed.
 
 use crate::{
     calls::session::load_session,
-    components::{Mark, ThemeSwitch},
+    components::{Logo, ThemeSwitch},
     format,
     state::{base_path, page_url, page_url::PageUrl, sign_in_url},
     ui::{Button, ButtonKind, Glyph, Notice, TextField, Tone},
@@ -12,25 +12,25 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::components::Redirect;
 
-/// E-mail address and password; what went wrong before stands in the address.
+/// The address says what went wrong before.
 #[component]
 pub fn SignInPage() -> impl IntoView {
     let url = page_url::current();
     let next = url.with_untracked(sign_in_url::next).to_string();
     let session = Resource::new_blocking(|| (), |()| load_session());
-    let led_on = StoredValue::new(next.clone());
+    let next_path = StoredValue::new(next.clone());
     view! {
         <Title text="Sign in" />
-        // Whoever has a session, from another tab perhaps, is led on.
+        // Users who already have a session, perhaps from another tab, are redirected.
         <Suspense fallback=|| ()>
             {move || Suspend::new(async move {
-                session.await.is_ok().then(|| view! { <Redirect path=led_on.get_value() /> })
+                session.await.is_ok().then(|| view! { <Redirect path=next_path.get_value() /> })
             })}
         </Suspense>
         <main class="gateway" id="content">
             <div class="w-full max-w-[360px]">
                 <div class="brand justify-center">
-                    <Mark />
+                    <Logo />
                     "Headgate"
                 </div>
                 {move || {
@@ -65,8 +65,8 @@ pub fn SignInPage() -> impl IntoView {
 fn refusal(url: &PageUrl) -> Option<String> {
     let wait = url.get("wait").and_then(|n| n.parse::<i64>().ok()).unwrap_or(60);
     Some(match url.get("error")? {
-        "credentials" => "E-mail address and password do not belong together.".to_owned(),
-        "too-many" => format!("Too many tries. Wait {} and try again.", format::age_seconds(wait)),
+        "credentials" => "Wrong e-mail address or password.".to_owned(),
+        "too-many" => format!("Too many attempts. Wait {} and try again.", format::age_seconds(wait)),
         "link" => {
             "This link was used already or has expired. Restart the program for a new one, or run: headgate admin create-user"
                 .to_owned()
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn every_refusal_of_the_program_has_its_sentence() {
         for (query, part) in [
-            ("error=credentials", "do not belong together"),
+            ("error=credentials", "Wrong e-mail address"),
             ("error=too-many&wait=90", "Wait 1 m 30 s"),
             ("error=link", "used already"),
             ("error=<script>", "did not work"),

@@ -1,4 +1,4 @@
-//! Who asks. The program's middleware has turned the cookie into an actor; every server function asks here first.
+//! The actor of a request. The program's middleware has turned the cookie into an actor; every server function checks it here first.
 
 use crate::calls::error::CallError;
 use axum::http::{Extensions, request::Parts};
@@ -8,14 +8,11 @@ use model::{
     rules::permission::{Permission, is_allowed},
 };
 
-/// Marks a request with a session that could not be looked up: it is neither signed in nor signed out.
+/// Marks a request whose session could not be looked up: it is neither signed in nor signed out.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionUnknown;
 
 /// The signed-in actor, if its role allows that.
-///
-/// # Errors
-/// As [`of`].
 pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
     of(&use_context::<Parts>().ok_or(CallError::Broken)?.extensions, permission)
 }
@@ -23,10 +20,10 @@ pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
 /// The actor of a request, if its role allows that.
 ///
 /// # Errors
-/// `SignedOut` without a session, `Unavailable` when it could not be looked up, `Forbidden` for the wrong role.
+/// `SignedOut` without a session, `Unavailable` when the session could not be looked up, `Forbidden` for the wrong role.
 pub fn of(extensions: &Extensions, permission: Permission) -> Result<Actor, CallError> {
     match extensions.get::<Actor>() {
-        // A tenant's own actor never opens the operators' pages, whatever its role allows in its app.
+        // An actor of one app never opens the operators' pages, whatever its role allows in its app.
         Some(actor) if is_allowed(actor.role, permission) && actor.app_id.is_none() => Ok(actor.clone()),
         Some(_) => Err(CallError::Forbidden),
         None if extensions.get::<SessionUnknown>().is_some() => Err(CallError::Unavailable),

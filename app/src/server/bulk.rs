@@ -1,10 +1,10 @@
-//! What an address narrows to, or the rows that were ticked, as one bulk action.
+//! Bulk actions on everything that a query string matches, or on the selected rows.
 
 use super::context;
 use crate::{
     calls::{
         error::CallError,
-        jobs::{BulkPreview, How},
+        jobs::{BulkOptions, BulkPreview},
     },
     components::{Flash, Outcome},
     state::{page_url::PageUrl, url_filters::ListQuery},
@@ -19,20 +19,17 @@ use model::{
 use queue::store::operations::BulkStart;
 use uuid::Uuid;
 
-/// What a form chose.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
-    /// Ticked rows of the form itself.
+pub struct BulkForm {
+    /// Rows selected in the form itself.
     pub ids: Vec<Uuid>,
-    /// The address the question was asked at; it carries ticked rows or a filter.
+    /// The query string of the confirmation dialog, with selected rows or a filter.
     pub query: String,
-    /// The count the question named.
+    /// The count that the dialog showed.
     pub matched: Option<i64>,
-    /// Why and how fast.
-    pub how: How,
+    pub how: BulkOptions,
 }
 
-/// What somebody must be allowed to.
 pub fn permission(action: BulkAction) -> Permission {
     match action {
         BulkAction::Purge => Permission::Purge,
@@ -41,10 +38,7 @@ pub fn permission(action: BulkAction) -> Permission {
     }
 }
 
-/// Counts exactly what it would touch, and says where.
-///
-/// # Errors
-/// An address that cannot be read, and the database's.
+/// Counts exactly what the action would change, by integration.
 pub async fn preview(
     actor: &Actor,
     subject: BulkSubject,
@@ -58,23 +52,20 @@ pub async fn preview(
     Ok(BulkPreview { run, names })
 }
 
-/// Does it, unless more match by now than the question named.
-///
-/// # Errors
-/// An address that cannot be read, and the database's.
+/// Runs the action, unless more jobs match by now than the dialog showed.
 pub async fn run(
     actor: &Actor,
     subject: BulkSubject,
     action: BulkAction,
-    choice: Choice,
+    choice: BulkForm,
 ) -> Result<Outcome, CallError> {
     let Some(mut wanted) = wanted(action, choice.ids, &choice.query)? else {
-        return Ok(Flash::NothingChosen.into());
+        return Ok(Flash::NothingSelected.into());
     };
     wanted.rate_per_second = number(&choice.how.rate_per_second, "/rate_per_second")?;
     wanted.hold_seconds = number(&choice.how.hold_seconds, "/hold_seconds")?;
     wanted.reason = Some(choice.how.reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-    let is_held = wanted.hold_seconds != Some(0);
+    let has_hold = wanted.hold_seconds != Some(0);
     if let Some(named) = choice.matched {
         let now = dry_run(actor, subject, wanted.clone()).await?;
         if now.matched > named {
@@ -94,7 +85,7 @@ pub async fn run(
             Outcome { flash, n: changed, skipped, operation: operation_id }
         }
         BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched, operation_id })) => Outcome {
-            flash: if is_held { Flash::Held } else { Flash::Started },
+            flash: if has_hold { Flash::Held } else { Flash::Started },
             n: matched,
             skipped: 0,
             operation: Some(operation_id),
@@ -111,7 +102,6 @@ async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result
     }
 }
 
-/// A number that may be left out.
 fn number(typed: &str, field: &str) -> Result<Option<i32>, CallError> {
     match typed.trim() {
         "" => Ok(None),
@@ -122,24 +112,24 @@ fn number(typed: &str, field: &str) -> Result<Option<i32>, CallError> {
 }
 
 fn nothing() -> CallError {
-    CallError::Invalid("Nothing was chosen.".to_owned())
+    CallError::Invalid("Nothing is selected.".to_owned())
 }
 
-/// Ticked rows win over the filter. None: the form was sent without a tick and without a filter.
+/// Selected rows take precedence over the filter. None: the form was sent with neither.
 fn wanted(action: BulkAction, ids: Vec<Uuid>, query: &str) -> Result<Option<NewBulk>, CallError> {
     let url = PageUrl::parse(&format!("/?{query}"));
-    let is_ticked = url.get("back").is_some() || !ids.is_empty();
+    let is_selection = url.get("back").is_some() || !ids.is_empty();
     let ids: Vec<Uuid> = if ids.is_empty() {
         url.all("ids[]").into_iter().filter_map(|id| id.parse().ok()).collect()
     } else {
         ids
     };
     let mut filter = ListQuery::parse(query).map_err(|error| CallError::Invalid(error.to_string()))?.filter;
-    let (ids, filter) = match (ids.is_empty(), is_ticked || query.is_empty()) {
+    let (ids, filter) = match (ids.is_empty(), is_selection || query.is_empty()) {
         (false, _) => (Some(ids), None),
         (true, true) => return Ok(None),
         (true, false) => {
-            // "All" means all there are at this moment: an empty filter is refused further down, and rightly so.
+            // "All" means all that exist now. The service refuses an empty filter, so the time makes it explicit.
             if filter.is_empty() {
                 filter.created_before = Some(Utc::now());
             }
@@ -162,10 +152,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticked_rows_win_and_no_tick_is_no_filter() {
+    fn selected_rows_take_precedence_and_an_empty_selection_is_no_filter() {
         let id = Uuid::now_v7();
-        let ticked = format!("back=%2Fdead-letters%3Ferror%3D503&ids%5B%5D={id}&confirm=purge");
-        let bulk = wanted(BulkAction::Purge, Vec::new(), &ticked).expect("readable").expect("a choice");
+        let selected = format!("back=%2Fdead-letters%3Ferror%3D503&ids%5B%5D={id}&confirm=purge");
+        let bulk = wanted(BulkAction::Purge, Vec::new(), &selected).expect("readable").expect("a selection");
         assert_eq!((bulk.ids, bulk.filter), (Some(vec![id]), None));
         for query in ["", "back=%2Fdead-letters&confirm=purge"] {
             assert_eq!(wanted(BulkAction::Purge, Vec::new(), query).expect("readable"), None, "{query}");
@@ -173,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn the_address_narrows_and_all_means_all_of_this_moment() {
+    fn the_query_filters_and_all_means_all_that_exist_now() {
         let bulk = wanted(BulkAction::Requeue, Vec::new(), "error=503&confirm=requeue").expect("readable");
         let filter = bulk.and_then(|bulk| bulk.filter).expect("a filter");
         assert_eq!((filter.error.as_deref(), filter.created_before), (Some("503"), None));
         let all =
-            wanted(BulkAction::Purge, Vec::new(), "confirm=purge").expect("readable").expect("a choice");
+            wanted(BulkAction::Purge, Vec::new(), "confirm=purge").expect("readable").expect("a selection");
         assert!(all.filter.is_some_and(|filter| filter.created_before.is_some()));
     }
 }

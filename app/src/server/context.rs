@@ -1,4 +1,4 @@
-//! What a request of the console can reach.
+//! What a request of the console has access to.
 
 use crate::{
     calls::{
@@ -27,33 +27,27 @@ use model::{
 use queue::live::LiveHub;
 use sqlx::PgPool;
 use std::{collections::BTreeSet, sync::Arc};
-use steering::{Ledger, Steering};
+use steering::{AuditActions, Steering};
 
-/// Given to every render and every server function by the program.
+/// The program provides it to every render and every server function.
 #[derive(Clone)]
 pub struct ConsoleContext {
-    /// Integrations, records, re-syncs.
     pub delivery: Delivery,
-    /// Users and sessions.
     pub access: Access,
-    /// The console's own pool: a slow page takes no connection from the engine.
+    /// The console's own pool, so that a slow page takes no connection from the engine.
     pub pool: PgPool,
-    /// The newest gauges.
     pub live: LiveHub,
-    /// Seconds by which lists are behind, where it is so much that it is told.
+    /// Seconds by which lists lag behind (read replica), where the lag is worth a notice.
     pub lists_behind: Arc<dyn Fn() -> Option<i64> + Send + Sync>,
     /// Whether the request came over https.
     pub is_https: fn(&HeaderMap) -> bool,
-    /// How long things are kept.
     pub retentions: Retentions,
-    /// Where the console is mounted.
     pub base_path: BasePath,
-    /// What the script of each page is made of.
     pub page_files: PageFiles,
 }
 
 impl ConsoleContext {
-    /// Call it as the additional context of routes and server functions.
+    /// The additional context of routes and server functions.
     pub fn provide(&self) {
         provide_context(self.clone());
         provide_context(self.base_path.clone());
@@ -67,7 +61,7 @@ impl ConsoleContext {
                     if code == StatusCode::SERVICE_UNAVAILABLE {
                         let soon = HeaderValue::from_static("5");
                         status.insert_header(header::RETRY_AFTER, soon.clone());
-                        // No standard, but every browser does it: the page recovers without a script.
+                        // Not standardised, but every browser does it: the page recovers without a script.
                         status.insert_header(header::REFRESH, soon);
                     }
                 }
@@ -76,33 +70,26 @@ impl ConsoleContext {
         }
     }
 
-    /// Integrations, records and the like as lists: never for a decision, because a replica may answer.
+    /// Reads of lists. Never for a decision, because a replica may answer.
     pub fn lists(&self) -> Delivery {
         self.delivery.clone().with_pool(self.pool.clone())
     }
 
-    /// What the buttons change, with a line of the audit log each.
+    /// Every change by a button, each with its line of the audit log.
     pub fn steering(&self) -> Steering {
         Steering::new(self.delivery.clone())
     }
 
-    /// The audit log's lines, to act from.
-    pub fn ledger(&self) -> Ledger {
-        Ledger::new(self.steering(), self.access.clone())
+    /// Undo and repeat of lines of the audit log.
+    pub fn audit_actions(&self) -> AuditActions {
+        AuditActions::new(self.steering(), self.access.clone())
     }
 
-    /// The newest snapshot.
-    ///
-    /// # Errors
-    /// As [`LiveHub::snapshot`].
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, CallError> {
         Ok(self.live.snapshot(&self.pool).await?)
     }
 
-    /// What a list can be narrowed to, with what it is narrowed to.
-    ///
-    /// # Errors
-    /// As [`Self::snapshot`].
+    /// The apps and integrations a list can be filtered by, including the current ones.
     pub async fn choices(
         &self,
         app_id: Option<AppId>,
@@ -111,10 +98,7 @@ impl ConsoleContext {
         Ok(Choices::of(&*self.snapshot().await?, app_id, integration_id))
     }
 
-    /// What integrations are called: those of a list's rows, and those its filter names.
-    ///
-    /// # Errors
-    /// The database's.
+    /// Names of the integrations of a list's rows and of its filter.
     pub async fn names(
         &self,
         scope: Scope,
@@ -126,10 +110,7 @@ impl ConsoleContext {
         Ok(queue::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
     }
 
-    /// The record a job is about, with what every integration has of it.
-    ///
-    /// # Errors
-    /// The database's; a record that is gone is none.
+    /// The record of a job with its state at every integration; none when it no longer exists.
     pub async fn record_of(&self, scope: Scope, job: &Job) -> Result<Option<JobRecord>, CallError> {
         let (Some(kind), Some(id)) = (&job.record_type, &job.record_id) else { return Ok(None) };
         let record = match self.delivery.record(scope, job.app_id, kind, id).await {
@@ -145,20 +126,17 @@ impl ConsoleContext {
         let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
         let sent = self.lists().sent(scope, job.integration_id, &filter, &one).await?;
         let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
-        let is_full = self.delivery.sends_everything(job.id).await?;
+        let is_full = self.delivery.sends_whole_record(job.id).await?;
         Ok(Some(JobRecord { record, sent, is_full }))
     }
 }
 
 /// The context of the request being answered.
-///
-/// # Errors
-/// Never in the program, which provides it.
 pub fn current() -> Result<ConsoleContext, CallError> {
     use_context().ok_or(CallError::Broken)
 }
 
-/// Whether a page is answered, and no call of a script.
+/// Whether the response is a page, not the answer to a script's call.
 pub fn is_page() -> bool {
     use_context::<RequestUrl>().is_some()
 }

@@ -19,13 +19,11 @@ pub fn theme() -> Option<Theme> {
     Some(Theme::from_cookie_header(header))
 }
 
-/// The key made a moment ago, as its cookie carries it.
+/// Carries a new API key to the page that shows it.
 const NEW_KEY: &str = "headgate-new-key";
 
-/// Hands a new key to the page that follows, which takes the cookie away, for a minute at most: neither address nor log ever holds it, and no script can read it.
-///
-/// # Errors
-/// Never inside a request.
+/// Hands a new key to the next page, which deletes the cookie; it lives for a minute at most. So the key is in no address and no log,
+/// and no script can read it.
 pub fn set_new_key(key: &str) -> Result<(), CallError> {
     let cx = context::current()?;
     let secure = if (cx.is_https)(&context::headers()) { "; Secure" } else { "" };
@@ -33,28 +31,20 @@ pub fn set_new_key(key: &str) -> Result<(), CallError> {
     append(&cookie)
 }
 
-/// The key made within the last minute.
 pub fn new_key() -> Option<String> {
     find(NEW_KEY)
 }
 
-/// Takes the cookie away once the key was shown.
-///
-/// # Errors
-/// Never inside a request.
 pub fn forget_new_key() -> Result<(), CallError> {
     append(&format!("{NEW_KEY}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
 }
 
-/// The columns chosen for the list of jobs; before that, those it has at first.
+/// The chosen columns of the list of jobs, or the default ones.
 pub fn job_columns() -> JobColumns {
     find(job_columns::COOKIE).map(|value| JobColumns::from_cookie(&value)).unwrap_or_default()
 }
 
-/// Remembers the columns for a year; forgets them when they are those of everybody.
-///
-/// # Errors
-/// Never inside a request.
+/// Remembers the columns for a year; the default columns delete the cookie.
 pub fn set_job_columns(columns: &JobColumns) -> Result<(), CallError> {
     let age = if *columns == JobColumns::default() { 0 } else { 31_536_000 };
     let (name, value) = (job_columns::COOKIE, columns.to_cookie());
@@ -62,15 +52,11 @@ pub fn set_job_columns(columns: &JobColumns) -> Result<(), CallError> {
 }
 
 /// Remembers the theme for a year. Scripts may read it: it says nothing about the reader.
-///
-/// # Errors
-/// Never inside a request.
 pub fn set_theme(theme: Theme) -> Result<(), CallError> {
     let cookie = format!("{COOKIE}={}; Path=/; Max-Age=31536000; SameSite=Lax", theme.as_str());
     append(&cookie)
 }
 
-/// A cookie of the request.
 fn find(wanted: &str) -> Option<String> {
     let headers = context::headers();
     let mut cookies = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());

@@ -1,4 +1,4 @@
-//! The engine's errors as the browser may know them; what is ours goes to the log.
+//! Errors of the engine as the browser may see them; internal causes go to the log.
 
 use crate::calls::error::CallError;
 use access::AccessError;
@@ -17,9 +17,9 @@ impl From<QueueError> for CallError {
             QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
             QueueError::Changed(_) => Self::Changed,
             QueueError::Timeout => Self::TooSlow,
-            error if error.waited_for_a_lock() || error.lost_a_race() => Self::Raced,
+            error if error.is_lock_timeout() || error.lost_a_race() => Self::Raced,
             QueueError::Unavailable(cause) => {
-                tracing::warn!(error = %cause, "the database is away");
+                tracing::warn!(error = %cause, "the database is unavailable");
                 Self::Unavailable
             }
             error => broken(&error),
@@ -66,7 +66,7 @@ impl From<SteeringError> for CallError {
     }
 }
 
-/// A database error of a statement the console runs itself.
+/// Of a statement that the console runs itself.
 impl From<sqlx::Error> for CallError {
     fn from(error: sqlx::Error) -> Self {
         QueueError::from(error).into()
@@ -78,6 +78,6 @@ fn seconds(wait: Duration) -> i64 {
 }
 
 fn broken(error: &(dyn std::error::Error + 'static)) -> CallError {
-    tracing::error!(error = %model::text::causes(error), "a call of the console failed");
+    tracing::error!(error = %model::text::causes(error), "a console call failed");
     CallError::Broken
 }

@@ -1,10 +1,10 @@
-//! Refusals of a form as words its page can show at the fields.
+//! Faults of a refused form, which its page shows at the fields.
 
 use super::redirect;
 use crate::{
     calls::error::{CallError, FormRefused},
     components::Outcome,
-    state::{page_url::PageUrl, user_draft::DraftFault},
+    state::{form_draft::DraftFault, page_url::PageUrl},
 };
 use access::AccessError;
 use delivery::DeliveryError;
@@ -12,13 +12,10 @@ use model::problem::Faults;
 use queue::QueueError;
 use steering::SteeringError;
 
-/// Why a form about users and keys was refused.
 pub enum Refusal {
-    /// As any call is.
     Call(CallError),
-    /// By what it says.
+    /// Some conflicts belong to a field.
     Access(AccessError),
-    /// At its fields.
     Faults(Faults),
 }
 
@@ -51,21 +48,18 @@ impl From<SteeringError> for Refusal {
     }
 }
 
-/// Goes back with what came of it; a refused form's address says what was typed and which fields are wrong.
-///
-/// # Errors
-/// As [`redirect::answer`].
+/// Redirects back with the outcome. The address of a refused form carries what was typed and which fields are wrong.
 pub async fn answer(
     back: &str,
     made: Result<Outcome, Refusal>,
     draft: impl FnOnce(PageUrl, &[DraftFault]) -> PageUrl,
 ) -> Result<(), FormRefused> {
-    let (faults, made) = judged(made);
+    let (faults, made) = with_faults(made);
     redirect::answer_with(back, |url| draft(url, &faults), async { made }).await
 }
 
-/// What is wrong with which field, and what the form's answer is then.
-fn judged(made: Result<Outcome, Refusal>) -> (Vec<DraftFault>, Result<Outcome, CallError>) {
+/// Splits a refusal into the faults of fields and the answer of the form.
+fn with_faults(made: Result<Outcome, Refusal>) -> (Vec<DraftFault>, Result<Outcome, CallError>) {
     let error = match made {
         Ok(outcome) => return (Vec::new(), Ok(outcome)),
         Err(Refusal::Call(error)) => return (Vec::new(), Err(error)),

@@ -1,11 +1,11 @@
-//! The list of integrations: filtered, ordered and added up in memory, from the sampler's newest gauges. The database is not asked, however
-//! many there are.
+//! The list of integrations: filtered, ordered and grouped in memory, from the sampler's newest gauges. The database is not queried,
+//! however many integrations there are.
 
 use super::context::ConsoleContext;
 use crate::{
     calls::{
         error::CallError,
-        integration_list::{IntegrationBulk, IntegrationGroup, IntegrationList, IntegrationRow, ROWS},
+        integration_list::{IntegrationBulk, IntegrationGroup, IntegrationList, IntegrationRow, PAGE_ROWS},
     },
     components::{Flash, Health, Outcome},
     state::{
@@ -17,19 +17,15 @@ use model::{
     actor::Actor,
     id::{AppId, IntegrationId},
     integration::IntegrationState,
-    integration_bulk::{IntegrationBulkAction, MOST, NewIntegrationBulk},
+    integration_bulk::{IntegrationBulkAction, MAX_INTEGRATIONS, NewIntegrationBulk},
     rate_limit::{RateLimit, RateLimits},
     stats::{IntegrationGauge, Snapshot},
 };
 use std::{cmp::Ordering, collections::BTreeMap};
 
-/// More apps than these are found by typing.
-const APPS: usize = 200;
+/// With more apps the list offers a text field instead of a selection.
+const MAX_APPS: usize = 200;
 
-/// A page of the list.
-///
-/// # Errors
-/// When there are no gauges yet and the database does not answer.
 pub async fn load(cx: &ConsoleContext, query: &IntegrationQuery) -> Result<IntegrationList, CallError> {
     let snapshot = cx.snapshot().await?;
     let named: Vec<_> = snapshot.integrations.iter().filter(|gauge| is_named(query, gauge)).collect();
@@ -43,13 +39,17 @@ pub async fn load(cx: &ConsoleContext, query: &IntegrationQuery) -> Result<Integ
     let matched = fitting.len() as i64;
     let (rows, groups, groups_total) = match query.group {
         Some(group) => {
-            let groups = added_up(group, &fitting);
+            let groups = grouped(group, &fitting);
             let groups_total = groups.len() as i64;
-            (Vec::new(), groups.into_iter().skip((query.page - 1) * ROWS).take(ROWS).collect(), groups_total)
+            (
+                Vec::new(),
+                groups.into_iter().skip((query.page - 1) * PAGE_ROWS).take(PAGE_ROWS).collect(),
+                groups_total,
+            )
         }
         None => {
             fitting.sort_by(|a, b| compare(query, a, b));
-            let page = fitting.into_iter().skip((query.page - 1) * ROWS).take(ROWS);
+            let page = fitting.into_iter().skip((query.page - 1) * PAGE_ROWS).take(PAGE_ROWS);
             let rows = page.map(|(_, gauge)| IntegrationRow {
                 gauge: gauge.clone(),
                 backlogs: cx.live.backlogs(gauge.integration_id).into_iter().map(|(_, n)| n).collect(),
@@ -67,23 +67,23 @@ pub async fn load(cx: &ConsoleContext, query: &IntegrationQuery) -> Result<Integ
         total: snapshot.integrations.len() as i64,
         apps_total: apps.len() as i64,
         counts: counts.to_vec(),
-        apps: if choice.len() > APPS { Vec::new() } else { choice },
+        apps: if choice.len() > MAX_APPS { Vec::new() } else { choice },
         as_of: snapshot.at,
     })
 }
 
-/// The ticked integrations of an address, or those that fit it, by name.
+/// The integrations that a query string selects or matches, by name.
 ///
 /// # Errors
-/// More than a thousand: that is said instead of leaving some out.
+/// `Invalid` for more than a thousand, instead of leaving some out.
 pub async fn chosen(cx: &ConsoleContext, query: &str) -> Result<Vec<(IntegrationId, String)>, CallError> {
     let url = PageUrl::parse(&format!("/?{query}"));
     let snapshot = cx.snapshot().await?;
-    let ticked: Vec<IntegrationId> = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok()).collect();
+    let ids: Vec<IntegrationId> = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok()).collect();
     let wanted = IntegrationQuery::of(&url);
-    let is_chosen = |gauge: &IntegrationGauge| match (ticked.is_empty(), url.get("back").is_some()) {
-        (false, _) => ticked.contains(&gauge.integration_id),
-        // The form of ticked rows, and none of them ticked.
+    let is_chosen = |gauge: &IntegrationGauge| match (ids.is_empty(), url.get("back").is_some()) {
+        (false, _) => ids.contains(&gauge.integration_id),
+        // The form of selected rows, with none selected.
         (true, true) => false,
         (true, false) => fits(&wanted, &snapshot, gauge),
     };
@@ -93,9 +93,9 @@ pub async fn chosen(cx: &ConsoleContext, query: &str) -> Result<Vec<(Integration
         .filter(|gauge| is_chosen(gauge))
         .map(|gauge| (gauge.integration_id, gauge.name.clone()))
         .collect();
-    if chosen.len() > MOST {
+    if chosen.len() > MAX_INTEGRATIONS {
         return Err(CallError::Invalid(format!(
-            "{} integrations fit: at most 1,000 are changed at once. Narrow the filter first.",
+            "{} integrations match: at most 1,000 can be changed at once. Narrow the filter first.",
             crate::format::count(chosen.len() as i64)
         )));
     }
@@ -103,14 +103,14 @@ pub async fn chosen(cx: &ConsoleContext, query: &str) -> Result<Vec<(Integration
     Ok(chosen)
 }
 
-/// Does to them what the question asked.
+/// Runs a confirmed bulk action.
 ///
 /// # Errors
-/// A limit that is none, and the database's.
+/// `Invalid` for a limit that cannot be read.
 pub async fn run(cx: &ConsoleContext, actor: &Actor, bulk: IntegrationBulk) -> Result<Outcome, CallError> {
     let chosen = chosen(cx, &bulk.query).await?;
     if chosen.is_empty() {
-        return Ok(Flash::NothingChosen.into());
+        return Ok(Flash::NothingSelected.into());
     }
     if i64::try_from(chosen.len()).unwrap_or(i64::MAX) > bulk.matched {
         return Ok(Flash::CountChanged.into());
@@ -163,17 +163,17 @@ fn is_in(only: Only, health: &Health, gauge: &IntegrationGauge) -> bool {
 
 type Judged<'a> = (Health, &'a IntegrationGauge);
 
-/// The largest first, names from a to z; what is not known comes last whichever way. Ties: worst first.
+/// Largest first, names from a to z; unknown values come last in either direction. Ties: worst first.
 fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering {
-    let turned = |order: Ordering| if query.is_reversed { order.reverse() } else { order };
+    let directed = |order: Ordering| if query.is_reversed { order.reverse() } else { order };
     let by_value = |value: fn(&Judged<'_>) -> Option<f64>| match (value(a), value(b)) {
-        (Some(a), Some(b)) => turned(b.total_cmp(&a)),
+        (Some(a), Some(b)) => directed(b.total_cmp(&a)),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => Ordering::Equal,
     };
     let asked = match query.order {
-        Order::Name => turned(a.1.name.to_lowercase().cmp(&b.1.name.to_lowercase())),
+        Order::Name => directed(a.1.name.to_lowercase().cmp(&b.1.name.to_lowercase())),
         Order::State => by_value(|(health, _)| Some(f64::from(health.severity))),
         Order::Backlog => by_value(|(_, g)| Some(g.backlog as f64)),
         Order::Eta => by_value(|(_, g)| g.eta_seconds.filter(|_| g.backlog > 0).map(|n| n as f64)),
@@ -193,13 +193,13 @@ fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering
     asked.then_with(|| Health::worst_first((&a.0, a.1), (&b.0, b.1)))
 }
 
-/// The share of attempts of the last minute that failed; none where none ended.
+/// The share of failed attempts in the last minute; none when no attempt ended.
 fn failing(gauge: &IntegrationGauge) -> Option<f64> {
     let tried = gauge.delivered_per_minute + gauge.failed_per_minute;
     (tried > 0).then(|| gauge.failed_per_minute as f64 / tried as f64)
 }
 
-fn added_up(by: Group, fitting: &[Judged<'_>]) -> Vec<IntegrationGroup> {
+fn grouped(by: Group, fitting: &[Judged<'_>]) -> Vec<IntegrationGroup> {
     let mut groups = BTreeMap::<String, IntegrationGroup>::new();
     for (health, gauge) in fitting {
         let (name, narrowed) = match by {

@@ -1,4 +1,4 @@
-//! A job's page without its secrets, unless its reader had them revealed.
+//! Masks a job's page, unless its reader had the values revealed.
 
 use super::ConsoleContext;
 use crate::calls::{
@@ -16,10 +16,10 @@ use model::{
     },
 };
 
-/// Masks a job, its record against what was last sent of it, and what stands beside it; counts what of the job that is.
+/// Masks a job, its record together with its sent state, and the related jobs; counts the masked values of the job.
 ///
 /// # Errors
-/// When it cannot be said what is to be masked: then nothing is shown.
+/// When the masks cannot be read: then nothing is shown.
 pub async fn job(cx: &ConsoleContext, page: &mut JobPage, role: Role) -> Result<(), CallError> {
     let app_id = page.detail.job.app_id;
     let masks = cx.delivery.masks(vec![app_id]).await?;
@@ -30,16 +30,16 @@ pub async fn job(cx: &ConsoleContext, page: &mut JobPage, role: Role) -> Result<
         Some(JobRecord { record, sent: None, .. }) => record.mask(&masks),
         None => 0,
     };
-    page.beside.correlated.mask(&masks);
-    // The same values once more.
-    if let Some(request) = page.beside.request.take() {
+    page.related.correlated.mask(&masks);
+    // Not counted: the request has the same values.
+    if let Some(request) = page.related.request.take() {
         let mut request = (app_id, request);
         request.mask(&masks);
         request.keep_inside_from(role);
-        page.beside.request = Some(request.1);
+        page.related.request = Some(request.1);
     }
     let masked = match page.detail.mask(&masks) + of_record {
-        // Since then the secret may have gone from the record; what was sent has it still.
+        // The record may have lost the secret since, but a request that was sent still shows it.
         0 => page.detail.attempts.iter().filter(|attempt| has_masked_request(attempt)).count(),
         masked => masked,
     };
@@ -52,10 +52,7 @@ fn has_masked_request(attempt: &Attempt) -> bool {
     request.is_some_and(|request| request.excerpt.contains(MASK))
 }
 
-/// Until when the reader may see a job's secrets.
-///
-/// # Errors
-/// The database's.
+/// Until when the reader may see a job's masked values.
 pub async fn revealed_until(
     cx: &ConsoleContext,
     actor: &Actor,

@@ -1,6 +1,6 @@
-//! The overview as it was: everything of one minute, read from what was recorded then.
+//! The overview at a past minute, from what was recorded then.
 
-use super::{context::ConsoleContext, glance::glance};
+use super::{context::ConsoleContext, trimmed_snapshot::trim};
 use crate::calls::{
     error::CallError,
     stats::{ACTIVITY, Charts, Overview, OverviewAnswer, Past},
@@ -15,10 +15,7 @@ use model::{
 };
 use queue::store::stats::{self, minutes};
 
-/// The overview of a minute of the last day.
-///
-/// # Errors
-/// The database's.
+/// The overview at a minute of the last day.
 pub async fn overview(
     cx: &ConsoleContext,
     actor: &Actor,
@@ -32,7 +29,7 @@ pub async fn overview(
     };
     let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
     let until = moment.snapshot.at;
-    let (snapshot, left_out) = glance(&moment.snapshot);
+    let (snapshot, left_out) = trim(&moment.snapshot);
     let newest = PageRequest { limit: ACTIVITY, after: None };
     let span = Span { from: None, until: Some(until) };
     let may_know_workers = is_allowed(actor.role, Permission::ReadDeployment);
@@ -47,7 +44,7 @@ pub async fn overview(
             levels: minutes::levels(pool, window, Some(until)).await?,
             activity: activity::list(pool, actor.scope(), span, newest).await?.items,
             workers: may_know_workers.then_some(moment.workers),
-            // Of now: nobody keeps when which view alerted.
+            // When a view alerted is not recorded.
             alerts: Vec::new(),
         },
         snapshot,

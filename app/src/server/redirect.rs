@@ -1,6 +1,6 @@
-//! Every form ends here: back to the page it came from, with a word about what happened.
+//! The end of every form: a redirect to the page it came from, with a notice.
 //!
-//! With a script the browser's router follows; without one the browser does.
+//! With a script the router follows the redirect, without one the browser does.
 
 use crate::{
     calls::error::{CallError, FormRefused},
@@ -13,10 +13,7 @@ use crate::{
 };
 use std::future::Future;
 
-/// Does it and goes back.
-///
-/// # Errors
-/// Why it was refused, with the page that says so.
+/// Does `work` and redirects back.
 pub async fn answer(
     back: &str,
     work: impl Future<Output = Result<Outcome, CallError>>,
@@ -24,10 +21,7 @@ pub async fn answer(
     answer_with(back, |url| url, work).await
 }
 
-/// As [`answer`]; the address of refused input carries it, so that the page can show what is wrong with it, and it is not typed again.
-///
-/// # Errors
-/// As [`answer`].
+/// As [`answer`]; refused input is carried in the address, so that the page shows what is wrong with it and it need not be typed again.
 pub async fn answer_with(
     back: &str,
     carry_input: impl FnOnce(PageUrl) -> PageUrl,
@@ -44,27 +38,26 @@ pub async fn answer_with(
         }
         Err(because) => {
             let url = page(&refusal(&because));
-            let is_kept = matches!(because, CallError::Invalid(_) | CallError::Changed);
-            let url = if is_kept { carry_input(url) } else { url };
+            let keeps_input = matches!(because, CallError::Invalid(_) | CallError::Changed);
+            let url = if keeps_input { carry_input(url) } else { url };
             Err(FormRefused { because, page: base_path::current().join(&url.to_string()) })
         }
     }
 }
 
-/// The page that tells, after the sign-in, that a form was sent in vain: without a session nothing of it is read but where it came from, and the
-/// limits that were typed.
-pub fn in_vain(form: &str) -> Option<PageUrl> {
+/// The page that says, after the sign-in, that a form was sent without a session. Of such a form only the page it came from and
+/// typed limits are kept.
+pub fn page_of_lost_form(form: &str) -> Option<PageUrl> {
     let form = PageUrl::parse(&format!("?{form}"));
     let page = Flash::SignedOut.on(PageUrl::parse_back(form.get("back")?), 1, 0);
     Some(LimitsDraft::on(page, form.get("id").unwrap_or_default(), &limits_draft::typed(&form)))
 }
 
-/// Goes to a page of this console; anything else leads to the overview.
+/// Redirects to a page of this console; anything else leads to the overview.
 pub fn to_page(path: &str) {
     to(&PageUrl::parse_back(path));
 }
 
-/// Goes to an address of this console.
 pub fn to(url: &PageUrl) {
     leptos_axum::redirect(&base_path::current().join(&url.to_string()));
 }
@@ -90,8 +83,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_without_a_session_keeps_its_page_and_limits_and_nothing_else() {
-        let page = |form| in_vain(form).map(|url| url.to_string());
+    fn a_form_without_a_session_keeps_only_its_page_and_limits() {
+        let page = |form| page_of_lost_form(form).map(|url| url.to_string());
         assert_eq!(
             page("id=1&password=s3cret&back=%2Fjobs%3Fconfirm%3Dcancel").as_deref(),
             Some("/jobs?notice=signed-out")

@@ -1,4 +1,4 @@
-//! The forms of saved views: what was typed becomes a view, and what is wrong with it goes back to its field.
+//! The forms of saved views; faults are shown at their fields.
 
 use super::{actor, context, redirect};
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
     components::{Flash, Outcome},
     state::{
         drawn,
+        form_draft::{Draft, DraftFault},
         saved_query::SavedQuery,
         url_filters::ListQuery,
-        user_draft::{Draft, DraftFault},
     },
 };
 use chrono::Utc;
@@ -28,8 +28,7 @@ use model::{
 use queue::QueueError;
 use steering::SteeringError;
 
-/// A view saved, changed or pinned; or every fault of the form.
-type Judged = Result<Outcome, Refused>;
+type FormResult = Result<Outcome, Refused>;
 
 enum Refused {
     Call(CallError),
@@ -59,10 +58,6 @@ impl From<SteeringError> for Refused {
     }
 }
 
-/// Saves a new one.
-///
-/// # Errors
-/// Why it was refused, with the page that says so.
 pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
@@ -70,8 +65,8 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRef
         let new = NewSavedView {
             name: form.name.trim().to_owned(),
             query: query.text,
-            is_shared: is_ticked(&form.shared),
-            is_pinned: is_ticked(&form.pinned),
+            is_shared: is_checked(&form.shared),
+            is_pinned: is_checked(&form.pinned),
             alert_at: number(&form.alert_at)?,
         };
         context::current()?.steering().save_view(&actor, &new, &query.filter).await?;
@@ -84,16 +79,12 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRef
 /// The view as its form showed it.
 #[derive(Clone, Copy)]
 pub struct Shown<'a> {
-    /// Which version of it.
     pub etag: &'a str,
-    /// What stood in its fields.
+    /// The values its fields were rendered with.
     pub drawn: &'a str,
 }
 
-/// Changes all but what it narrows to.
-///
-/// # Errors
-/// Why it was refused, with the page that says so.
+/// Changes everything but the filters.
 pub async fn change(
     id: SavedViewId,
     form: ViewForm,
@@ -105,10 +96,10 @@ pub async fn change(
         let changes = SavedViewChanges {
             name: Some(form.name.trim().to_owned()),
             query: None,
-            is_shared: Some(is_ticked(&form.shared)),
-            is_pinned: Some(is_ticked(&form.pinned)),
+            is_shared: Some(is_checked(&form.shared)),
+            is_pinned: Some(is_checked(&form.pinned)),
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
-            if_match: IfMatch::of_form(shown.etag),
+            if_match: IfMatch::from_form(shown.etag),
         };
         context::current()?.steering().change_view(&actor, id, &changes, None).await?;
         Ok(Flash::ViewChanged.into())
@@ -117,10 +108,7 @@ pub async fn change(
     answer(back, made, &drawn::changed(shown.drawn, &typed(&form))).await
 }
 
-/// Pins it for the reader, or not.
-///
-/// # Errors
-/// Why it was refused, with the page that says so.
+/// Pins or unpins it for the reader.
 pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed(Permission::SaveViews)?;
@@ -132,10 +120,11 @@ pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), For
     answer(back, made, &[]).await
 }
 
-/// Views as the actor may read them: without the counts of those that ask for a value which was marked as secret after they were saved.
+/// Views as the actor may read them: without counts where a filter asks for a payload value that was marked as secret after the
+/// view was saved.
 ///
 /// # Errors
-/// When it cannot be said what is masked: then nothing is shown.
+/// When the masks cannot be read: then nothing is shown.
 pub async fn shown(
     delivery: &Delivery,
     actor: &Actor,
@@ -149,7 +138,7 @@ pub async fn shown(
         if filter.payload.is_none() {
             continue;
         }
-        let (_, hidden) = delivery.without_guesses(Scope::AllApps, &filter).await?;
+        let (_, hidden) = delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
         if !hidden.is_empty() {
             (view.count, view.alerting_since) = (None, None);
         }
@@ -157,7 +146,7 @@ pub async fn shown(
     Ok(views)
 }
 
-async fn answer(back: &str, made: Judged, typed: &[(&str, &str)]) -> Result<(), FormRefused> {
+async fn answer(back: &str, made: FormResult, typed: &[(&str, &str)]) -> Result<(), FormRefused> {
     let (faults, made) = match made {
         Ok(outcome) => (Vec::new(), Ok(outcome)),
         Err(Refused::Call(error)) => (Vec::new(), Err(error)),
@@ -170,7 +159,7 @@ fn typed(form: &ViewForm) -> [(&'static str, &str); 4] {
     [("name", &form.name), ("shared", &form.shared), ("pinned", &form.pinned), ("alert_at", &form.alert_at)]
 }
 
-fn is_ticked(field: &str) -> bool {
+fn is_checked(field: &str) -> bool {
     field == "true"
 }
 
@@ -186,7 +175,7 @@ fn number(typed: &str) -> Result<Option<i32>, Faults> {
     })
 }
 
-/// By the words an address may carry.
+/// An address carries faults as words of a fixed list.
 fn view_faults(faults: &Faults) -> Vec<DraftFault> {
     let of = |pointer: &str, detail: &str| match pointer {
         "/name" if detail.starts_with("is the name") => DraftFault::ViewTaken,

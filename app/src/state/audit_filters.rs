@@ -1,4 +1,4 @@
-//! What the audit log is narrowed to, in the URL.
+//! Filters of the audit log in the URL.
 
 use super::{
     page_url::PageUrl,
@@ -22,19 +22,14 @@ const FIELDS: [&str; 8] = [
 /// Filter and page of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Which lines.
     pub filter: AuditFilter,
-    /// Which page of them.
     pub page: PageRequest,
 }
 
 impl AuditQuery {
-    /// Reads a query string. Times are RFC 3339, or as the browser's field writes them: those are UTC.
-    ///
-    /// # Errors
-    /// A sentence that names what is wrong.
+    /// Reads a query string. Times are RFC 3339, or values of a `datetime-local` field, which are read as UTC.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
-        // Its pages have one length.
+        // The page size is fixed.
         let asked = PageUrl::parse(&format!("/?{query}")).without("limit");
         let url = FIELDS.iter().fold(asked.clone(), |url, name| match asked.get(name).map(str::trim) {
             Some(value) => {
@@ -47,12 +42,11 @@ impl AuditQuery {
     }
 }
 
-/// Whether the address narrows anything.
 pub fn is_narrowed(url: &PageUrl) -> bool {
     FIELDS.iter().any(|name| url.get(name).is_some())
 }
 
-/// The address without any narrowing.
+/// The address without filters.
 pub fn cleared(url: &PageUrl) -> PageUrl {
     url_filters::without(url, &FIELDS)
 }

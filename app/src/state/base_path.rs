@@ -1,24 +1,22 @@
-//! The mount prefix behind a reverse proxy (`HEADGATE_BASE_PATH`), in front of every link and form.
+//! The mount prefix behind a reverse proxy (`HEADGATE_BASE_PATH`), which every link and form begins with.
 
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// `""` at the root, `"/headgate"` below a prefix: never with a slash at the end.
+/// `""` at the root, `"/headgate"` below a prefix; never with a trailing slash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BasePath(Arc<str>);
 
 impl BasePath {
-    /// Takes `/`, `/headgate`, `/headgate/`.
     pub fn new(prefix: &str) -> Self {
         Self(prefix.trim_end_matches('/').into())
     }
 
-    /// The prefix itself.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A path from the console's root as the browser must ask for it.
+    /// The prefix and a path from the console's root.
     pub fn join(&self, path: &str) -> String {
         format!("{}{path}", self.0)
     }

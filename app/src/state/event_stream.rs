@@ -1,4 +1,4 @@
-//! An event stream, open only while the tab is visible, because HTTP/1.1 allows six connections per origin over all tabs.
+//! An event stream that is open only while the tab is visible, because browsers allow six HTTP/1.1 connections per origin over all tabs.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, wasm_bindgen::JsCast};
@@ -9,33 +9,30 @@ use std::{
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
-/// How a stream is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
-    /// Not connected yet, or no script.
+    /// Not connected yet, or the page is not hydrated.
     #[default]
     Starting,
-    /// Messages come.
     Open,
     /// Broken; it will be opened again.
     Broken {
         /// When the next attempt is made.
         again_at: DateTime<Utc>,
     },
-    /// The tab is hidden.
-    Resting,
+    Hidden,
 }
 
 /// The first pause before the stream is opened again; each further one is twice as long.
 const FIRST_PAUSE: TimeDelta = TimeDelta::milliseconds(1_000);
 
-/// No pause is longer: a server that is back is noticed within half a minute.
-const LONGEST_PAUSE: TimeDelta = TimeDelta::milliseconds(30_000);
+/// A server that is back is noticed within half a minute.
+const MAX_PAUSE: TimeDelta = TimeDelta::milliseconds(30_000);
 
-/// Something both the page and a listener hold.
+/// Shared by the page and a listener.
 type Shared<T> = Rc<RefCell<Option<T>>>;
 
-/// What has to live as long as the page and be taken down with it.
+/// Lives as long as the component and is closed with it.
 struct Connection {
     source: Shared<EventSource>,
     reopen: Shared<Closure<dyn Fn()>>,
@@ -46,15 +43,15 @@ struct Connection {
     _on_error: Closure<dyn Fn()>,
 }
 
-/// How long to wait after so many failures in a row: twice as long each time, and half of it by chance, so that the
-/// browsers that one restart threw out do not come back in the same moment.
+/// The pause after a number of failures in a row: it doubles each time, and half of it is random, so that the browsers
+/// that one restart disconnected do not come back all at once.
 fn pause(failures: u32, chance: f64) -> TimeDelta {
-    let whole = (FIRST_PAUSE * 2_i32.pow(failures.min(5))).min(LONGEST_PAUSE);
+    let whole = (FIRST_PAUSE * 2_i32.pow(failures.min(5))).min(MAX_PAUSE);
     whole / 2 + TimeDelta::milliseconds((whole.num_milliseconds() as f64 / 2.0 * chance) as i64)
 }
 
-/// Opens it, in the browser alone, until the component is gone. What comes is told by its name and its data, and answered by whether it was
-/// understood.
+/// Opens the stream (in the browser only) until the component is disposed of. `on_event` gets name and data of each event and returns
+/// whether it understood them.
 pub fn open(
     url: String,
     events: &[&'static str],
@@ -82,8 +79,8 @@ pub fn open(
         let (source, reopen, timer) = (source.clone(), reopen.clone(), timer.clone());
         let on_link = on_link.clone();
         move || {
-            // The browser alone would come back every few seconds for ever, and after an HTTP error, such as a proxy's
-            // 502, never.
+            // Left alone, an `EventSource` would reconnect every few seconds for ever, and never after an HTTP error such as a
+            // proxy's 502.
             if let Some(broken) = source.borrow_mut().take() {
                 broken.close();
             }
@@ -112,7 +109,7 @@ pub fn open(
                 old.close();
             }
             if document().hidden() {
-                on_link(Link::Resting);
+                on_link(Link::Hidden);
                 return;
             }
             if let Ok(new) = EventSource::new(&url) {
@@ -157,15 +154,15 @@ pub fn open(
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_PAUSE, pause};
+    use super::{MAX_PAUSE, pause};
     use chrono::TimeDelta;
 
     #[test]
-    fn pauses_double_up_to_half_a_minute_and_half_of_each_is_chance() {
+    fn pauses_double_up_to_half_a_minute_and_half_of_each_is_random() {
         let bounds =
             |failures| (pause(failures, 0.0).num_milliseconds(), pause(failures, 1.0).num_milliseconds());
         assert_eq!([bounds(0), bounds(1), bounds(3)], [(500, 1_000), (1_000, 2_000), (4_000, 8_000)]);
-        assert_eq!(pause(u32::MAX, 1.0), LONGEST_PAUSE);
+        assert_eq!(pause(u32::MAX, 1.0), MAX_PAUSE);
         assert!(pause(0, 0.5) > TimeDelta::zero());
     }
 }

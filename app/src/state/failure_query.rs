@@ -1,4 +1,4 @@
-//! What the page of failures is narrowed to, in the URL.
+//! Filters of the page of failures in the URL.
 
 use super::{
     page_url::PageUrl,
@@ -9,30 +9,25 @@ use model::{
     page::PageRequest,
 };
 
-/// The parameters that narrow; without `state` open groups are meant, `all` are all.
+/// The filter parameters. Without `state` only open groups are listed; `state=all` lists all.
 pub const FIELDS: [&str; 3] = ["state", "app_id", "integration_id"];
 
-/// Filter, page, and the group that is looked at.
+/// Filter, page, and the opened group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureQuery {
-    /// Which groups.
     pub filter: FailureFilter,
-    /// Which page of them.
     pub page: PageRequest,
-    /// The one that is shown whole.
+    /// The opened group.
     pub group: Option<CauseId>,
 }
 
 impl FailureQuery {
-    /// Reads a query string; other parameters are left alone.
-    ///
-    /// # Errors
-    /// A sentence that names what is wrong.
+    /// Reads a query string; other parameters are ignored.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
         let url = PageUrl::parse(&format!("/?{query}"));
         let state = url.get("state").filter(|state| !state.is_empty());
-        let known = if state == Some("all") { url.clone().without("state") } else { url.clone() };
-        let mut filter: FailureFilter = url_filters::read(&known, &FIELDS)?;
+        let filters = if state == Some("all") { url.clone().without("state") } else { url.clone() };
+        let mut filter: FailureFilter = url_filters::read(&filters, &FIELDS)?;
         if state.is_none() {
             filter.state = Some(FailureState::Open);
         }
@@ -41,7 +36,7 @@ impl FailureQuery {
     }
 }
 
-/// Whether the address narrows to an app or an integration.
+/// Whether the address filters by app or integration.
 pub fn is_narrowed(url: &PageUrl) -> bool {
     url.get("app_id").is_some() || url.get("integration_id").is_some()
 }
@@ -51,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn open_groups_are_meant_unless_the_address_says_otherwise() {
+    fn open_groups_are_listed_unless_the_address_says_otherwise() {
         let state = |query| FailureQuery::parse(query).map(|query| query.filter.state).ok();
         assert_eq!(state(""), Some(Some(FailureState::Open)));
         assert_eq!(state("state=fixed&group=00000000000000ff"), Some(Some(FailureState::Fixed)));

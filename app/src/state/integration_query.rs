@@ -1,9 +1,9 @@
-//! What the list of integrations is narrowed to, how it is ordered and grouped: one type reads the address, for the server and the page.
+//! Filter, order and grouping of the list of integrations: one type reads the address, for the server and the page.
 
 use super::page_url::PageUrl;
 use model::integration::IntegrationType;
 
-/// The states that the list can be narrowed to.
+/// The filter by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Only {
     #[default]
@@ -14,10 +14,9 @@ pub enum Only {
 }
 
 impl Only {
-    /// As they are offered.
     pub const ALL: [Self; 4] = [Self::All, Self::Attention, Self::Working, Self::Paused];
 
-    /// The word in the address, and on the page.
+    /// The value in the address, and the label.
     pub const fn word(self) -> (&'static str, &'static str) {
         match self {
             Self::All => ("", "All"),
@@ -28,7 +27,6 @@ impl Only {
     }
 }
 
-/// What the list is ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     Name,
@@ -82,7 +80,7 @@ impl Order {
     }
 }
 
-/// What integrations are added up by.
+/// What the list is grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     App,
@@ -99,29 +97,23 @@ impl Group {
     }
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntegrationQuery {
-    /// In names, lower case.
+    /// Searched in names; lower case.
     pub text: String,
-    /// One app's.
     pub app_id: String,
-    /// Of one type.
     pub kind: Option<IntegrationType>,
-    /// In one state.
     pub only: Only,
-    /// By what.
     pub order: Order,
-    /// The other way round: names from z to a, numbers from the smallest.
+    /// Names from z to a, numbers from the smallest.
     pub is_reversed: bool,
-    /// Added up.
     pub group: Option<Group>,
     /// From 1.
     pub page: usize,
 }
 
 impl IntegrationQuery {
-    /// Reads an address; what is no choice of ours is none.
+    /// Reads an address; unknown values count as absent.
     pub fn of(url: &PageUrl) -> Self {
         let value = |name: &str| url.get(name).unwrap_or_default();
         Self {
@@ -136,12 +128,12 @@ impl IntegrationQuery {
         }
     }
 
-    /// Whether anything is left out.
+    /// Whether it filters anything.
     pub fn narrows(&self) -> bool {
         !self.text.is_empty() || !self.app_id.is_empty() || self.kind.is_some() || self.only != Only::All
     }
 
-    /// The address ordered by a column: the same column again turns it round.
+    /// The address ordered by a column; the same column again reverses the order.
     pub fn ordered(&self, here: &PageUrl, by: Order) -> PageUrl {
         let url = here.clone().settled().without("page").without("dir").with("sort", by.as_str());
         if self.order == by && !self.is_reversed { url.with("dir", "reverse") } else { url }
@@ -153,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_and_nonsense_narrows_nothing() {
+    fn an_address_is_read_and_unknown_values_filter_nothing() {
         let url = PageUrl::parse(
             "/integrations?name=ERP&type=rest&only=paused&sort=backlog&dir=reverse&group=app&page=3",
         );
@@ -168,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_again_turns_the_order_round_and_keeps_the_filter() {
+    fn the_same_column_again_reverses_the_order_and_keeps_the_filter() {
         let here = PageUrl::parse("/integrations?name=erp&page=2&notice=paused");
         let query = IntegrationQuery::of(&here);
         let once = query.ordered(&here, Order::Backlog);

@@ -1,4 +1,4 @@
-//! Which columns the list of jobs has: in the address, and remembered for the next visit. One table says what there is.
+//! The columns of the list of jobs: in the address, and remembered for the next visit.
 
 use super::page_url::PageUrl;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use std::{fmt, str::FromStr};
 /// Name of the cookie. It holds words of [`JobColumn::ALL`] and nothing about the reader.
 pub const COOKIE: &str = "headgate_job_columns";
 
-/// In the address for the job alone: an empty parameter would be none.
-const NONE_BUT_THE_JOB: &str = "job";
+/// In the address for no further column, because an empty parameter counts as absent.
+const JOB_ONLY: &str = "job";
 
-/// One column besides the job itself, which always stands first.
+/// A column besides the job itself, which is always the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum JobColumn {
@@ -39,7 +39,7 @@ pub enum JobColumn {
 }
 
 impl JobColumn {
-    /// As they stand beside each other.
+    /// In the order of the table.
     pub const ALL: [Self; 22] = [
         Self::Status,
         Self::Integration,
@@ -65,7 +65,7 @@ impl JobColumn {
         Self::Error,
     ];
 
-    /// The word in the address, and the head of the column.
+    /// The value in the address, and the heading of the column.
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Status => ("status", "State"),
@@ -93,7 +93,7 @@ impl JobColumn {
         }
     }
 
-    /// Numbers stand at the right.
+    /// Numbers are aligned to the right.
     pub const fn is_number(self) -> bool {
         matches!(self, Self::Attempt | Self::Priority | Self::Folded)
     }
@@ -120,19 +120,13 @@ impl From<JobColumn> for String {
     }
 }
 
-/// A column that the list does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownColumn(String);
 
 impl fmt::Display for UnknownColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known: Vec<_> = JobColumn::ALL.iter().map(|column| column.words().0).collect();
-        write!(
-            f,
-            "columns: there is no column “{}”. Known are {NONE_BUT_THE_JOB}, {}.",
-            self.0,
-            known.join(", ")
-        )
+        write!(f, "columns: there is no column “{}”. Known are {JOB_ONLY}, {}.", self.0, known.join(", "))
     }
 }
 
@@ -156,37 +150,34 @@ impl FromIterator<JobColumn> for JobColumns {
 }
 
 impl JobColumns {
-    /// What an address asks for; none when it leaves that open. A question about ticked rows carries its list's address along.
+    /// The columns in an address, if any. The dialog about selected rows carries the list's address in `back`.
     ///
     /// # Errors
-    /// A column that is not known, by name.
+    /// The first unknown column.
     pub fn of(url: &PageUrl) -> Result<Option<Self>, UnknownColumn> {
         let list = url.get("back").map(PageUrl::parse_back);
         list.as_ref().unwrap_or(url).get("columns").map(Self::parse).transpose()
     }
 
     fn parse(words: &str) -> Result<Self, UnknownColumn> {
-        let words =
-            words.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != NONE_BUT_THE_JOB);
+        let words = words.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != JOB_ONLY);
         words.map(JobColumn::from_str).collect()
     }
 
-    /// The choice in a cookie: what it names that this version does not know is left out.
+    /// Columns that this version does not know are left out.
     pub fn from_cookie(value: &str) -> Self {
         value.split('.').filter_map(|word| word.parse().ok()).collect()
     }
 
-    /// For the cookie, whose values have no commas.
+    /// Cookie values must not contain commas, so columns are separated by dots.
     pub fn to_cookie(&self) -> String {
         self.to_string().replace(',', ".")
     }
 
-    /// The columns.
     pub fn iter(&self) -> impl Iterator<Item = JobColumn> {
         self.0.iter().copied()
     }
 
-    /// Whether it is among them.
     pub fn has(&self, column: JobColumn) -> bool {
         self.0.contains(&column)
     }
@@ -195,7 +186,7 @@ impl JobColumns {
 impl fmt::Display for JobColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            return f.write_str(NONE_BUT_THE_JOB);
+            return f.write_str(JOB_ONLY);
         }
         let words: Vec<_> = self.0.iter().map(|column| column.words().0).collect();
         f.write_str(&words.join(","))
@@ -211,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_names_columns_in_any_order_and_they_stand_as_always() {
+    fn an_address_names_columns_in_any_order_and_the_table_keeps_its_own() {
         let columns = of("/jobs?columns=error,app,status,app").expect("known").expect("chosen");
         assert_eq!(columns.to_string(), "status,app,error");
         assert_eq!(of("/jobs?status=failed"), Ok(None));
@@ -229,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_column_is_named_with_those_there_are() {
+    fn an_unknown_column_is_reported_with_the_known_ones() {
         let says = of("/jobs?columns=status,colour").expect_err("unknown").to_string();
         assert!(
             says.starts_with("columns: there is no column “colour”. Known are job, status, integration, "),
@@ -239,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_of_another_version_says_what_is_left_of_it() {
+    fn unknown_columns_in_the_cookie_of_another_version_are_dropped() {
         let columns = JobColumns::from_cookie("status.colour.error");
         assert_eq!(columns.to_cookie(), "status.error");
         assert_eq!(JobColumns::from_cookie(&JobColumns::default().to_cookie()), JobColumns::default());

@@ -1,41 +1,41 @@
-//! Keys that work on every page: the palette, help, lists without a pointer.
+//! Keyboard shortcuts of every page: the palette, help, lists without a pointer.
 //!
-//! One listener for the window. It reads the page as it stands: rows are the rows of the page's first table, so a list needs to
-//! know nothing of it. While somebody types, or a question is open, keys are theirs.
+//! One listener for the window. It reads the document: rows are the rows of the page's first table, so a list needs no code for it.
+//! While somebody types, or a dialog is open, keys are left alone.
 
 use leptos::{ev, prelude::*, wasm_bindgen::JsCast, web_sys};
 use std::{cell::Cell, rc::Rc};
 use web_sys::{Element, HtmlElement, HtmlInputElement, KeyboardEvent};
 
-/// What the keys do, as the help says it.
+/// Keys and what they do, for the help.
 pub const KEYS: &[(&str, &str)] = &[
     ("Ctrl K or ⌘ K", "jump to an id, a name, a page or an action"),
     ("/", "search this page"),
     ("j, k", "next and previous row"),
     ("Enter", "open the row"),
-    ("x", "tick the row"),
-    ("r", "requeue what is ticked, or the row"),
+    ("x", "select the row"),
+    ("r", "requeue the selected rows, or this one"),
     ("g, then o i j d", "go to Overview, Integrations, Jobs, Dead letters"),
     ("?", "these keys"),
 ];
 
-/// Calls it for ⌘K and Ctrl+K.
+/// Calls `open` for ⌘K and Ctrl+K.
 pub fn on_palette(open: impl Fn() + 'static) {
     on_key(move |event| {
         let is_chord = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && !event.shift_key();
-        let is_meant = is_chord && event.key().eq_ignore_ascii_case("k");
-        if is_meant {
+        let is_match = is_chord && event.key().eq_ignore_ascii_case("k");
+        if is_match {
             open();
         }
-        is_meant
+        is_match
     });
 }
 
-/// Calls it for each plain key, and says whether `g` was pressed before it.
+/// Calls `act` for each key without a modifier, and passes whether `g` was pressed before it.
 pub fn on_plain(act: impl Fn(&str, bool) -> bool + 'static) {
     let after_g = Cell::new(false);
     on_key(move |event| {
-        if event.default_prevented() || is_theirs(event) {
+        if event.default_prevented() || is_input(event) {
             return false;
         }
         let key = event.key();
@@ -44,7 +44,7 @@ pub fn on_plain(act: impl Fn(&str, bool) -> bool + 'static) {
     });
 }
 
-/// Listens in the browser, as long as the page stands. What was acted upon is kept from the browser.
+/// Listens as long as the component lives. A key that `act` handled does not reach the browser.
 fn on_key(act: impl Fn(&KeyboardEvent) -> bool + 'static) {
     let act = Rc::new(act);
     Effect::new(move |_| {
@@ -58,8 +58,8 @@ fn on_key(act: impl Fn(&KeyboardEvent) -> bool + 'static) {
     });
 }
 
-/// Whether the key belongs to a field, a question or the browser.
-fn is_theirs(event: &KeyboardEvent) -> bool {
+/// Whether the key belongs to a field, a dialog or the browser.
+fn is_input(event: &KeyboardEvent) -> bool {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return true;
     }
@@ -73,7 +73,7 @@ fn is_theirs(event: &KeyboardEvent) -> bool {
     types || find("dialog[open]").is_some()
 }
 
-/// Puts the cursor into the page's search.
+/// Focuses the page's search field.
 pub fn search() -> bool {
     let Some(field) = find("main [role=search] input:not([type=hidden])").and_then(to_html) else {
         return false;
@@ -100,26 +100,26 @@ pub fn step(by: i32) -> bool {
     let row = usize::try_from(next).ok().and_then(|at| rows.get(at));
     let link = row.and_then(|row| row.query_selector("td.what a, td a").ok().flatten());
     let Some(link) = link.and_then(to_html) else { return false };
-    // Brings it into view as well.
+    // Focus scrolls the row into view as well.
     link.focus().is_ok()
 }
 
-/// Ticks the row, or takes its tick away.
-pub fn tick() -> bool {
+/// Selects or deselects the current row.
+pub fn toggle_row() -> bool {
     let rows = rows();
-    let Some(tick) = current(&rows).and_then(|at| checkbox(&rows[at])) else { return false };
-    tick.click();
+    let Some(checkbox) = current(&rows).and_then(|at| checkbox(&rows[at])) else { return false };
+    checkbox.click();
     true
 }
 
-/// Requeues what is ticked; nothing ticked: the row.
+/// Requeues the selected rows, or the current one when none is selected.
 pub fn requeue() -> bool {
     let Some(button) = find("[data-key=r]").and_then(to_html) else { return false };
     let rows = rows();
-    let is_ticked = rows.iter().filter_map(checkbox).any(|tick| tick.checked());
-    if !is_ticked && !rows.is_empty() {
-        let Some(tick) = current(&rows).and_then(|at| checkbox(&rows[at])) else { return false };
-        tick.click();
+    let has_selection = rows.iter().filter_map(checkbox).any(|checkbox| checkbox.checked());
+    if !has_selection && !rows.is_empty() {
+        let Some(checkbox) = current(&rows).and_then(|at| checkbox(&rows[at])) else { return false };
+        checkbox.click();
     }
     button.click();
     true
@@ -131,7 +131,7 @@ fn rows() -> Vec<Element> {
     (0..found.length()).filter_map(|at| found.item(at)?.dyn_into().ok()).collect()
 }
 
-/// The row that has the focus.
+/// The row with the focus.
 fn current(rows: &[Element]) -> Option<usize> {
     let focused = document().active_element()?;
     rows.iter().position(|row| row.contains(Some(&focused)))

@@ -1,5 +1,5 @@
-//! The limits form, read: as changes of an integration, or as faults beside their fields. Both sides read it alike: the server
-//! refuses a form by redirecting to the page with what was typed in its address, and the page finds the faults in it again.
+//! Reads the limits form: as changes of an integration, or as faults of its fields. Both sides use it: the server refuses a form by
+//! redirecting to the page with the typed values in the address, and the page finds the faults in them again.
 
 use super::{drawn, page_url::PageUrl};
 use crate::{calls::integrations::LimitsForm, components::Flash};
@@ -11,21 +11,19 @@ use model::{
 };
 use std::str::FromStr;
 
-/// Longer input is no number of ours, and an address has an end.
-const LONGEST: usize = 20;
-/// A schedule is longer.
-const LONGEST_SCHEDULE: usize = 300;
-/// Names the fields that were emptied: an address keeps no empty values.
+/// Longer input is no valid number, and the length of an address is limited.
+const MAX_NUMBER_CHARS: usize = 20;
+const MAX_SCHEDULE_CHARS: usize = 300;
+/// Names the fields that were emptied, because an address keeps no empty values.
 const EMPTIED: &str = "limits[emptied]";
-/// The most limits that hold together.
-pub const ROWS: usize = 8;
+/// Rate limits of one integration.
+pub const MAX_LIMITS: usize = 8;
 
-/// One of the form's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitField {
-    /// Of the limit in this row.
+    /// In this row of the form.
     Requests(usize),
-    /// Of the limit in this row.
+    /// In this row of the form.
     PerSeconds(usize),
     MaxConcurrency,
     MaxAttempts,
@@ -36,9 +34,9 @@ pub enum LimitField {
 }
 
 impl LimitField {
-    /// In the order they stand in.
+    /// In the order of the form.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..ROWS).flat_map(|row| [Self::Requests(row), Self::PerSeconds(row)]).chain([
+        (0..MAX_LIMITS).flat_map(|row| [Self::Requests(row), Self::PerSeconds(row)]).chain([
             Self::MaxConcurrency,
             Self::MaxAttempts,
             Self::TimeoutSeconds,
@@ -48,9 +46,8 @@ impl LimitField {
         ])
     }
 
-    /// The name it is sent under.
     pub fn name(self) -> &'static str {
-        const REQUESTS: [&str; ROWS] = [
+        const REQUESTS: [&str; MAX_LIMITS] = [
             "limits[requests][0]",
             "limits[requests][1]",
             "limits[requests][2]",
@@ -60,7 +57,7 @@ impl LimitField {
             "limits[requests][6]",
             "limits[requests][7]",
         ];
-        const PER_SECONDS: [&str; ROWS] = [
+        const PER_SECONDS: [&str; MAX_LIMITS] = [
             "limits[per_seconds][0]",
             "limits[per_seconds][1]",
             "limits[per_seconds][2]",
@@ -82,7 +79,7 @@ impl LimitField {
         }
     }
 
-    /// The least and the most it takes; none: it is no number.
+    /// The range of a number; none for other fields.
     pub const fn range(self) -> Option<(i64, i64)> {
         Some(match self {
             Self::Requests(_) => (1, 1_000_000),
@@ -96,7 +93,7 @@ impl LimitField {
         })
     }
 
-    /// Where a problem document points for it.
+    /// The JSON pointer of the field in a problem document.
     fn pointer(self) -> String {
         match self {
             Self::Requests(row) => format!("/rate_limit/{row}/requests"),
@@ -110,7 +107,6 @@ impl LimitField {
         }
     }
 
-    /// What stands in it.
     pub fn read(self, form: &LimitsForm) -> &str {
         match self {
             Self::Requests(row) => form.requests.get(row).map_or("", String::as_str),
@@ -141,14 +137,14 @@ impl LimitField {
         }
     }
 
-    /// What an integration is set to.
+    /// The value saved in an integration.
     fn saved(self, integration: &Integration, limits: &[RateLimit]) -> Option<String> {
         match self {
             Self::Requests(row) => limits.get(row).map(|limit| limit.requests.to_string()),
             Self::PerSeconds(row) => limits.get(row).map(|limit| limit.per_seconds.to_string()),
             Self::MaxConcurrency => Some(integration.max_concurrency.to_string()),
             Self::MaxAttempts => integration.max_attempts.map(|n| n.to_string()),
-            // As fine as it is: a second and a half reads `1.5`.
+            // With decimals where needed: 1,500 ms reads `1.5`.
             Self::TimeoutSeconds => integration.timeout_ms.map(|ms| (f64::from(ms) / 1_000.0).to_string()),
             Self::RetrySchedule => integration.retry_schedule.clone(),
             Self::DebounceSeconds => integration.debounce.map(|d| d.seconds.to_string()),
@@ -158,11 +154,11 @@ impl LimitField {
 }
 
 fn empty() -> LimitsForm {
-    let rows = vec![String::new(); ROWS];
+    let rows = vec![String::new(); MAX_LIMITS];
     LimitsForm { requests: rows.clone(), per_seconds: rows, ..LimitsForm::default() }
 }
 
-/// The form with what holds now.
+/// The form with the saved values.
 pub fn saved(integration: &Integration) -> LimitsForm {
     let limits = integration.rate_limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
     let mut form = empty();
@@ -173,7 +169,7 @@ pub fn saved(integration: &Integration) -> LimitsForm {
     form
 }
 
-/// The form as a page sends it.
+/// The form as it was sent.
 pub fn typed(sent: &PageUrl) -> LimitsForm {
     let mut form = empty();
     for field in LimitField::all() {
@@ -187,24 +183,23 @@ fn values(form: &LimitsForm) -> Vec<(&'static str, &str)> {
     LimitField::all().map(|field| (field.name(), field.read(form))).collect()
 }
 
-/// What the form asks for; an empty field takes its setting away.
+/// The changes that the form asks for; an empty field removes its setting.
 ///
 /// # Errors
-/// Every fault, by the field of the API's document it belongs to.
+/// All faults, with the JSON pointers of the API's document.
 pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
     let mut faults = Faults::default();
-    let limits: Vec<_> = (0..ROWS).filter_map(|row| limit(form, row, &mut faults)).collect();
+    let limits: Vec<_> = (0..MAX_LIMITS).filter_map(|row| limit(form, row, &mut faults)).collect();
     let max_concurrency = number::<i32>(form, LimitField::MaxConcurrency, &mut faults);
     let max_attempts = number::<i16>(form, LimitField::MaxAttempts, &mut faults);
-    // Settings may be finer than a second.
     let timeout = number::<f64>(form, LimitField::TimeoutSeconds, &mut faults);
     if timeout.is_some_and(|seconds| !(1.0..=3_600.0).contains(&seconds)) {
-        // The engine would speak of milliseconds.
+        // Checked here, because the engine's fault would give the range in milliseconds.
         faults.add(LimitField::TimeoutSeconds.pointer(), "must be 1 to 3,600");
     }
     let quiet = number::<i32>(form, LimitField::DebounceSeconds, &mut faults);
     let longest = number::<i32>(form, LimitField::DebounceMaxSeconds, &mut faults);
-    need_beside(form, LimitField::DebounceMaxSeconds, LimitField::DebounceSeconds, &mut faults);
+    require_with(form, LimitField::DebounceMaxSeconds, LimitField::DebounceSeconds, &mut faults);
     let debounce = quiet.map(|seconds| Debounce { seconds, max_seconds: longest.unwrap_or(seconds) });
     let schedule = LimitField::RetrySchedule.read(form);
     let changes = IntegrationChanges {
@@ -216,31 +211,32 @@ pub fn changes(form: &LimitsForm) -> Result<IntegrationChanges, Faults> {
         debounce: debounce.map_or(Change::Clear, Change::Set),
         ..IntegrationChanges::default()
     };
-    if let Err(judged) = changes.check() {
-        // Limits were judged row by row.
+    if let Err(found) = changes.check() {
+        // Limits were checked row by row.
         let is_new = |pointer: &str| {
             !pointer.starts_with("/rate_limit") && !faults.0.iter().any(|fault| fault.pointer == pointer)
         };
-        let judged: Vec<_> = judged.0.into_iter().filter(|fault| is_new(&fault.pointer)).collect();
-        faults.0.extend(judged);
+        let found: Vec<_> = found.0.into_iter().filter(|fault| is_new(&fault.pointer)).collect();
+        faults.0.extend(found);
     }
     if faults.0.is_empty() { Ok(changes) } else { Err(faults) }
 }
 
-/// The limit of a row; without requests there is none.
+/// The limit of a row; none without requests.
 fn limit(form: &LimitsForm, row: usize, faults: &mut Faults) -> Option<RateLimit> {
     let requests = number::<i32>(form, LimitField::Requests(row), faults);
     let per_seconds = number::<i32>(form, LimitField::PerSeconds(row), faults);
-    need_beside(form, LimitField::PerSeconds(row), LimitField::Requests(row), faults);
+    require_with(form, LimitField::PerSeconds(row), LimitField::Requests(row), faults);
     let limit = RateLimit { requests: requests?, per_seconds: per_seconds.unwrap_or(1) };
-    if let Err(judged) = limit.check() {
-        faults.nest(&format!("/rate_limit/{row}"), judged);
+    if let Err(found) = limit.check() {
+        faults.nest(&format!("/rate_limit/{row}"), found);
     }
     Some(limit)
 }
 
-/// A field that says nothing without another one. To empty that one takes the setting away; where it was empty, what was typed would be lost.
-fn need_beside(form: &LimitsForm, field: LimitField, needed: LimitField, faults: &mut Faults) {
+/// `field` means nothing without `needed`. Emptying `needed` removes the setting, which is allowed; but where it was empty already, what
+/// was typed into `field` would be lost, so that is a fault.
+fn require_with(form: &LimitsForm, field: LimitField, needed: LimitField, faults: &mut Faults) {
     let was_empty = drawn::value(&form.drawn, needed.name()).is_none();
     if was_empty && needed.read(form).is_empty() && !field.read(form).is_empty() {
         let what = if needed == LimitField::DebounceSeconds {
@@ -248,7 +244,7 @@ fn need_beside(form: &LimitsForm, field: LimitField, needed: LimitField, faults:
         } else {
             "the number of requests"
         };
-        faults.add(field.pointer(), format!("needs {what} beside it"));
+        faults.add(field.pointer(), format!("needs {what} too"));
     }
 }
 
@@ -258,14 +254,14 @@ fn number<N: FromStr>(form: &LimitsForm, field: LimitField, faults: &mut Faults)
         return None;
     }
     let number = text.parse().ok();
-    if let (None, Some((least, most))) = (&number, field.range()) {
-        let (least, most) = (crate::format::count(least), crate::format::count(most));
-        faults.add(field.pointer(), format!("must be a whole number, {least} to {most}"));
+    if let (None, Some((min, max))) = (&number, field.range()) {
+        let (min, max) = (crate::format::count(min), crate::format::count(max));
+        faults.add(field.pointer(), format!("must be a whole number, {min} to {max}"));
     }
     number
 }
 
-/// A form that was refused: what was typed, and what is wrong with it.
+/// A refused form: what was typed, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LimitsDraft {
     form: LimitsForm,
@@ -273,8 +269,9 @@ pub struct LimitsDraft {
 }
 
 impl LimitsDraft {
-    /// The draft an address carries: what was typed, and what holds now in the fields that were left alone. One that could be saved is none, or
-    /// a link could fill the form with values of its own choice; but for a form that was refused for another reason, which the page tells.
+    /// The draft in an address: typed values, and saved ones in the fields that were not changed. None when the draft could be saved, so that
+    /// a link cannot fill the form with values of its own choice; except when the form was refused for another reason, which the notice
+    /// names.
     pub fn of(url: &PageUrl, saved: &LimitsForm) -> Option<Self> {
         let emptied: Vec<_> = url.get(EMPTIED).unwrap_or_default().split(',').collect();
         let typed = |field: LimitField| {
@@ -297,24 +294,25 @@ impl LimitsDraft {
         }
     }
 
-    /// The address that carries what was changed in an integration's form.
+    /// The address that carries the changed fields of an integration's form.
     pub fn on(url: PageUrl, id: impl ToString, form: &LimitsForm) -> PageUrl {
         let changed = drawn::changed(&form.drawn, &values(form));
-        // On the wall of limits the form of one integration opens again.
+        // On the page of rate limits the integration's form opens again.
         let url =
             if url.path() == "/rate-limits" && !changed.is_empty() { url.with("edit", id) } else { url };
         let emptied: Vec<_> =
             changed.iter().filter(|(_, typed)| typed.is_empty()).map(|(name, _)| *name).collect();
         let url = changed.iter().fold(url, |url, (name, typed)| {
-            let longest = if *name == LimitField::RetrySchedule.name() { LONGEST_SCHEDULE } else { LONGEST };
-            url.with(name, typed.chars().take(longest).collect::<String>())
+            let max =
+                if *name == LimitField::RetrySchedule.name() { MAX_SCHEDULE_CHARS } else { MAX_NUMBER_CHARS };
+            url.with(name, typed.chars().take(max).collect::<String>())
         });
         if emptied.is_empty() { url } else { url.with(EMPTIED, emptied.join(",")) }
     }
 
-    /// The limits that were typed, the last row with anything in it counted.
+    /// How many rows of limits are used, up to the last one with a value.
     pub fn rows(&self) -> usize {
-        (0..ROWS)
+        (0..MAX_LIMITS)
             .rev()
             .find(|row| {
                 [LimitField::Requests(*row), LimitField::PerSeconds(*row)]
@@ -324,12 +322,10 @@ impl LimitsDraft {
             .map_or(0, |row| row + 1)
     }
 
-    /// What was typed into a field.
     pub fn typed(&self, field: LimitField) -> String {
         field.read(&self.form).to_owned()
     }
 
-    /// What is wrong with a field.
     pub fn fault(&self, field: LimitField) -> Option<String> {
         let fault = self.faults.0.iter().find(|fault| fault.pointer == field.pointer())?;
         let mut chars = fault.detail.chars();
@@ -337,7 +333,6 @@ impl LimitsDraft {
         Some(first.to_uppercase().chain(chars).chain(['.']).collect())
     }
 
-    /// The first field that is wrong.
     pub fn first_fault(&self) -> Option<LimitField> {
         LimitField::all().find(|field| self.fault(*field).is_some())
     }
@@ -362,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_field_takes_its_setting_away() {
+    fn an_empty_field_removes_its_setting() {
         let drawn = drawn::field(&[("limits[requests][0]", "20"), ("limits[per_seconds][0]", "1")]);
         let changes = changes(&LimitsForm { drawn, ..form("", "1", "") }).expect("changes");
         assert_eq!((changes.rate_limit, changes.timeout_ms), (Change::Clear, Change::Clear));
@@ -377,14 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_stands_at_its_field_and_what_was_typed_is_kept() {
+    fn each_fault_is_shown_at_its_field_and_typed_values_are_kept() {
         for (requests, per_seconds, timeout, field, says) in [
             ("x", "1", "", LimitField::Requests(0), "Must be a whole number, 1 to 1,000,000."),
             ("2000000", "1", "", LimitField::Requests(0), "Must be 1 to 1,000,000."),
             ("1", "99999", "", LimitField::PerSeconds(0), "Must be 1 to 86,400."),
             ("1", "1", "-3", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
             ("1", "1", "9999999", LimitField::TimeoutSeconds, "Must be 1 to 3,600."),
-            ("", "60", "", LimitField::PerSeconds(0), "Needs the number of requests beside it."),
+            ("", "60", "", LimitField::PerSeconds(0), "Needs the number of requests too."),
         ] {
             let typed = form(requests, per_seconds, timeout);
             let url = LimitsDraft::on(PageUrl::parse("/integrations/1?notice=invalid"), 1, &typed);
@@ -398,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn several_limits_hold_together_and_rows_between_may_be_empty() {
+    fn several_limits_are_read_and_rows_between_may_be_empty() {
         let several = LimitsForm {
             requests: vec!["10".to_owned(), String::new(), "100".to_owned()],
             per_seconds: vec!["1".to_owned(), String::new(), "60".to_owned()],
@@ -416,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_schedule_is_set_taken_away_and_refused_in_words() {
+    fn a_retry_schedule_is_set_removed_and_refused() {
         let with = |schedule: &str| LimitsForm { retry_schedule: schedule.to_owned(), ..form("", "", "") };
         let set = |schedule| changes(&with(schedule)).map(|changes| changes.retry_schedule);
         assert_eq!(set(" 0s,10s,1m "), Ok(Change::Set("0s,10s,1m".to_owned())));
@@ -427,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debounce_is_set_taken_away_and_refused_at_its_fields() {
+    fn a_debounce_is_set_removed_and_refused_at_its_fields() {
         let with = |quiet: &str, longest: &str| LimitsForm {
             debounce_seconds: quiet.to_owned(),
             debounce_max_seconds: longest.to_owned(),
@@ -456,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_cannot_fill_the_form_with_what_could_be_saved() {
+    fn a_link_cannot_fill_the_form_with_values_that_could_be_saved() {
         let link = "/integrations/1?limits%5Brequests%5D%5B0%5D=1&limits%5Bmax_concurrency%5D=2";
         for url in [link, &format!("{link}&notice=limits-saved"), "/integrations/1?notice=others-changed"] {
             assert_eq!(draft_of(&PageUrl::parse(url)), None, "{url}");
@@ -464,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_alone_shows_what_others_made_of_it_meanwhile() {
+    fn unchanged_fields_show_what_others_saved_meanwhile() {
         let shown = |concurrency: &str, schedule: &str| {
             let mut form = LimitsForm {
                 max_concurrency: concurrency.to_owned(),

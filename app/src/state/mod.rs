@@ -1,5 +1,5 @@
-//! What pages share: the mount prefix, the theme, the clock, the address with its filters, the live streams and what makes them
-//! stand still.
+//! State that pages share: the mount prefix, the theme, the clock, the address with its filters, the event stream and the freezing of
+//! the page.
 
 pub mod audit_filters;
 pub mod base_path;
@@ -7,11 +7,12 @@ pub mod clock;
 pub mod drawn;
 pub mod event_stream;
 pub mod failure_query;
-pub mod hold;
+pub mod form_draft;
+pub mod freeze;
+pub mod grid_url;
 pub mod integration_query;
 pub mod job_columns;
 pub mod keys;
-pub mod letter_grid;
 pub mod limits_draft;
 pub mod live;
 pub mod opened;
@@ -26,5 +27,4 @@ pub mod sign_in_url;
 pub mod theme;
 pub mod trail_query;
 pub mod url_filters;
-pub mod user_draft;
 pub mod what_if;

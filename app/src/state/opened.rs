@@ -1,24 +1,24 @@
-//! What the page is about, as soon as it changes: told by the stream of the live numbers.
+//! Follows the object that a page is about: the event stream sends it as soon as it changes.
 
 use super::{
-    hold::{self, Newest},
+    freeze::{self, Newest},
     live,
 };
 use leptos::prelude::*;
-use model::opened::{Opened, Told};
+use model::opened::{Opened, LiveUpdate};
 use serde::de::DeserializeOwned;
 
-/// What it was told to be last; nothing before that, and nothing newer while the page stands still.
-pub fn follow<T>(opened: Opened) -> RwSignal<Option<Told<T>>>
+/// The last event about the object; none before the first one, and nothing newer while the page is frozen.
+pub fn follow<T>(opened: Opened) -> RwSignal<Option<LiveUpdate<T>>>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
 {
     let shown = RwSignal::new(None);
-    let (live, newest) = (live::current(), Newest::new(shown, hold::is_on()));
+    let (live, newest) = (live::current(), Newest::new(shown, freeze::is_on()));
     Effect::new(move |_| live.open(opened));
     Effect::new(move |_| {
-        if let Some(told) = live.told(opened).and_then(|text| serde_json::from_str(&text).ok()) {
-            newest.tell(told);
+        if let Some(event) = live.last_event(opened).and_then(|text| serde_json::from_str(&text).ok()) {
+            newest.push(event);
         }
     });
     on_cleanup(move || live.close(opened));

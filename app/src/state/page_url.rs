@@ -1,16 +1,16 @@
-//! The address of a page, taken apart: path and query, to change one thing and keep the rest.
+//! The address of a page as path and query, to change one parameter and keep the rest.
 
 use super::base_path;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
-/// What was typed into a form that was refused.
+/// Prefixes of the parameters that carry the input of a refused form.
 const DRAFTS: [&str; 2] = ["limits[", "draft["];
 
-/// Parameters that say something about one visit, not about what is shown.
+/// Parameters of one visit only: notices and dialogs.
 const TRANSIENT: [&str; 5] = ["notice", "count", "skipped", "operation", "confirm"];
 
-/// Path from the console's root, and query.
+/// The path begins at the console's root, without the mount prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageUrl {
     path: String,
@@ -25,8 +25,8 @@ impl PageUrl {
         Self { path: path.to_owned(), pairs }
     }
 
-    /// Reads what a form field says about where to go back to. Only paths of this console pass: an absolute address
-    /// or `//host` would make us a springboard, and browsers read `/<tab>/host` as one.
+    /// Reads the form field that says where to go back to. Only paths of this console are accepted: an absolute URL or `//host` would be an
+    /// open redirect, and browsers read `/<tab>/host` as `//host`.
     pub fn parse_back(url: &str) -> Self {
         let path = url.split('?').next().unwrap_or_default();
         let is_ours = path.starts_with('/')
@@ -51,7 +51,7 @@ impl PageUrl {
         self
     }
 
-    /// The same page without notice and question.
+    /// The same page without notices, dialogs and drafts.
     #[must_use]
     pub fn settled(mut self) -> Self {
         self.pairs.retain(|(own, _)| {
@@ -73,18 +73,15 @@ impl PageUrl {
         self.pairs.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    /// The path alone.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The query alone.
     pub fn query(&self) -> String {
         let pairs: Vec<_> = self.pairs.iter().filter(|(_, value)| !value.is_empty()).collect();
         serde_html_form::to_string(pairs).unwrap_or_default()
     }
 
-    /// Its parameters.
     pub fn pairs(&self) -> &[(String, String)] {
         &self.pairs
     }
@@ -97,7 +94,6 @@ impl std::fmt::Display for PageUrl {
     }
 }
 
-/// Where the reader is.
 pub fn current() -> Memo<PageUrl> {
     let location = use_location();
     let base = base_path::current();
@@ -129,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_address_has_no_notice_and_no_question() {
+    fn a_settled_address_has_no_notice_and_no_dialog() {
         let url = PageUrl::parse("/dead-letters?error=503&confirm=purge&notice=requeued&count=3");
         assert_eq!(url.settled().to_string(), "/dead-letters?error=503");
         let draft = PageUrl::parse("/integrations/1?window=7d&notice=invalid&limits%5Brequests%5D=x");

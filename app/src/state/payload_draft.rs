@@ -1,5 +1,5 @@
-//! A payload as somebody types it: read, or what is wrong with it and where. The server and the page read it alike; a refused one comes back
-//! in the page's address when it is short enough to stand there.
+//! Reads a typed payload, or says what is wrong with it and where. The server and the page use it; a refused payload comes back in the
+//! page's address when it is short enough.
 
 use super::page_url::PageUrl;
 use model::{
@@ -8,15 +8,14 @@ use model::{
 };
 use serde_json::Value;
 
-/// The address's parameter.
 const DRAFT: &str = "draft[payload]";
-/// Characters of a draft that an address has room for.
-const LONGEST_DRAFT: usize = 4_000;
+/// A longer draft is not carried in the address.
+const MAX_DRAFT_BYTES: usize = 4_000;
 
-/// The document.
+/// Parses the payload.
 ///
 /// # Errors
-/// In words, with line and column where that is known.
+/// A sentence, with line and column where they are known.
 pub fn parse(text: &str) -> Result<Value, String> {
     if text.len() > MAX_RECORD_BYTES {
         return Err("It is larger than 1 MB.".to_owned());
@@ -26,26 +25,26 @@ pub fn parse(text: &str) -> Result<Value, String> {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
         if line == 0 {
-            format!("It is no JSON: {said}.")
+            format!("It is not JSON: {said}.")
         } else {
             format!("Line {line}, column {column}: {said}.")
         }
     })?;
     if let Some(number) = too_large(text) {
         return Err(format!(
-            "{number} is beyond 64 bits and would come out as another number: write it as a string."
+            "{number} does not fit into 64 bits and would become another number: write it as a string."
         ));
     }
     json::check(&value).map_err(|fault| format!("{} {}.", fault.pointer, fault.detail))?;
-    if holds_mask(&value) {
+    if contains_mask(&value) {
         return Err(format!(
-            "It holds {MASK}: reveal the values first, or the mask would be sent in their place."
+            "It contains {MASK}: reveal the values first, or the mask would be sent instead of them."
         ));
     }
     Ok(value)
 }
 
-/// An integer that would lose digits. The text is JSON.
+/// The first integer that would lose digits. The text is valid JSON.
 fn too_large(text: &str) -> Option<&str> {
     let mut is_outside = true;
     let mut is_escaped = false;
@@ -66,23 +65,23 @@ fn too_large(text: &str) -> Option<&str> {
         .find(|token| token.parse::<i64>().is_err() && token.parse::<u64>().is_err())
 }
 
-fn holds_mask(value: &Value) -> bool {
+fn contains_mask(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(MASK) || text == MASK_OF_ANOTHER,
-        Value::Array(items) => items.iter().any(holds_mask),
-        Value::Object(fields) => fields.values().any(holds_mask),
+        Value::Array(items) => items.iter().any(contains_mask),
+        Value::Object(fields) => fields.values().any(contains_mask),
         _ => false,
     }
 }
 
 /// The address that shows the form again, with what was typed.
 pub fn carry(url: PageUrl, text: &str) -> PageUrl {
-    // What was revealed for editing stays so.
+    // Editing begins with revealed values, so they stay revealed.
     let url = url.with("edit", 1).with("revealed", 1);
-    if text.len() > LONGEST_DRAFT { url } else { url.with(DRAFT, text) }
+    if text.len() > MAX_DRAFT_BYTES { url } else { url.with(DRAFT, text) }
 }
 
-/// What was typed into a form that was refused.
+/// The typed payload of a refused form.
 pub fn carried(url: &PageUrl) -> Option<String> {
     url.get(DRAFT).map(str::to_owned)
 }
@@ -92,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_says_where_it_is() {
+    fn a_fault_has_its_position() {
         for (text, begins) in [
             ("{\n  \"a\": 1,\n}", "Line 3, column 1: trailing comma"),
             ("", "Line 1, column 0: EOF"),
             ("{\"a\": \"\\u0000\"}", "/a contains a NUL"),
-            ("{\"a\": [\"[masked]\"]}", "It holds [masked]"),
-            ("{\"a\": [1, -12345678901234567890]}", "-12345678901234567890 is beyond 64 bits"),
+            ("{\"a\": [\"[masked]\"]}", "It contains [masked]"),
+            ("{\"a\": [1, -12345678901234567890]}", "-12345678901234567890 does not fit into 64 bits"),
             ("1 2", "Line 1, column 3: trailing characters"),
         ] {
             let fault = parse(text).expect_err(text);
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_within_a_text_are_no_number() {
+    fn digits_in_a_string_are_no_number() {
         let text = r#"{"a": "1\"123456789012345678901234567890", "b": 1.5e300, "c": -9223372036854775808}"#;
         assert!(parse(text).is_ok());
     }

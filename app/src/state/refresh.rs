@@ -1,28 +1,28 @@
-//! Keeps a page's data moving after its first paint: asks again every few seconds while the tab is visible and nothing
-//! makes the page stand still.
+//! Refreshes a page's data after its first paint: every few seconds while the tab is visible and the page is not
+//! frozen.
 
-use super::{hold, live};
+use super::{freeze, live};
 use crate::calls::error::CallError;
 use leptos::{prelude::*, task::spawn_local};
 use std::{cell::Cell, future::Future, rc::Rc, time::Duration};
 
-/// After that many failures in a row the pauses grow no longer.
-const LONGEST_PAUSE: u32 = 5;
+/// After this number of failures in a row the pauses no longer grow.
+const MAX_DOUBLINGS: u32 = 5;
 
-/// The newest answer, or nothing before the first one. A call that fails leaves what is there, tells the live badge, and
-/// the next one waits for longer: twice, four times, up to 32 times the period. A slow one is never asked twice at once.
+/// The newest answer; none before the first one. A failed call keeps the last answer, is reported to the live badge, and doubles the
+/// pause: twice, four times, up to 32 times the period. Only one call is under way at a time.
 pub fn every<T, F>(period: Duration, fetch: impl Fn() -> F + Clone + 'static) -> RwSignal<Option<T>>
 where
     T: Send + Sync + 'static,
     F: Future<Output = Result<T, CallError>> + 'static,
 {
     let newest = RwSignal::new(None);
-    let (is_held, live) = (hold::is_on(), live::current());
+    let (is_frozen, live) = (freeze::is_on(), live::current());
     Effect::new(move |_| {
         let fetch = fetch.clone();
         let (is_asking, failures, to_skip) = <(Rc<Cell<bool>>, Rc<Cell<u32>>, Rc<Cell<u32>>)>::default();
         let tick = move || {
-            if document().hidden() || is_held.get_untracked() || is_asking.get() {
+            if document().hidden() || is_frozen.get_untracked() || is_asking.get() {
                 return;
             }
             if to_skip.get() > 0 {
@@ -34,17 +34,17 @@ where
             let (is_asking, failures, to_skip) = (is_asking.clone(), failures.clone(), to_skip.clone());
             spawn_local(async move {
                 match answer.await {
-                    // What was asked before a question came up must not change what is decided on.
-                    Ok(value) if !is_held.try_get_untracked().unwrap_or(true) => {
+                    // An answer that arrives after a dialog was opened must not change what is decided on.
+                    Ok(value) if !is_frozen.try_get_untracked().unwrap_or(true) => {
                         newest.try_set(Some(value));
                         failures.set(0);
-                        live.answered();
+                        live.call_succeeded();
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        failures.set((failures.get() + 1).min(LONGEST_PAUSE));
+                        failures.set((failures.get() + 1).min(MAX_DOUBLINGS));
                         to_skip.set((1 << failures.get()) - 1);
-                        live.unanswered(error);
+                        live.call_failed(error);
                     }
                 }
                 is_asking.set(false);
@@ -54,12 +54,11 @@ where
             on_cleanup(move || timer.clear());
         }
     });
-    on_cleanup(move || live.answered());
+    on_cleanup(move || live.call_succeeded());
     newest
 }
 
-/// Asks once more, beside the pauses of [`every`], each time that something becomes so or is so anew: what is told at once has made what was
-/// loaded old.
+/// Loads again, independently of [`every`], whenever `is_old` is or becomes true: an event has shown that the loaded data is old.
 pub fn when<T, F>(
     newest: RwSignal<Option<T>>,
     is_old: impl Fn() -> bool + 'static,
@@ -68,7 +67,7 @@ pub fn when<T, F>(
     T: Send + Sync + 'static,
     F: Future<Output = Result<T, CallError>> + 'static,
 {
-    let is_held = hold::is_on();
+    let is_frozen = freeze::is_on();
     Effect::new(move |_| {
         if !is_old() {
             return;
@@ -76,7 +75,7 @@ pub fn when<T, F>(
         let answer = fetch();
         spawn_local(async move {
             if let Ok(value) = answer.await
-                && !is_held.try_get_untracked().unwrap_or(true)
+                && !is_frozen.try_get_untracked().unwrap_or(true)
             {
                 newest.try_set(Some(value));
             }
@@ -84,7 +83,8 @@ pub fn when<T, F>(
     });
 }
 
-/// A row that stays while its numbers change, so that nothing moves under the pointer: the newest that is found, or what it was at first.
+/// A row that keeps its position while its numbers change, so that nothing moves under the pointer: its newest values, or the first ones
+/// when it is no longer found.
 pub fn row<T>(first: T, newest: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<T>
 where
     T: Clone + PartialEq + Send + Sync + 'static,

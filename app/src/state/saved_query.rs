@@ -1,4 +1,4 @@
-//! What a saved view keeps of the address of the list of jobs: what it narrows to, its order and its columns; not the page of it.
+//! What a saved view keeps of the address of the list of jobs: filters, order, columns and page size, but not the page.
 
 use super::{
     job_columns::JobColumns,
@@ -8,20 +8,18 @@ use super::{
 use chrono::{DateTime, Utc};
 use model::{filter::JobFilter, limits, page::Order, problem::Faults, rules::narrowing};
 
-/// What is kept besides filters.
 const KEPT: [&str; 3] = ["sort", "columns", "limit"];
 
 /// A query string that can be listed and counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedQuery {
-    /// The filters first, then the rest.
+    /// The query string, filters first.
     pub text: String,
-    /// What it narrows to.
     pub filter: JobFilter,
 }
 
 impl SavedQuery {
-    /// What is worth saving of a page's address.
+    /// The part of a page's address that is saved.
     pub fn of_page(url: &PageUrl) -> String {
         let kept =
             KEPT.iter().filter_map(|name| url.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
@@ -29,10 +27,10 @@ impl SavedQuery {
         pairs.fold(PageUrl::parse("/jobs"), |url, (name, value)| url.with(&name, value)).query()
     }
 
-    /// Reads a query string as it was sent.
+    /// Reads and checks a query string.
     ///
     /// # Errors
-    /// The fault, at `/query`: what is not understood, or what must stand beside it.
+    /// A fault at `/query`: what cannot be read, or which filter is missing.
     pub fn parse(query: &str, now: DateTime<Utc>) -> Result<Self, Faults> {
         Self::read(query, now).map_err(|detail| {
             let mut faults = Faults::default();
@@ -42,9 +40,9 @@ impl SavedQuery {
     }
 
     fn read(query: &str, now: DateTime<Utc>) -> Result<Self, String> {
-        let most = *limits::VIEW_QUERY_CHARS.end();
-        if query.chars().count() > most {
-            return Err(format!("must be up to {most} characters"));
+        let max = *limits::VIEW_QUERY_CHARS.end();
+        if query.chars().count() > max {
+            return Err(format!("must be up to {max} characters"));
         }
         let url = PageUrl::parse(&format!("/jobs?{}", query.trim_start_matches('?')));
         let text = Self::of_page(&url);
@@ -61,12 +59,15 @@ impl SavedQuery {
         JobColumns::of(&kept).map_err(|error| error.to_string())?;
         narrowing::check(&filter, now).map_err(|faults| faults.to_string())?;
         if order == Order::Oldest && !narrowing::may_begin_with_oldest(&filter) {
-            return Err("sort=oldest needs a status other than completed and cancelled, max_age or created_after beside it".to_owned());
+            return Err(
+                "sort=oldest needs a status other than completed and cancelled, max_age or created_after"
+                    .to_owned(),
+            );
         }
         Ok(Self { text, filter })
     }
 
-    /// Whether two addresses are the same view, in whatever order they say it.
+    /// Whether two query strings are the same view, whatever the order of their parameters.
     pub fn is_same(a: &str, b: &str) -> bool {
         let sorted = |query: &str| {
             let mut pairs = PageUrl::parse(&format!("/jobs?{query}")).pairs().to_vec();
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_listed_is_not_saved() {
+    fn a_query_that_cannot_be_listed_is_not_saved() {
         for (query, says) in [
             ("status=nonsense", "not understood"),
             ("stauts=failed", "no parameter “stauts”"),

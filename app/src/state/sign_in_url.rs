@@ -1,19 +1,19 @@
-//! The address of the sign-in: made where a session is missing, read by the page that leads on from there.
+//! The address of the sign-in: built where a session is missing, read by the sign-in page to continue from there.
 
 use super::page_url::PageUrl;
 use crate::components::Flash;
 
 const PATH: &str = "/sign-in";
 
-/// Where a page without a session leads; nowhere from the sign-in itself, whose address would become its own `next`.
+/// The sign-in for a page without a session; none on the sign-in itself, whose address would become its own `next`.
 pub fn from(here: &PageUrl) -> Option<PageUrl> {
-    // A form that was sent without a session: its page says after the sign-in that nothing was done, and has what was typed.
+    // The page of a form that was sent without a session says after the sign-in that nothing was done, and has what was typed.
     let is_refused_form = here.get("notice") == Some(Flash::SignedOut.as_str());
     let next = if is_refused_form { here.clone() } else { here.clone().settled() };
     (here.path() != PATH).then(|| PageUrl::parse(PATH).with("next", next))
 }
 
-/// The page that a sign-in leads to: one of ours, and never another sign-in.
+/// The page after the sign-in: a page of the console, and never another sign-in.
 pub fn next(url: &PageUrl) -> PageUrl {
     let next = PageUrl::parse_back(url.get("next").unwrap_or("/"));
     if next.path() == PATH { self::next(&next) } else { next }
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_not_asked_again_but_a_form_sent_in_vain_is_told() {
+    fn a_dialog_is_not_shown_again_but_the_notice_of_a_lost_form_is() {
         let next_of = |here: &str| next(&from(&PageUrl::parse(here)).expect("a sign-in")).to_string();
         assert_eq!(next_of("/jobs/1?confirm=cancel&notice=cancelled"), "/jobs/1");
         let refused = "/integrations/1?notice=signed-out&limits%5Bmax_attempts%5D=9";

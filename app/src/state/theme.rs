@@ -1,27 +1,23 @@
-//! Light, dark, or what the system wishes: a cookie the server reads, so that the first paint is right.
+//! Light, dark, or as the system: a cookie that the server reads, so that the first paint is right.
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Name of the cookie. It holds one of the words below and nothing about the reader.
+/// Name of the cookie. Its value is one of the words below and says nothing about the reader.
 pub const COOKIE: &str = "headgate_theme";
 
-/// The reader's choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {
-    /// Always light.
     Light,
-    /// Always dark.
     Dark,
-    /// As the system.
     #[default]
     System,
 }
 
 impl Theme {
-    /// The word in cookie, form and `data-theme`.
+    /// The value in cookie, form and `data-theme`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Light => "light",
@@ -39,7 +35,7 @@ impl Theme {
         }
     }
 
-    /// What the switch offers next: light → dark → system.
+    /// The order of the switch: light → dark → system.
     pub const fn next(self) -> Self {
         match self {
             Self::Light => Self::Dark,
@@ -68,7 +64,7 @@ pub fn current() -> RwSignal<Theme> {
     })
 }
 
-/// Puts a theme on the page, in the browser.
+/// Applies a theme to the page in the browser.
 pub fn apply(theme: Theme) {
     if let Some(root) = document().document_element() {
         let _ = match theme.attribute() {
@@ -78,7 +74,6 @@ pub fn apply(theme: Theme) {
     }
 }
 
-/// Not one of the three words.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("a theme is light, dark or system")]
 pub struct UnknownTheme;
@@ -100,9 +95,9 @@ impl FromStr for Theme {
 mod tests {
     use super::Theme;
 
-    /// CSS cannot join a selector and a media query, so the dark values stand twice.
+    /// CSS cannot combine a selector and a media query, so the dark values are written twice.
     #[test]
-    fn both_ways_to_the_dark_theme_have_the_same_colours() {
+    fn both_rules_of_the_dark_theme_have_the_same_colours() {
         let css = include_str!("../../../style/base.css");
         let block = |selector: &str| {
             let start = css.find(selector).expect("the selector") + selector.len();
@@ -113,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_header_tells_the_choice_and_nonsense_tells_none() {
+    fn the_cookie_header_has_the_theme_and_other_values_mean_system() {
         for (header, want) in [
             ("headgate_theme=dark", Theme::Dark),
             ("a=1; headgate_theme=light; b=2", Theme::Light),

@@ -1,17 +1,17 @@
-//! What a list is narrowed to, in the URL: one type parses and prints it, on the server and in the browser.
+//! Filters of a list in the URL, parsed and printed in one place, for the server and the browser.
 
 use super::page_url::PageUrl;
 use crate::format;
 use model::{
     dead_letter::BinPageRequest,
-    dead_letter_grid::{NoRank, Rank},
+    dead_letter_grid::{BadRank, Rank},
     filter::{self, JobFilter},
     page::{Order, PageError, PageRequest},
 };
 use serde::de::DeserializeOwned;
 use std::str::FromStr;
 
-/// The parameters that belong to the filter; all others are the page's own.
+/// The parameters of the filter; all others belong to the page.
 const FIELDS: [&str; 23] = [
     "status",
     "attempt",
@@ -38,17 +38,14 @@ const FIELDS: [&str; 23] = [
     "fingerprint",
 ];
 
-/// How a parameter begins that names a value of the payload by its path.
+/// Prefix of the parameters that filter by a value of the payload at a path.
 const PAYLOAD: &str = "payload.";
 
 /// Filter and page of a list of jobs or dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Which.
     pub filter: JobFilter,
-    /// Which page of them.
     pub page: PageRequest,
-    /// Which end comes first.
     pub order: Order,
 }
 
@@ -58,13 +55,10 @@ pub struct ListQuery {
 pub struct BadQuery(String);
 
 impl ListQuery {
-    /// Reads a query string; parameters of no filter are left alone.
-    ///
-    /// # Errors
-    /// A sentence that names what is wrong.
+    /// Reads a query string; other parameters are ignored.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
         let mut given = filter::gather(active(&PageUrl::parse(&format!("/?{query}"))));
-        // A field for date and time names no zone: the console's is UTC.
+        // A `datetime-local` field has no zone: the console's is UTC.
         for (_, value) in
             given.iter_mut().filter(|(name, _)| name.ends_with("_after") || name.ends_with("_before"))
         {
@@ -79,17 +73,14 @@ impl ListQuery {
     }
 }
 
-/// The named parameters of an address as what they stand for; empty ones are absent.
-///
-/// # Errors
-/// A sentence that names what is wrong.
+/// Deserialises the named parameters of an address; empty ones are absent.
 pub fn read<T: DeserializeOwned>(url: &PageUrl, names: &[&str]) -> Result<T, BadQuery> {
     let given = |name: &&str| url.get(name).map(|value| ((*name).to_owned(), value.to_owned()));
     from_pairs(names.iter().filter_map(given).collect())
 }
 
 fn from_pairs<T: DeserializeOwned>(fields: Vec<(String, String)>) -> Result<T, BadQuery> {
-    // Postgres has no text with one.
+    // A text of Postgres cannot contain NUL.
     if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
         return Err(BadQuery(format!("{name} contains a NUL character")));
     }
@@ -97,18 +88,10 @@ fn from_pairs<T: DeserializeOwned>(fields: Vec<(String, String)>) -> Result<T, B
     serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))
 }
 
-/// Which page of a list a query string asks for.
-///
-/// # Errors
-/// A sentence that names what is wrong.
 pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
     page_by(query, PageRequest::parse)
 }
 
-/// Which page of the bin.
-///
-/// # Errors
-/// A sentence that names what is wrong.
 pub fn bin_page(query: &str) -> Result<BinPageRequest, BadQuery> {
     page_by(query, BinPageRequest::parse)
 }
@@ -122,10 +105,6 @@ fn page_by<P>(
     parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
 }
 
-/// Which end of a list an address wants first.
-///
-/// # Errors
-/// A sentence that names what is wrong.
 pub fn order(url: &PageUrl) -> Result<Order, BadQuery> {
     match url.get("sort") {
         None | Some("newest") => Ok(Order::Newest),
@@ -134,15 +113,12 @@ pub fn order(url: &PageUrl) -> Result<Order, BadQuery> {
     }
 }
 
-/// Where a list goes on that is ordered by numbers.
-///
-/// # Errors
-/// A sentence that names what is wrong.
+/// The cursor of a list that is ordered by a number.
 pub fn rank<T: FromStr>(url: &PageUrl, name: &str) -> Result<Option<Rank<T>>, BadQuery> {
-    url.get(name).map(str::parse).transpose().map_err(|error: NoRank| BadQuery(format!("{name} {error}")))
+    url.get(name).map(str::parse).transpose().map_err(|error: BadRank| BadQuery(format!("{name} {error}")))
 }
 
-/// The narrowing parameters of an address.
+/// The filter parameters of an address.
 pub fn active(url: &PageUrl) -> Vec<(String, String)> {
     let named =
         FIELDS.iter().filter_map(|name| url.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
@@ -150,7 +126,7 @@ pub fn active(url: &PageUrl) -> Vec<(String, String)> {
     named.chain(by_path.cloned()).collect()
 }
 
-/// The address without any narrowing.
+/// The address without filters.
 pub fn cleared(url: &PageUrl) -> PageUrl {
     active(url).iter().fold(without(url, &[]), |url, (name, _)| url.without(name))
 }
@@ -166,7 +142,7 @@ mod tests {
     use model::job::JobStatus;
 
     #[test]
-    fn a_query_is_read_and_foreign_parameters_are_left_alone() {
+    fn a_query_is_read_and_other_parameters_are_ignored() {
         let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
         let query = format!(
             "status=to_be_retried&integration_id={id}&error=&notice=paused&confirm=purge&ids=1&ids=2"

@@ -1,4 +1,4 @@
-//! The question what another limit would do, as it is typed, and its answer in words.
+//! Answers what another rate limit would do.
 
 use crate::format;
 use model::{
@@ -6,19 +6,18 @@ use model::{
     rules::what_if::{WhatIf, what_if},
 };
 
-/// The parameter that carries it: requests per second.
+/// The URL parameter: requests per second.
 pub const PARAM: &str = "what_if";
 
-/// How much work there is, and how much comes in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Jobs that wait, those for another attempt included.
+    /// Waiting jobs, including those that wait for a retry.
     pub outstanding: i64,
-    /// Jobs that came in the last minute; none: not known.
+    /// Jobs accepted in the last minute; none: not known.
     pub accepted_per_minute: Option<i64>,
 }
 
-/// The answer to what was typed; nothing to nothing, and a word to what is no rate.
+/// The answer to the typed rate; none while nothing is typed.
 pub fn answer(typed: &str, load: Load) -> Option<String> {
     let typed = typed.trim();
     if typed.is_empty() {
@@ -33,16 +32,16 @@ pub fn answer(typed: &str, load: Load) -> Option<String> {
             format!("At {typed} per second it drains in about **{}**.", format::eta(seconds))
         }
         WhatIf::Drains { seconds, at_least: true } => {
-            format!("At {typed} per second it drains in **{}** at the least.", format::eta(seconds))
+            format!("At {typed} per second it drains in at least **{}**.", format::eta(seconds))
         }
         WhatIf::Never { arriving } => format!(
-            "At {typed} per second it **never drains**: about {} come in each second.",
+            "At {typed} per second it **never drains**: about {} arrive per second.",
             format::compact(arriving)
         ),
     })
 }
 
-/// A rate per second as a limit; slower than one a second it is told per hour.
+/// A rate per second as a limit; fractions become a limit per hour.
 fn rate(typed: &str) -> Option<RateLimit> {
     let per_second =
         typed.replace(',', ".").parse::<f64>().ok().filter(|n| (0.000_3..=1_000_000.0).contains(n))?;
@@ -61,18 +60,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_answered_in_a_sentence() {
+    fn a_typed_rate_is_answered_in_a_sentence() {
         let load = |outstanding, accepted_per_minute| Load { outstanding, accepted_per_minute };
         for (typed, load, want) in [
             ("", load(10, None), None),
             ("20", load(0, Some(0)), Some("Nothing waits: any limit will do.")),
             ("20", load(10_000, Some(0)), Some("At 20 per second it drains in about **9 min**.")),
-            ("20", load(10_000, None), Some("At 20 per second it drains in **9 min** at the least.")),
+            ("20", load(10_000, None), Some("At 20 per second it drains in at least **9 min**.")),
             ("0.5", load(100, Some(0)), Some("At 0.5 per second it drains in about **4 min**.")),
             (
                 "2",
                 load(10, Some(600)),
-                Some("At 2 per second it **never drains**: about 10 come in each second."),
+                Some("At 2 per second it **never drains**: about 10 arrive per second."),
             ),
             ("fast", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),
             ("0", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),

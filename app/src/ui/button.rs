@@ -1,21 +1,20 @@
-//! Buttons and links that look like them. The first word says what happens.
+//! Buttons, and links that look like buttons. The first word says what happens.
 
 use super::{Glyph, Icon, Link};
 use leptos::prelude::*;
 
-/// How loud a button is.
+/// How prominent a button is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ButtonKind {
-    /// The one thing this page is for.
+    /// The main action of a page.
     Primary,
-    /// Everything else.
     #[default]
     Plain,
-    /// Beside a louder one.
+    /// Next to a more prominent one.
     Quiet,
-    /// Destroys something, or leads to the question before it.
+    /// Destroys something, or opens the dialog that asks for it.
     Danger,
-    /// The answer that destroys.
+    /// The confirmation in such a dialog.
     DangerSolid,
 }
 
@@ -39,15 +38,11 @@ impl ButtonKind {
     }
 }
 
-/// A button that submits the form it stands in.
+/// A submit button.
 #[component]
 pub fn Button(
-    /// Loudness.
-    #[prop(optional)]
-    kind: ButtonKind,
-    /// Icon before the word.
-    #[prop(optional, into)]
-    glyph: Option<Glyph>,
+    #[prop(optional)] kind: ButtonKind,
+    #[prop(optional, into)] glyph: Option<Glyph>,
     /// Field name sent with the form, for forms with several buttons.
     #[prop(optional)]
     name: Option<&'static str>,
@@ -60,15 +55,13 @@ pub fn Button(
     /// Another address than the form's own.
     #[prop(optional, into)]
     to: Option<String>,
-    /// The form it belongs to, when it stands outside of it.
+    /// Id of its form, when it is outside of it.
     #[prop(optional, into)]
     form: Option<String>,
-    /// What a screen reader says instead of the word alone (`Requeue job 0193…`).
+    /// Label for screen readers (`Requeue job 0193…`).
     #[prop(optional, into)]
     says: Option<String>,
-    /// Cannot be pressed now.
-    #[prop(optional, into)]
-    disabled: Signal<bool>,
+    #[prop(optional, into)] disabled: Signal<bool>,
     /// The key that presses it (see [`crate::state::keys`]).
     #[prop(optional)]
     key: Option<&'static str>,
@@ -94,25 +87,19 @@ pub fn Button(
     .into_any()
 }
 
-/// A link drawn as a button: it goes somewhere and changes nothing.
+/// A link that looks like a button: it navigates and changes nothing.
 #[component]
 pub fn LinkButton(
-    /// Where to.
-    #[prop(into)]
-    href: Signal<String>,
-    /// Loudness.
-    #[prop(optional)]
-    kind: ButtonKind,
-    /// Icon before the word.
-    #[prop(optional, into)]
-    glyph: Option<Glyph>,
-    /// What a screen reader says instead of the word alone.
+    #[prop(into)] href: Signal<String>,
+    #[prop(optional)] kind: ButtonKind,
+    #[prop(optional, into)] glyph: Option<Glyph>,
+    /// Label for screen readers.
     #[prop(optional, into)]
     says: Option<String>,
     children: Children,
 ) -> impl IntoView {
     view! {
-        <Link href=href stay=true class=kind.full_class() says=says.unwrap_or_default()>
+        <Link href=href keep_scroll=true class=kind.full_class() says=says.unwrap_or_default()>
             {glyph.map(|glyph| view! { <Icon glyph=glyph size="w-[13px] h-[13px]" /> })}
             {children()}
         </Link>

@@ -3,19 +3,17 @@
 use super::Link;
 use leptos::prelude::*;
 
-/// A section with a heading, a quiet remark beside it and perhaps a link to more.
+/// A section with a heading, a remark and an optional link.
 #[component]
 pub fn Card(
     /// Heading, also the section's name for assistive technology.
     #[prop(into)]
     title: String,
-    /// Remark beside the heading.
-    #[prop(optional, into)]
-    sub: Signal<String>,
-    /// Address and words of the link at the right.
+    #[prop(optional, into)] sub: Signal<String>,
+    /// Address and text of the link at the right.
     #[prop(optional_no_strip, into)]
     more: Option<(String, String)>,
-    /// What stands at the right instead of a link, such as a legend.
+    /// Content at the right, such as a legend.
     #[prop(optional, into)]
     aside: ViewFn,
     children: Children,

@@ -1,4 +1,4 @@
-//! Where things stand in a chart: round axis steps and polyline points.
+//! Round axis steps and paths of lines.
 
 /// A round number at or above `max`, and the step between grid lines (3 to 5 of them).
 pub(super) fn axis(max: f64) -> (f64, f64) {
@@ -16,8 +16,8 @@ pub(super) fn axis(max: f64) -> (f64, f64) {
     ((max / step).ceil() * step, step)
 }
 
-/// A path over a box, broken where there is no value; 2 units stay free above and below, so that the line is not cut. Nothing where fewer
-/// than two values are.
+/// A line over a box, broken where there is no value; 2 units are left free above and below, so that the line is not clipped. Empty for
+/// fewer than two values.
 pub(super) fn path(values: &[Option<f64>], top: f64, width: f64, height: f64) -> String {
     if values.iter().flatten().nth(1).is_none() {
         return String::new();
@@ -38,7 +38,7 @@ pub(super) fn path(values: &[Option<f64>], top: f64, width: f64, height: f64) ->
     path
 }
 
-/// The highest of several lines: they are drawn on one scale.
+/// The maximum of several lines, which are drawn on one scale.
 pub(super) fn top<'a>(values: impl Iterator<Item = &'a Option<f64>>) -> f64 {
     values.flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_line_lies_at_the_bottom_and_a_single_value_draws_nothing() {
+    fn a_flat_line_is_at_the_bottom_and_a_single_value_draws_nothing() {
         let line = |values: &[Option<f64>], top| path(values, top, 200.0, 30.0);
         assert_eq!(line(&[Some(0.0), Some(0.0)], 0.0), "M0.0 28.0L200.0 28.0");
         assert_eq!(line(&[Some(1.0)], 1.0), "");

@@ -1,23 +1,16 @@
-//! Copies a text. It appears only once the page can do it: without a script there is nothing to press.
+//! Copies a text. The button is hidden until the page is hydrated, because it does nothing without a script.
 
 use super::{Glyph, Icon};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 
-/// An icon button; says `Copied` for a moment.
+/// An icon button that announces `Copied` for a moment.
 #[component]
-pub fn CopyButton(
-    /// What lands in the clipboard.
-    #[prop(into)]
-    text: String,
-    /// What a screen reader says.
-    #[prop(into)]
-    says: String,
-) -> impl IntoView {
+pub fn CopyButton(#[prop(into)] text: String, #[prop(into)] says: String) -> impl IntoView {
     let can_copy = RwSignal::new(false);
     let is_done = RwSignal::new(false);
-    // Browsers hand out the clipboard on https and on localhost only.
+    // Browsers give access to the clipboard only on https and on localhost.
     Effect::new(move |_| can_copy.set(window().is_secure_context()));
     let copy = move |_| {
         let written = window().navigator().clipboard().write_text(&text);

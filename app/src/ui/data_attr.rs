@@ -1,19 +1,19 @@
-//! `data-*` attributes that stay as the server wrote them.
+//! `data-*` attributes that hydration does not write again.
 //!
-//! Of `data-label="…"` in a view Leptos does not know the name when it takes a page over, and writes each anew: a hundred on a page. With
-//! a type for the name it leaves them alone.
+//! Leptos does not know the name of a `data-label="…"` in a view at compile time, so hydration writes each of them again: a hundred on a
+//! page. With a type for the name it leaves them as the server rendered them.
 
 use leptos::tachys::html::attribute::{
     AttributeValue,
     custom::{CustomAttr, CustomAttributeKey, custom_attribute},
 };
 
-/// `<td class="n" {..data_label("attempts")}>`: what a cell says before its value where rows are blocks of lines, on a phone.
+/// `<td class="n" {..data_label("attempts")}>`: the text before the cell's value on a phone, where a row is a block of lines.
 pub fn data_label<V: AttributeValue>(value: V) -> CustomAttr<Label, V> {
     custom_attribute(Label, value)
 }
 
-/// `<a {..data_noscroll(true)}>`: the router leaves the page where it is scrolled to.
+/// `<a {..data_noscroll(true)}>`: the router keeps the scroll position.
 pub fn data_noscroll<V: AttributeValue>(value: V) -> CustomAttr<NoScroll, V> {
     custom_attribute(NoScroll, value)
 }

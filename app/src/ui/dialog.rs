@@ -1,20 +1,17 @@
-//! A question before something that cannot be undone.
+//! A confirmation dialog.
 //!
-//! It is part of the page whose URL asks it (`?confirm=purge`): the server renders it open, so it works without a
-//! script; once hydrated it becomes modal, traps the focus, and Escape leads back. Meanwhile the page behind it stands
-//! still.
+//! It belongs to the page and its URL (`?confirm=purge`): the server renders it open, so it works without a script; once
+//! hydrated it becomes modal, traps the focus, and Escape leads back. While it is open the page behind it is frozen.
 
-use crate::state::{base_path, hold};
+use crate::state::{base_path, freeze};
 use leptos::{ev, html, prelude::*};
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
-/// The frame of the question; its answers are the children.
+/// The title and, as children, the answers.
 #[component]
 pub fn Dialog(
-    /// The question.
-    #[prop(into)]
-    title: String,
-    /// The page without the question.
+    #[prop(into)] title: String,
+    /// The address of the page without the dialog.
     #[prop(into)]
     close: String,
     children: Children,
@@ -22,10 +19,10 @@ pub fn Dialog(
     let dialog = NodeRef::<html::Dialog>::new();
     let navigate = use_navigate();
     let base = base_path::current();
-    hold::while_here();
+    freeze::while_mounted();
     Effect::new(move |_| {
         if let Some(element) = dialog.get() {
-            // Rendered open for the page without a script; only `show_modal` makes the rest inert.
+            // Rendered open for pages without a script; only `show_modal` makes the rest of the page inert.
             element.close();
             if element.show_modal().is_err() {
                 element.set_open(true);

@@ -1,23 +1,16 @@
-//! Nothing here: which nothing it is, and what to do about it.
+//! The empty state of a list: why it is empty, and what to do about it.
 
 use super::{Glyph, Icon, Tone};
 use leptos::prelude::*;
 
-/// Icon, one sentence, one remark, perhaps a button.
+/// Icon, sentence, remark and optional buttons.
 #[component]
 pub fn EmptyState(
-    /// What is drawn.
     glyph: Glyph,
-    /// Its colour; grey unless told.
-    #[prop(optional)]
-    tone: Tone,
-    /// The sentence.
-    #[prop(into)]
-    title: String,
-    /// The remark.
-    #[prop(optional, into)]
-    text: String,
-    /// Makes the sentence the page's heading, under this element id.
+    #[prop(optional)] tone: Tone,
+    #[prop(into)] title: String,
+    #[prop(optional, into)] text: String,
+    /// Makes the sentence the page's heading, with this element id.
     #[prop(optional)]
     heading_id: Option<&'static str>,
     /// Buttons or links.

@@ -8,40 +8,26 @@ use leptos::prelude::*;
 pub fn TextField(
     /// Form field name; also the element's id.
     name: &'static str,
-    /// The label above.
-    #[prop(into)]
-    label: String,
-    /// What it holds at first.
-    #[prop(optional, into)]
-    value: Signal<String>,
-    /// HTML input type; `text` unless told.
+    #[prop(into)] label: String,
+    #[prop(optional, into)] value: Signal<String>,
+    /// HTML input type.
     #[prop(default = "text")]
     kind: &'static str,
-    /// Example shown while empty.
-    #[prop(optional)]
-    placeholder: &'static str,
-    /// Remark below.
-    #[prop(optional_no_strip, into)]
-    hint: Option<String>,
+    #[prop(optional)] placeholder: &'static str,
+    #[prop(optional_no_strip, into)] hint: Option<String>,
     /// Has the focus when the page opens.
     #[prop(optional)]
     autofocus: bool,
-    /// What is wrong with it.
-    #[prop(optional, into)]
-    error: Signal<Option<String>>,
-    /// Browser's autofill token.
-    #[prop(optional)]
-    autocomplete: Option<&'static str>,
-    /// Must be filled in.
-    #[prop(optional)]
-    required: bool,
+    #[prop(optional, into)] error: Signal<Option<String>>,
+    #[prop(optional)] autocomplete: Option<&'static str>,
+    #[prop(optional)] required: bool,
     /// Lower and upper bound of a number.
     #[prop(optional_no_strip)]
     range: Option<(i64, i64)>,
-    /// How fine a number may be, such as `any`; whole numbers unless told.
+    /// Granularity of a number, such as `any`; whole numbers by default.
     #[prop(optional_no_strip)]
     step: Option<&'static str>,
-    /// Takes the room that is left in a row of fields.
+    /// Takes the remaining width of a row of fields.
     #[prop(optional)]
     grow: bool,
 ) -> impl IntoView {
@@ -79,42 +65,33 @@ pub fn TextField(
 
 const LABEL: &str = "block mb-1 type-label font-medium text-muted";
 
-/// One choice of a [`SelectField`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectOption {
     /// Sent with the form.
     pub value: String,
-    /// Shown.
     pub label: String,
-    /// Says something, and cannot be chosen.
+    /// Only informs, and cannot be chosen.
     pub is_note: bool,
 }
 
 impl SelectOption {
-    /// A choice.
     pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
         Self { value: value.into(), label: label.into(), is_note: false }
     }
 
-    /// How many more there are, and where.
+    /// A note how many more there are, and where to find them.
     pub fn more(n: i64, where_from: &str) -> Option<Self> {
         let label = format!("{} more: {where_from}", format::count(n));
         (n > 0).then(|| Self { value: String::new(), label, is_note: true })
     }
 }
 
-/// A choice of one.
 #[component]
 pub fn SelectField(
     /// Form field name; also the element's id.
     name: &'static str,
-    /// The label above.
-    #[prop(into)]
-    label: String,
-    /// The value chosen at first.
-    #[prop(into)]
-    value: Signal<String>,
-    /// The choices.
+    #[prop(into)] label: String,
+    #[prop(into)] value: Signal<String>,
     options: Vec<SelectOption>,
 ) -> impl IntoView {
     view! {
@@ -144,26 +121,22 @@ pub fn SelectField(
     .into_any()
 }
 
-/// A tick with its words beside it, or for a screen reader only.
+/// A checkbox with a label.
 #[component]
 pub fn CheckField(
     /// Form field name.
     name: &'static str,
-    /// Sent when ticked.
+    /// Sent when checked.
     #[prop(into)]
     value: String,
-    /// The words.
-    #[prop(into)]
-    label: String,
-    /// Hides the words from the eye, as in a table row.
+    #[prop(into)] label: String,
+    /// Shows the label to screen readers only, as in a table row.
     #[prop(optional)]
     bare: bool,
-    /// The form it belongs to, when it stands outside of it.
+    /// Id of its form, when it is outside of it.
     #[prop(optional, into)]
     form: Option<String>,
-    /// Ticked at first.
-    #[prop(optional)]
-    checked: bool,
+    #[prop(optional)] checked: bool,
 ) -> impl IntoView {
     view! {
         <label class="inline-flex items-center gap-2">

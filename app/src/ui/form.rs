@@ -10,25 +10,18 @@ use leptos::server_fn::{
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
 use serde::de::DeserializeOwned;
 
-/// A form that calls a server function: by a plain POST that ends in a redirect, or in place once hydrated.
+/// A form that calls a server function: by a plain POST that ends in a redirect, or by a request of the script once hydrated.
 ///
-/// Unlike the framework's own it knows the mount prefix, and leaves buttons alone that ask for another method.
+/// Unlike Leptos' `ActionForm` it knows the mount prefix, and ignores buttons with a method of their own.
 #[component]
 pub fn PostForm<S, O>(
-    /// The server function.
     action: ServerAction<S>,
-    /// Looks.
-    #[prop(optional)]
-    class: &'static str,
-    /// For buttons and ticks that stand outside of it.
+    #[prop(optional)] class: &'static str,
+    /// For buttons and checkboxes outside of it.
     #[prop(optional)]
     id: Option<&'static str>,
-    /// Fields nobody sees.
-    #[prop(optional)]
-    hidden: HiddenFields,
-    /// To look at the form after hydration.
-    #[prop(optional)]
-    node_ref: NodeRef<html::Form>,
+    #[prop(optional)] hidden: HiddenFields,
+    #[prop(optional)] node_ref: NodeRef<html::Form>,
     children: Children,
 ) -> impl IntoView
 where
@@ -48,7 +41,7 @@ where
         if event.default_prevented() || asks_for_get(&event) {
             return;
         }
-        // A form the browser cannot read is left to the browser: the server answers it with the same words.
+        // Input that cannot be deserialised here is left to the browser: the server answers it with the same fault.
         if let Ok(input) = S::from_event(&event) {
             event.prevent_default();
             action.dispatch(input);
@@ -85,7 +78,7 @@ where
     .into_any()
 }
 
-/// Whenever it has answered: goes where a refusal is told, and asks again for what the page shows.
+/// After each answer: goes to the page that shows a refusal, and makes the page load its data again.
 pub fn follow<S>(action: ServerAction<S>)
 where
     S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
@@ -104,7 +97,7 @@ where
     });
 }
 
-/// Was the pressed button one with `formmethod="get"`?
+/// Whether the pressed button has `formmethod="get"`.
 fn asks_for_get(event: &SubmitEvent) -> bool {
     event
         .submitter()
@@ -117,7 +110,6 @@ fn asks_for_get(event: &SubmitEvent) -> bool {
 pub struct HiddenFields(Vec<(&'static str, String)>);
 
 impl HiddenFields {
-    /// One field more.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.0.push((name, value.into()));

@@ -1,4 +1,4 @@
-//! A row of cells, darker where more was used; hatched where the other side said no; a tick where something was changed.
+//! A row of cells over time: darker where more was used, hatched where requests were refused, a mark where something was changed.
 
 use super::Tone;
 use html_escape::encode_text;
@@ -12,30 +12,28 @@ pub struct HeatCell {
     pub share: f64,
     /// Draws the hatch.
     pub refused: bool,
-    /// Draws the tick.
+    /// Draws the mark.
     pub is_marked: bool,
-    /// What it says under the pointer.
+    /// The tooltip.
     pub says: String,
 }
 
-/// The strip and its caption.
 #[component]
 pub fn HeatStrip(
-    /// What the cells say, for assistive technology, with the figure that matters.
+    /// A summary of the cells for assistive technology.
     #[prop(into)]
     label: Signal<String>,
-    /// Left and right caption; none: the strip stands under captions of its own.
+    /// Left and right caption, if the strip has any of its own.
     #[prop(optional, into)]
     caption: Signal<Option<(String, String)>>,
     /// Oldest first.
     #[prop(into)]
     cells: Signal<Vec<HeatCell>>,
-    /// Colour family.
     tone: Tone,
 ) -> impl IntoView {
     view! {
         <div class=format!("strip {}", tone.class())>
-            // One node: a wall of strips has thousands of cells.
+            // One node, because a page of strips has thousands of cells.
             <svg
                 viewBox=move || format!("0 0 {} 16", cells.with(Vec::len).max(1) * STEP)
                 preserveAspectRatio="none"
@@ -60,7 +58,7 @@ pub fn HeatStrip(
     .into_any()
 }
 
-/// Width of a cell with the gap behind it, and without, in the drawing's own units.
+/// Width of a cell with and without the gap after it, in units of the drawing.
 const STEP: usize = 41;
 const WIDTH: usize = 34;
 const SHADE: &str = "fill-tone-solid";
@@ -102,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cell_has_its_shade_and_what_happened_in_it() {
+    fn each_cell_has_its_shade_hatch_and_mark() {
         let cell =
             |share, refused, is_marked| HeatCell { share, refused, is_marked, says: "14:03".to_owned() };
         let svg = drawing(&[cell(0.0, false, false), cell(1.0, true, false), cell(0.5, false, true)]);
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cell_says_is_text() {
+    fn a_tooltip_is_escaped() {
         let cell = HeatCell { says: "<script>".to_owned(), ..HeatCell::default() };
         assert!(!drawing(&[cell]).contains("<script"));
     }

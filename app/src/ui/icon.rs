@@ -1,9 +1,8 @@
-//! One drawing style for all icons: 24 units, 2 thick, round ends, the colour of the text around.
+//! Icons in one style: 24 units, strokes of 2 with round ends, in the colour of the text.
 
 use leptos::{prelude::*, tachys::html::InertElement};
 use serde::{Deserialize, Serialize};
 
-/// Every icon of the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Glyph {
     Alert,
@@ -71,7 +70,7 @@ impl Glyph {
             Self::Sun => {
                 "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5 19 19M5 19l1.5-1.5M17.5 6.5 19 5"
             }
-            // A contact that stands open.
+            // An open contact.
             Self::Switch => "M2 16h5M17 16h5M7 16l9-9M7 16v.01M17 16v.01",
             Self::Sync => "M4 12a8 8 0 0 1 14-5l2 2M20 4v5h-5M20 12a8 8 0 0 1-14 5l-2-2M4 20v-5h5",
             Self::Trash => "M4 6h16M9 6V3h6v3M6 6l1 15h10l1-15M10 10v7M14 10v7",
@@ -80,17 +79,17 @@ impl Glyph {
     }
 }
 
-/// Draws a glyph; decoration only, the word stands beside it.
+/// Decoration only: a text next to it has the meaning.
 #[component]
 pub fn Icon(
-    /// What to draw; a signal, so that a live state changes in place.
+    /// A signal, so that a live state changes in place.
     #[prop(into)]
     glyph: Signal<Glyph>,
-    /// Size class; 14 px unless told.
+    /// Size class; 14 px by default.
     #[prop(default = "w-3.5 h-3.5")]
     size: &'static str,
 ) -> impl IntoView {
-    // One node without parts of its own: a page has a hundred, and taking over attributes that HTML does not know would write each anew.
+    // One inert node: a page has a hundred icons, and hydration would write every SVG attribute again.
     move || InertElement::new(drawing(glyph.get(), size))
 }
 

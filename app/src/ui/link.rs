@@ -4,14 +4,12 @@ use super::data_noscroll;
 use crate::state::base_path;
 use leptos::prelude::*;
 
-/// A [`Link`], or a block that looks like it where there is nowhere to go.
+/// A [`Link`], or a block with the same style when there is no address.
 #[component]
-pub fn PerhapsLink(
-    /// Path and query; nowhere when empty.
+pub fn OptionalLink(
+    /// Path and query; empty for none.
     href: String,
-    /// Looks.
-    #[prop(into)]
-    class: Signal<String>,
+    #[prop(into)] class: Signal<String>,
     children: Children,
 ) -> impl IntoView {
     if href.is_empty() {
@@ -32,16 +30,14 @@ pub fn Link(
     /// Path and query, from the console's root.
     #[prop(into)]
     href: Signal<String>,
-    /// Looks.
-    #[prop(optional, into)]
-    class: Signal<String>,
-    /// Marks the place where the reader is.
+    #[prop(optional, into)] class: Signal<String>,
+    /// The current page (`aria-current`).
     #[prop(optional, into)]
     is_current: Signal<bool>,
-    /// Stays where it has scrolled to, as after a change of filters.
+    /// Keeps the scroll position, as after a change of filters.
     #[prop(optional)]
-    stay: bool,
-    /// What a screen reader says instead of the words.
+    keep_scroll: bool,
+    /// Label for screen readers.
     #[prop(optional, into)]
     says: String,
     children: Children,
@@ -53,7 +49,7 @@ pub fn Link(
             class=move || class.get()
             aria-current=move || is_current.get().then_some("page")
             aria-label=(!says.is_empty()).then_some(says)
-            {..data_noscroll(stay)}
+            {..data_noscroll(keep_scroll)}
         >
             {children()}
         </a>

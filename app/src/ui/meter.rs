@@ -1,17 +1,15 @@
-//! Shares of a whole. Drawn as SVG, whose widths are attributes: the page needs no inline style.
+//! Shares of a whole, drawn as SVG: its widths are attributes, and the content security policy allows no inline styles.
 
 use super::Tone;
 use leptos::prelude::*;
 
-/// A slim bar beside a number; decoration, the number says it.
+/// A slim bar next to a number; decoration only.
 #[component]
 pub fn Meter(
     /// 0 to 1.
     #[prop(into)]
     share: Signal<f64>,
-    /// Colour family.
-    #[prop(into)]
-    tone: Signal<Tone>,
+    #[prop(into)] tone: Signal<Tone>,
 ) -> impl IntoView {
     view! {
         <svg
@@ -23,18 +21,14 @@ pub fn Meter(
     }
 }
 
-/// How far something long is, named for assistive technology.
+/// The progress of something, named for assistive technology.
 #[component]
 pub fn ProgressBar(
-    /// What is on its way.
-    #[prop(into)]
-    label: String,
+    #[prop(into)] label: String,
     /// 0 to 1.
     #[prop(into)]
     share: Signal<f64>,
-    /// Colour family.
-    #[prop(into)]
-    tone: Signal<Tone>,
+    #[prop(into)] tone: Signal<Tone>,
 ) -> impl IntoView {
     view! {
         <div
@@ -54,7 +48,7 @@ pub fn ProgressBar(
 
 fn percent(share: f64) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    // Something is never drawn as nothing.
+    // A small share stays visible.
     let shown = if share > 0.0 { share.max(0.02) } else { 0.0 };
     format!("{:.1}%", shown * 100.0)
 }
@@ -64,7 +58,7 @@ mod tests {
     use super::percent;
 
     #[test]
-    fn a_small_share_stays_visible_and_a_wild_one_is_bounded() {
+    fn a_small_share_stays_visible_and_an_invalid_one_is_bounded() {
         for (share, want) in
             [(0.0, "0.0%"), (0.001, "2.0%"), (0.5, "50.0%"), (7.0, "100.0%"), (f64::NAN, "0.0%")]
         {

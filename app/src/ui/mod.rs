@@ -1,9 +1,8 @@
-//! Parts that know nothing of Headgate: they take words, numbers and tones and draw them.
+//! Components that know nothing of Headgate: they draw texts, numbers and tones.
 //!
-//! A class string lives once, in the variant table of its part; pages compose parts and carry no styling of
-//! their own beyond spacing. What needs a grid of its own has a class in `style/base.css`.
+//! A class string is written once, in the variant table of its component; pages compose components and have no styling of
+//! their own beyond spacing. Layouts with a grid of their own have a class in `style/base.css`.
 
-mod anew;
 mod button;
 mod card;
 mod chart_cursor;
@@ -22,6 +21,7 @@ mod meter;
 mod notice;
 mod pagination;
 mod pill;
+mod remount;
 mod segmented;
 mod skeleton;
 mod sparkline;
@@ -31,7 +31,6 @@ mod time;
 mod time_chart;
 mod tone;
 
-pub use anew::Anew;
 pub use button::{Button, ButtonKind, LinkButton};
 pub use card::Card;
 pub use chart_cursor::ChartCursor;
@@ -44,11 +43,12 @@ pub use form::{HiddenFields, PostForm, follow};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use icon::{Glyph, Icon};
 pub use key_values::{Fact, Facts};
-pub use link::{Link, PerhapsLink};
+pub use link::{Link, OptionalLink};
 pub use meter::{Meter, ProgressBar};
 pub use notice::Notice;
 pub use pagination::Pagination;
 pub use pill::Pill;
+pub use remount::Remount;
 pub use segmented::{Segment, Segmented};
 pub use skeleton::Skeleton;
 pub use sparkline::Sparkline;

@@ -1,4 +1,4 @@
-//! What just happened, in one sentence, until it is dismissed.
+//! The outcome of a form in one sentence, until it is dismissed.
 
 use super::{Glyph, Icon, Link, Tone};
 use leptos::prelude::*;
@@ -8,15 +8,12 @@ use leptos::prelude::*;
 pub fn Notice(
     /// Green for done, red for refused.
     tone: Tone,
-    /// The icon.
     glyph: Glyph,
-    /// The sentence.
-    #[prop(into)]
-    text: String,
-    /// The page without the notice.
+    #[prop(into)] text: String,
+    /// The address of the page without the notice.
     #[prop(optional, into)]
     dismiss: Option<String>,
-    /// Address and words of a link to where it can be followed.
+    /// Address and text of a link to the details.
     #[prop(optional_no_strip)]
     more: Option<(String, &'static str)>,
 ) -> impl IntoView {
@@ -44,7 +41,7 @@ pub fn Notice(
                     view! {
                         <Link
                             href=href
-                            stay=true
+                            keep_scroll=true
                             class="ml-auto grid place-items-center w-6 h-6"
                             says="Dismiss"
                         >

@@ -1,22 +1,21 @@
-//! Older and newest: lists are paged by cursor, so there are no page numbers to lie with.
+//! Links to newest and older rows: lists are paged by cursor, so there are no page numbers.
 
 use super::{Glyph, Icon, LinkButton};
 use leptos::prelude::*;
 
-/// Links below a list.
 #[component]
 pub fn Pagination(
-    /// Back to the first page; `None` when this is it.
+    /// Address of the first page; `None` on it.
     newest: Option<String>,
-    /// The next page; `None` at the end.
+    /// Address of the next page; `None` at the end.
     older: Option<String>,
-    /// Words of the link to the first page.
+    /// Text of the link to the first page.
     #[prop(default = "Newest")]
     first: &'static str,
-    /// Words of the link to the next page.
+    /// Text of the link to the next page.
     #[prop(default = "Older")]
     next: &'static str,
-    /// What is shown, in words.
+    /// A text about the rows that are shown.
     #[prop(into)]
     shown: String,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! A state in one glance: icon, word, colour.
+//! A state as icon, word and colour.
 
 use super::{Glyph, Icon, Tone};
 use leptos::prelude::*;
@@ -6,15 +6,9 @@ use leptos::prelude::*;
 /// A rounded label.
 #[component]
 pub fn Pill(
-    /// Colour family.
-    #[prop(into)]
-    tone: Signal<Tone>,
-    /// The icon before the word.
-    #[prop(into)]
-    glyph: Signal<Glyph>,
-    /// The word.
-    #[prop(into)]
-    label: Signal<String>,
+    #[prop(into)] tone: Signal<Tone>,
+    #[prop(into)] glyph: Signal<Glyph>,
+    #[prop(into)] label: Signal<String>,
 ) -> impl IntoView {
     let class = move || {
         format!(

@@ -1,30 +1,23 @@
-//! A row of choices that are links: one is current, all are in the URL.
+//! A segmented control of links: the choice is in the URL.
 
 use super::Link;
 use leptos::prelude::*;
 
-/// One choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it leads.
     pub href: String,
-    /// Its words.
     pub label: String,
-    /// A count beside the words.
+    /// A count after the label.
     pub count: Option<String>,
-    /// The chosen one.
     pub is_current: bool,
 }
 
-/// The row.
 #[component]
 pub fn Segmented(
     /// What is chosen here, for assistive technology.
     #[prop(into)]
     label: String,
-    /// The choices.
-    #[prop(into)]
-    segments: Signal<Vec<Segment>>,
+    #[prop(into)] segments: Signal<Vec<Segment>>,
 ) -> impl IntoView {
     view! {
         <nav class="flex max-w-full overflow-x-auto border border-line corner-m bg-surface p-0.5" aria-label=label>
@@ -35,7 +28,7 @@ pub fn Segmented(
                     .map(|segment| {
                         let class = if segment.is_current { CURRENT } else { OTHER };
                         view! {
-                            <Link href=segment.href stay=true class=class is_current=segment.is_current>
+                            <Link href=segment.href keep_scroll=true class=class is_current=segment.is_current>
                                 {segment.label}
                                 {segment
                                     .count

@@ -1,8 +1,7 @@
-//! The place of something that is on its way, at its real height, so that nothing jumps and no zero flashes.
+//! A placeholder for content that is loading, at its real height, so that nothing jumps and no zero flashes.
 
 use leptos::prelude::*;
 
-/// A quiet block.
 #[component]
 pub fn Skeleton(
     /// Height class, such as `h-40`.

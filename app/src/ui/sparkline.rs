@@ -1,4 +1,4 @@
-//! The last hour in a thumbnail: a soft area under a line, and perhaps the same hour of another day as a dashed line.
+//! A small chart: an area under a line, and optionally an earlier period as a dashed line (the ghost).
 
 use super::chart_scale::{path, top};
 use leptos::prelude::*;
@@ -6,16 +6,16 @@ use leptos::prelude::*;
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 30.0;
 
-/// Takes the tone of what surrounds it.
+/// Has the tone of the element around it.
 #[component]
 pub fn Sparkline(
-    /// Oldest first, at equal distances; none where nothing was recorded. Fewer than two draw nothing.
+    /// Oldest first, at equal intervals; none where nothing was recorded. Fewer than two draw nothing.
     #[prop(into)]
     values: Signal<Vec<Option<f64>>>,
-    /// The same of another day, on the same scale: as many, or empty.
+    /// The earlier period, on the same scale: as many values, or empty.
     #[prop(optional, into)]
     ghost: Signal<Vec<Option<f64>>>,
-    /// What it shows, for assistive technology, the ghost too.
+    /// What it shows, including the ghost, for assistive technology.
     #[prop(into)]
     label: Signal<String>,
 ) -> impl IntoView {
@@ -42,7 +42,7 @@ fn drawing(values: &[Option<f64>], ghost: &[Option<f64>]) -> String {
     )
 }
 
-/// Each piece of a line, closed along the ground.
+/// The area below each piece of a line.
 fn areas(line: &str) -> String {
     line.split('M')
         .filter(|piece| !piece.is_empty())
@@ -59,7 +59,7 @@ mod tests {
     use super::areas;
 
     #[test]
-    fn each_piece_of_a_broken_line_stands_on_the_ground() {
+    fn each_piece_of_a_broken_line_has_its_area() {
         assert_eq!(areas(""), "");
         assert_eq!(
             areas("M0.0 2.0L50.0 2.0M150.0 28.0L200.0 15.0"),

@@ -1,8 +1,8 @@
-//! A dense table that scrolls sideways inside its own region, so that the page never does.
+//! A dense table that scrolls sideways in a region of its own, so that the page does not.
 
 use leptos::prelude::*;
 
-/// The frame of a table. The region can be focused, so that arrow keys scroll it.
+/// The region can be focused, so that arrow keys scroll it.
 #[component]
 pub fn Table(
     /// What the table holds, for assistive technology.
@@ -11,11 +11,10 @@ pub fn Table(
     /// The cells of the head row: `<th scope="col">…`.
     #[prop(into)]
     head: ViewFn,
-    /// On a phone each row is a block of lines instead of a line to scroll along: its cells say where they go (`tick`, `what`,
-    /// `state`, `where`, `when`, `first`, `rest`, `deed`, or `n` with a `data-label`; see base.css).
+    /// On a phone each row is a block of lines instead of one line to scroll. The classes of its cells place them (`tick`, `what`,
+    /// `state`, `where`, `when`, `first`, `rest`, `actions`, or `n` with a `data-label`; see base.css).
     #[prop(optional)]
     stacks: bool,
-    /// The rows.
     children: Children,
 ) -> impl IntoView {
     view! {

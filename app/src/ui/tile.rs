@@ -1,50 +1,45 @@
-//! One number of the first row: label, figure, how it moves, its last hour and the same of a day before. The whole tile is a link.
+//! One number with label, change, its last hour and the same hour a day before. The whole tile is a link.
 
-use super::{PerhapsLink, Sparkline, Tone};
+use super::{OptionalLink, Sparkline, Tone};
 use leptos::prelude::*;
 
-/// How a figure moved, and whether that is good.
+/// How a number has changed, and whether that is good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// The words, such as `+37 today`.
+    /// Such as `+37 today`.
     pub text: String,
     /// `Some(true)` green, `Some(false)` red, `None` plain.
     pub is_good: Option<bool>,
 }
 
-/// A number that leads to what it counts.
+/// A number that links to what it counts.
 #[component]
 pub fn Tile(
-    /// Colour family of label mark and sparkline.
     tone: Tone,
-    /// What is counted.
-    #[prop(into)]
-    label: String,
-    /// The number, written out.
+    #[prop(into)] label: String,
+    /// The formatted number.
     #[prop(into)]
     figure: Signal<String>,
-    /// What follows the number, small.
+    /// Small text after the number.
     #[prop(optional, into)]
     unit: Signal<String>,
-    /// How it moved.
-    #[prop(optional, into)]
-    delta: Signal<Delta>,
+    #[prop(optional, into)] delta: Signal<Delta>,
     /// The last hour, oldest first; none where nothing was recorded.
     #[prop(into)]
     history: Signal<Vec<Option<f64>>>,
     /// The same hour a day before.
     #[prop(optional, into)]
     ghost: Signal<Vec<Option<f64>>>,
-    /// What both lines show, in words.
+    /// What the sparkline shows, for assistive technology.
     #[prop(into)]
     history_says: Signal<String>,
-    /// Where the tile leads; nowhere when empty.
+    /// Empty for no link.
     #[prop(optional, into)]
     href: String,
 ) -> impl IntoView {
     let class = format!("card tile {}", tone.class());
     view! {
-        <PerhapsLink href=href class=class>
+        <OptionalLink href=href class=class>
         <span class="label">
             <i></i>
             {label}
@@ -58,7 +53,7 @@ pub fn Tile(
             None => "delta",
         }>{move || delta.with(|d| d.text.clone())}</span>
         <Sparkline values=history ghost=ghost label=history_says />
-        </PerhapsLink>
+        </OptionalLink>
     }
     .into_any()
 }

@@ -1,23 +1,23 @@
-//! The seven colour families. A part that wears a tone draws text, ground and marks from it.
+//! The seven colour families. A component with a tone takes text, background and marks from it.
 
 use serde::{Deserialize, Serialize};
 
-/// A colour family of the theme; never the only carrier of a meaning (a word and an icon go with it).
+/// A colour family of the theme; it is never the only carrier of a meaning (a word and an icon go with it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tone {
-    /// Slate: it will come.
+    /// Slate.
     Waiting,
-    /// Blue: it is happening.
+    /// Blue.
     Processing,
-    /// Amber: it will be tried again.
+    /// Amber.
     Retrying,
-    /// Green: it is done.
+    /// Green.
     Delivered,
-    /// Red: it needs someone.
+    /// Red: needs attention.
     Failed,
-    /// Violet: a limit holds it.
+    /// Violet: waits for a rate limit.
     Limited,
-    /// Grey: somebody stopped it, or nothing is known.
+    /// Grey: stopped, or unknown.
     #[default]
     Paused,
 }

@@ -1,35 +1,33 @@
-//! The handle of this crate.
-
-use crate::{api_keys, error::AccessError, passwords::Hasher, stays::Stays, token::AdminKey, users};
+use crate::{
+    api_keys, credential_watch::CredentialWatches, error::AccessError, passwords::Hasher, token::AdminKey,
+    users,
+};
 use model::actor::{Actor, ActorKind, Role};
 use sqlx::PgPool;
 
-/// Turns credentials into actors. Cheap to clone; clones share the limit on hashing, and who stays.
+/// Turns credentials into actors. Cheap to clone; clones share the limit on concurrent hashing and the watched credentials.
 #[derive(Clone)]
 pub struct Access {
     pool: PgPool,
     admin_key: Option<AdminKey>,
     hasher: Hasher,
-    stays: Stays,
+    watches: CredentialWatches,
 }
 
 impl Access {
-    /// With the key of `HEADGATE_ADMIN_API_KEY`, if there is one.
+    /// `admin_key` is that of `HEADGATE_ADMIN_API_KEY`, if it is set.
     #[must_use]
     pub fn new(pool: PgPool, admin_key: Option<AdminKey>) -> Self {
-        Self { pool, admin_key, hasher: Hasher::start(), stays: Stays::default() }
+        Self { pool, admin_key, hasher: Hasher::start(), watches: CredentialWatches::default() }
     }
 
-    /// The same with another way to the database.
+    /// The same, with another connection pool.
     #[must_use]
     pub fn with_pool(self, pool: PgPool) -> Self {
         Self { pool, ..self }
     }
 
-    /// Who holds the key of an `Authorization: Bearer` header.
-    ///
-    /// # Errors
-    /// The database's; the admin key needs none.
+    /// The actor of the key in an `Authorization: Bearer` header. The admin key works without the database.
     pub async fn actor_of_key(&self, key: &str) -> Result<Option<Actor>, AccessError> {
         if self.admin_key.as_ref().is_some_and(|admin| admin.is(key)) {
             return Ok(Some(Actor {
@@ -50,13 +48,13 @@ impl Access {
         users::first_operator(self, email, password).await
     }
 
-    /// The program itself: the start of a deployment, the demo, the command line.
+    /// The program itself: at startup, in the demo, on the command line.
     #[must_use]
     pub fn system() -> Actor {
         Actor { kind: ActorKind::System, name: "headgate".to_owned(), role: Role::Operator, app_id: None }
     }
 
-    /// The database of people and keys.
+    /// The database of users and keys.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         &self.pool
@@ -66,7 +64,7 @@ impl Access {
         &self.hasher
     }
 
-    pub(crate) fn stays(&self) -> &Stays {
-        &self.stays
+    pub(crate) fn watches(&self) -> &CredentialWatches {
+        &self.watches
     }
 }

@@ -1,5 +1,5 @@
-//! What happened, newest first: breakers, notable lines of the audit log, what the engine and its processes did. Three tables whose ids are
-//! ordered by time, read as one by their primary keys.
+//! The activity feed, newest first: breaker changes, notable lines of the audit log, and what the engine and its processes did. Their three
+//! tables have ids that are ordered by time, and are merged by primary key.
 
 use crate::{error::AccessError, store::activity as store};
 use chrono::{DateTime, Utc};
@@ -10,19 +10,16 @@ use model::{
 };
 use sqlx::PgPool;
 
-/// Between which moments.
+/// A range of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Not before.
+    /// Inclusive.
     pub from: Option<DateTime<Utc>>,
-    /// Not after.
+    /// Inclusive.
     pub until: Option<DateTime<Utc>>,
 }
 
-/// A page of it. A scope of one app sees what is about that app: nothing of the deployment's processes.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// A page of the feed. A scope of one app sees what is about that app, and nothing of the deployment's processes.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,

@@ -1,4 +1,4 @@
-//! Keys of the API: `hg_<role>_<prefix>_<secret>`. The prefix finds the row, the hash of the whole key decides.
+//! API keys: `hg_<role>_<prefix>_<secret>`. The prefix finds the row, the hash of the whole key is compared.
 
 use crate::{
     access::Access,
@@ -14,12 +14,11 @@ use model::{
     page::{Page, PageRequest},
 };
 
-/// Characters of the visible part.
 const PREFIX_CHARS: usize = 10;
-/// Characters of the secret part: 256 bits.
+/// 256 bits.
 const SECRET_CHARS: usize = 43;
 
-/// Makes a key; the answer holds it, the database only its hash.
+/// Creates a key. The answer holds it, the database only its hash.
 ///
 /// # Errors
 /// Faults by field.
@@ -39,16 +38,13 @@ pub async fn create(
     Ok(ApiKeyWithSecret { api_key, key })
 }
 
-/// Newest first, revoked and expired ones too.
-///
-/// # Errors
-/// The database's.
+/// All keys, newest first, revoked and expired ones too.
 pub async fn list(access: &Access, page: PageRequest) -> Result<Page<ApiKey>, AccessError> {
     let rows = store::list(access.pool(), page).await?;
     Ok(Page::from_surplus(rows, page.limit, |key| key.id.0))
 }
 
-/// The key is refused from the next request on.
+/// Revokes a key: from the next request on it is refused.
 ///
 /// # Errors
 /// Not found.
@@ -61,7 +57,6 @@ pub async fn revoke(access: &Access, actor: &Actor, id: ApiKeyId) -> Result<ApiK
     Ok(api_key)
 }
 
-/// Who holds the key.
 pub(crate) async fn actor_of(access: &Access, key: &str) -> Result<Option<Actor>, AccessError> {
     let mut parts = key.splitn(4, '_');
     let (Some("hg"), Some(_role), Some(prefix), Some(_secret)) =
@@ -78,7 +73,7 @@ pub(crate) async fn actor_of(access: &Access, key: &str) -> Result<Option<Actor>
     }
     let Ok(role) = found.role.parse() else { return Ok(None) };
     if found.is_stale {
-        // For people to look at: a failure must not turn the key away.
+        // The time is only shown to people, so a failure to write it must not refuse the key.
         if let Err(error) = store::touch(access.pool(), found.id).await {
             tracing::debug!(%error, "the time a key was last used could not be written");
         }

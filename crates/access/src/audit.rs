@@ -1,4 +1,4 @@
-//! What somebody did, recorded in the transaction that did it.
+//! The audit log: each action is recorded in the transaction that does it.
 
 use crate::{
     error::AccessError,
@@ -19,20 +19,20 @@ use sqlx::{PgConnection, PgPool};
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
-/// What was done to what.
+/// An action and its object.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// `<object kind>.<verb>`, such as `integration.pause`.
     pub action: &'static str,
     /// Such as `integration`.
     pub object_kind: &'static str,
-    /// Which one.
+    /// Id of the object, as text.
     pub object_id: Option<String>,
-    /// The app it is about.
+    /// App of the object.
     pub app_id: Option<AppId>,
-    /// The fields that changed, as they were.
+    /// Old values of the changed fields.
     pub before: Option<Value>,
-    /// The fields that changed, as they are now.
+    /// New values of the changed fields.
     pub after: Option<Value>,
 }
 
@@ -44,35 +44,35 @@ impl Entry {
         Self { action, object_kind, ..Self::default() }
     }
 
-    /// About this one.
+    /// Sets the object's id.
     #[must_use]
     pub fn about(mut self, id: impl ToString) -> Self {
         self.object_id = Some(id.to_string());
         self
     }
 
-    /// Of this app.
+    /// Sets the app.
     #[must_use]
     pub fn of_app(mut self, app_id: impl Into<Option<AppId>>) -> Self {
         self.app_id = app_id.into();
         self
     }
 
-    /// It was made, or these are the circumstances.
+    /// For a created object, or details of the action.
     #[must_use]
     pub fn with(mut self, after: &impl Serialize) -> Self {
         self.after = shown(after);
         self
     }
 
-    /// It was removed.
+    /// For a removed object.
     #[must_use]
     pub fn without(mut self, before: &impl Serialize) -> Self {
         self.before = shown(before);
         self
     }
 
-    /// Keeps the fields that differ.
+    /// For a changed object: keeps the fields that differ.
     #[must_use]
     pub fn changed(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
         let (Some(Value::Object(mut before)), Some(Value::Object(mut after))) = (shown(before), shown(after))
@@ -87,7 +87,7 @@ impl Entry {
     }
 }
 
-/// As it may be shown to whoever reads the log: values of headers can be keys, whatever their names say.
+/// Masks secrets, since all readers of the log see it. All header values are masked: any may be a key, whatever its name.
 fn shown(what: &impl Serialize) -> Option<Value> {
     let mut value = serde_json::to_value(what).ok()?;
     if let Some(fields) = value.as_object_mut() {
@@ -105,16 +105,12 @@ fn shown(what: &impl Serialize) -> Option<Value> {
     Some(value)
 }
 
-/// Records it, in the caller's transaction.
-///
-/// # Errors
-/// The database's: then the change must not stay either.
+/// Records an action in the caller's transaction. When this fails, the caller must roll the change back.
 pub async fn record(conn: &mut PgConnection, actor: &Actor, entry: Entry) -> Result<(), AccessError> {
     let (kind, id) = identity(actor);
     write(conn, kind, id, &actor.name, actor.role.as_str(), entry).await
 }
 
-/// How a line names who did it.
 fn identity(actor: &Actor) -> (&'static str, String) {
     match actor.kind {
         ActorKind::User(id) => ("user", id.to_string()),
@@ -124,10 +120,7 @@ fn identity(actor: &Actor) -> (&'static str, String) {
     }
 }
 
-/// When the actor last did this to that, if it was after `since`.
-///
-/// # Errors
-/// The database's.
+/// When the actor last did the entry's action to its object, if that was after `since`.
 pub async fn last_done(
     pool: &PgPool,
     actor: &Actor,
@@ -152,7 +145,7 @@ pub async fn last_done(
     Ok(None)
 }
 
-/// Records what somebody without a credential tried.
+/// Records an attempt by somebody without a credential.
 pub(crate) async fn record_nobody(
     conn: &mut PgConnection,
     name: &str,
@@ -177,7 +170,7 @@ async fn write(
     };
     let line = AuditEntry {
         id: AuditEntryId::generate(),
-        // Not written: the database's clock says when.
+        // Not written: the column's default is the database's clock.
         at: Utc::now(),
         actor_kind: kind.to_owned(),
         actor_id: id,
@@ -193,7 +186,6 @@ async fn write(
         request_id: origin.request_id.map(|id| sanitise(&id, 200)),
         undoes,
         repeats,
-        // What follows is nobody's to say yet.
         undone_by: None,
         can_undo: false,
         can_repeat: false,
@@ -201,10 +193,8 @@ async fn write(
     Ok(store::insert(conn, &line).await?)
 }
 
-/// Newest first. A page of a filter that no index has may hold fewer than were asked for, or none, and not be the last.
-///
-/// # Errors
-/// The database's.
+/// A page of the log, newest first. With a filter that has no index of its own, a page may hold fewer lines than were asked for, or none, and not be
+/// the last.
 pub async fn list(
     pool: &PgPool,
     filter: &AuditFilter,
@@ -221,10 +211,7 @@ pub async fn get(pool: &PgPool, id: AuditEntryId) -> Result<AuditEntry, AccessEr
     store::get(pool, id).await?.ok_or(AccessError::NotFound)
 }
 
-/// What the things that lines are about are called now, by their ids; those that are gone are not in it.
-///
-/// # Errors
-/// The database's.
+/// Current names of the objects of lines, by id. Deleted objects are missing.
 pub async fn labels(pool: &PgPool, entries: &[AuditEntry]) -> Result<BTreeMap<String, String>, AccessError> {
     let ids: BTreeSet<Uuid> = entries
         .iter()
@@ -242,10 +229,10 @@ fn parsed(id: Option<&str>) -> Option<Uuid> {
     id?.parse().ok()
 }
 
-/// The newest line that took this one back or made it again.
+/// The newest line that undid or repeated this one.
 ///
 /// # Errors
-/// Not found: nothing did.
+/// Not found: none did.
 pub async fn following(pool: &PgPool, id: AuditEntryId) -> Result<AuditEntry, AccessError> {
     store::following(pool, id).await?.ok_or(AccessError::NotFound)
 }

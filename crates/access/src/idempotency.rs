@@ -1,74 +1,68 @@
-//! The same POST sent twice is done once: keys of `Idempotency-Key`, scoped to who asks, method and path, for 24 hours.
+//! The same POST sent twice is done once: keys of `Idempotency-Key`, scoped to caller, method and path, for 24 hours.
 //!
-//! Key and answer are written by the transaction that does the work, so that there are both or neither, whatever breaks. Its row is locked
-//! until then: that is what tells a call under way from one that nobody works on any more.
+//! Key and answer are written by the transaction that does the work, so that after a crash both are there or neither. The transaction keeps the
+//! row locked until then: that tells a call in progress from one that was abandoned.
 
 use crate::{error::AccessError, store::idempotency as store};
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 use std::time::Duration;
 
-/// One call that carries a key.
+/// A call with an idempotency key.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// [`model::actor::Actor::owner`]: keys of one credential never meet another's.
+    /// [`model::actor::Actor::owner`]: keys of different credentials do not collide.
     pub owner: String,
-    /// Upper case.
+    /// In upper case.
     pub method: String,
-    /// With its query string.
+    /// With query string.
     pub path: String,
     /// 1 to 255 visible characters.
     pub key: String,
 }
 
-/// What to do with a call.
+/// Whether a call is new.
 #[derive(Debug)]
-pub enum Turn {
-    /// Do it in the same transaction, [`answer`] and commit; or roll back.
+pub enum CallState {
+    /// New: do the work in the same transaction, call [`answer`] and commit; or roll back.
     First,
-    /// It was done: give this answer again.
+    /// Done before: send this answer again.
     Done {
         /// HTTP status.
         status: i16,
-        /// As it was handed to [`answer`].
+        /// Body, as given to [`answer`].
         answer: Option<Vec<u8>>,
     },
-    /// The same call is being worked on.
+    /// The same call is being worked on by another request.
     InProgress,
-    /// The key was used for another body.
+    /// The key was used with another body.
     OtherBody,
 }
 
-/// Takes a turn, in a transaction whose `lock_timeout` says how long the same call is waited for while it is being worked on. From then on
-/// locks are waited for as long as `lock_wait`. Where it is no [`Turn::First`], the transaction has to be rolled back.
-///
-/// # Errors
-/// The database's.
+/// Claims the key, in a transaction whose `lock_timeout` limits the wait for another request with the same key. After that, `lock_timeout` is
+/// set to `lock_wait`. Unless the result is [`CallState::First`], the transaction has to be rolled back.
 pub async fn begin(
     conn: &mut PgConnection,
     call: &Call,
     body: &[u8],
     lock_wait: Duration,
-) -> Result<Turn, AccessError> {
+) -> Result<CallState, AccessError> {
     let body_hash = Sha256::digest(body);
     match store::take(conn, call, &body_hash, lock_wait).await.map_err(AccessError::from) {
-        Ok(true) => return Ok(Turn::First),
+        Ok(true) => return Ok(CallState::First),
         Ok(false) => {}
-        Err(AccessError::Store(error)) if error.waited_for_a_lock() => return Ok(Turn::InProgress),
+        Err(AccessError::Store(error)) if error.is_lock_timeout() => return Ok(CallState::InProgress),
         Err(error) => return Err(error),
     }
     let row = store::get(conn, call).await?;
     Ok(match (row.body_hash == body_hash.as_slice(), row.status) {
-        (false, _) => Turn::OtherBody,
-        (true, None) => Turn::InProgress,
-        (true, Some(status)) => Turn::Done { status, answer: row.answer },
+        (false, _) => CallState::OtherBody,
+        (true, None) => CallState::InProgress,
+        (true, Some(status)) => CallState::Done { status, answer: row.answer },
     })
 }
 
-/// Writes the answer down, for the next time.
-///
-/// # Errors
-/// The database's: then the work must not stay either.
+/// Stores the answer for repeats. When this fails, the caller must roll the work back.
 pub async fn answer(
     conn: &mut PgConnection,
     call: &Call,

@@ -1,8 +1,8 @@
 //! Which passwords are accepted, and how they are hashed.
 //!
-//! Rules after ASVS 5.0 (6.2): a length, no composition rules, none of the common ones. Argon2id with the crate's defaults (19 MiB, two
-//! passes, one lane). One hash takes tens of milliseconds of a core: it runs on the blocking pool, two at a time at most, so that a
-//! crowd at the door cannot take the API down.
+//! The rules are those of ASVS 5.0 (6.2): a length, no composition rules, none of the common ones. Argon2id with the crate's defaults (19 MiB, two
+//! passes, one lane). A hash takes tens of milliseconds of a core, so it runs on the blocking pool, at most two at a time: many sign-ins at once
+//! must not starve the API.
 
 use crate::error::AccessError;
 use argon2::{
@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 /// The most common passwords of 8 characters and more, lower case, one a line.
 const COMMON: &str = include_str!("common_passwords.txt");
 
-/// What the hash of nobody's password looks like: verified against for unknown users, so that they take as long as known ones.
+/// Verified against for unknown users, so that they take as long as known ones.
 const DUMMY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZS1zYWx0LTAwMDE$dyjJCFBRgrCSZAk6ux/0kpwKLJcFkRfBbRKX5C3JH9s";
 
@@ -47,52 +47,52 @@ fn is_common(password: &str, email: &str) -> bool {
         || COMMON.lines().any(|common| common == lower)
 }
 
-/// Hashes and compares, two at a time.
+/// Hashes and verifies, two at a time.
 #[derive(Clone)]
 pub(crate) struct Hasher(Arc<Semaphore>);
 
 impl Hasher {
-    /// How long somebody waits for a turn before being told to come back.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    /// How long a sign-in waits for one of the two slots before it is refused with `TooMany`.
+    const SLOT_TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(crate) fn start() -> Self {
         Self(Arc::new(Semaphore::new(2)))
     }
 
     pub(crate) async fn hash(&self, password: String) -> Result<String, AccessError> {
-        self.in_turn(move || {
+        self.in_slot(move || {
             Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
         })
         .await?
         .map_err(|_| AccessError::Hashing)
     }
 
-    /// Whether the password is the hash's. Without a hash (an unknown user, or one without a password) it takes as long and says no.
+    /// Whether the password matches. Without a hash (an unknown user, or one without a password) it takes as long and is false.
     pub(crate) async fn verify(&self, password: String, hash: Option<String>) -> Result<bool, AccessError> {
-        self.in_turn(move || {
-            let known = hash.as_deref().and_then(|hash| PasswordHash::new(hash).ok());
-            let is_known = known.is_some();
-            let compared = match known.map_or_else(|| PasswordHash::new(DUMMY), Ok) {
+        self.in_slot(move || {
+            let real = hash.as_deref().and_then(|hash| PasswordHash::new(hash).ok());
+            let is_real = real.is_some();
+            let is_match = match real.map_or_else(|| PasswordHash::new(DUMMY), Ok) {
                 Ok(hash) => Argon2::default().verify_password(password.as_bytes(), &hash).is_ok(),
                 Err(_) => false,
             };
-            compared && is_known
+            is_match && is_real
         })
         .await
     }
 
-    async fn in_turn<T: Send + 'static>(
+    async fn in_slot<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, AccessError> {
-        let turn = tokio::time::timeout(Self::PATIENCE, self.0.clone().acquire_owned())
+        let slot = tokio::time::timeout(Self::SLOT_TIMEOUT, self.0.clone().acquire_owned())
             .await
             .ok()
             .and_then(Result::ok)
             .ok_or(AccessError::TooMany { retry_after: Duration::from_secs(5) })?;
         tokio::task::spawn_blocking(move || {
-            // Held by the work itself: a client that hangs up must not free the place before the hash is done.
-            let _turn = turn;
+            // Kept by the work itself: a client that disconnects must not free the slot before the hash is done.
+            let _slot = slot;
             work()
         })
         .await

@@ -1,4 +1,4 @@
-//! From a password or a one-time link to a session.
+//! Signing in with a password or a one-time link, and out.
 
 use crate::{
     access::Access,
@@ -19,30 +19,30 @@ use sqlx::{Acquire, PgConnection};
 use std::net::IpAddr;
 use uuid::Uuid;
 
-/// Whose account the one-time link of a fresh deployment opens.
+/// Account that the one-time link of a new deployment signs in to.
 pub const FIRST_EMAIL: &str = "operator@localhost";
 
-/// Who tries to sign in.
+/// Where a sign-in comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// Where from.
+    /// Network address.
     pub address: IpAddr,
-    /// The device, if it has signed in to the account before.
+    /// Device, if it has signed in to the account before.
     pub device: Option<Uuid>,
 }
 
 impl Access {
-    /// Opens a session.
+    /// Starts a session.
     ///
     /// # Errors
-    /// `BadCredentials` whatever of the two is wrong, `TooMany` after too many of those.
+    /// `BadCredentials` whichever of the two is wrong, `TooMany` after too many of those.
     pub async fn sign_in(
         &self,
         email: &str,
         password: &str,
         client: Client,
     ) -> Result<SessionToken, AccessError> {
-        // Neither could be right, and both would be refused by the database or cost a hash.
+        // None of these can be right, and the database would refuse them or they would cost a hash.
         if email.contains('\0') || email.chars().count() > 254 || password.len() > 1_000 {
             return Err(AccessError::BadCredentials);
         }
@@ -65,10 +65,7 @@ impl Access {
         }
     }
 
-    /// Ends a session; one that is over already is no error.
-    ///
-    /// # Errors
-    /// The database's.
+    /// Ends a session. One that has ended already is no error.
     pub async fn sign_out(&self, token: &str) -> Result<(), AccessError> {
         let mut tx = self.pool().begin().await?;
         if let Some(id) = sessions::delete(&mut tx, &token::hash(token)).await? {
@@ -79,10 +76,7 @@ impl Access {
         Ok(())
     }
 
-    /// Who sits behind a session's cookie.
-    ///
-    /// # Errors
-    /// The database's.
+    /// The actor of a session's cookie.
     pub async fn actor_of_session(&self, token: &str) -> Result<Option<Actor>, AccessError> {
         let hash = token::hash(token);
         let Some(user) = sessions::user(self.pool(), &hash).await? else { return Ok(None) };
@@ -95,11 +89,8 @@ impl Access {
         Ok(Some(Actor { kind: ActorKind::User(user.id), name: user.email, role, app_id: None }))
     }
 
-    /// A token for `/sign-in/link/{token}`, good once within 24 hours, as long as no operator can sign in with a password: the door
-    /// of a fresh deployment. Makes the account it opens. None once somebody has a password.
-    ///
-    /// # Errors
-    /// The database's.
+    /// A token for `/sign-in/link/{token}`, the first way into a new deployment: it works once within 24 hours. Creates the account. `None` once
+    /// an operator has a password.
     pub async fn one_time_link(&self) -> Result<Option<String>, AccessError> {
         let mut tx = self.pool().begin().await?;
         if users::has_password_operator(&mut tx).await? {
@@ -118,10 +109,10 @@ impl Access {
         Ok(Some(token))
     }
 
-    /// Opens a session for a one-time link and uses the link up.
+    /// Starts a session with a one-time link, which is then used up.
     ///
     /// # Errors
-    /// `BadCredentials` when it was used, has expired or never was.
+    /// `BadCredentials` when it was used, has expired or never existed.
     pub async fn redeem_link(&self, token: &str) -> Result<SessionToken, AccessError> {
         let mut tx = self.pool().begin().await?;
         let id =
@@ -132,7 +123,7 @@ impl Access {
     }
 }
 
-/// A new token at every sign-in: one planted before is worth nothing after.
+/// Every sign-in gets a new token, against session fixation: one that was planted before is worthless afterwards.
 async fn open(
     conn: &mut PgConnection,
     id: UserId,

@@ -1,17 +1,17 @@
-//! How often somebody may be wrong, as GCRA rows (RELIABILITY 4): at one account from one network, at one account from anywhere, at any account from
-//! one network. A device that has signed in to the account before has a row of its own instead.
+//! Limits on wrong passwords, as GCRA rows: for one account from one network, for one account from anywhere, for any account from one network. A
+//! device that has signed in to the account before has a row of its own instead.
 //!
-//! The first keeps a guesser from taking the owner's turns: the owner is elsewhere, or has the device. The second is looser and only for
-//! guesses from many networks at once; one network that has used up its own never reaches it.
+//! The first limit keeps an attacker from using up the owner's tries: the owner is in another network, or has the device. The second is looser and
+//! only for guesses from many networks at once; a network that has used up its own limit never reaches it.
 //!
-//! A try is counted before the password is looked at, so that parallel guesses count too, and forgiven when it was right. Nobody is
-//! locked out for good: after the burst one try is looked at every now and then.
+//! A try is counted before the password is checked, so that parallel guesses count too, and forgiven when it was right. Nobody is locked out for
+//! good: after the burst, one try in each period is checked.
 
 use crate::{error::AccessError, sign_in::Client, store::throttles};
 use sqlx::PgPool;
 use std::{net::IpAddr, time::Duration};
 
-/// A number of tries at once, then one in each period.
+/// `burst` tries at once, then one in each period.
 #[derive(Clone, Copy)]
 pub(crate) struct Allowance {
     pub(crate) burst: i64,
@@ -27,13 +27,12 @@ const NETWORK: Allowance = Allowance { burst: 40, period: Duration::from_secs(5)
 
 /// A counted try.
 pub(crate) struct Try {
-    /// Of this device or network alone.
+    /// Key of the row of this device, or of this network for the account.
     own: String,
-    /// Of others too; none: a known device shares nothing.
+    /// Rows that other clients use too. Empty for a known device.
     shared: Vec<(String, Allowance)>,
 }
 
-/// Counts a client's try at the account.
 pub(crate) async fn count(pool: &PgPool, email: &str, client: Client) -> Result<Try, AccessError> {
     let email = email.to_lowercase();
     let network = network(client.address);
@@ -44,13 +43,13 @@ pub(crate) async fn count(pool: &PgPool, email: &str, client: Client) -> Result<
             shared: vec![(network, NETWORK), (format!("account:{email}"), ACCOUNT)],
         },
     };
-    // Nothing is written of a network that has used up its own, whatever accounts it invents.
+    // Nothing is written for a network that has used up its tries, however many accounts it invents.
     if let Some((network, allowance)) = counted.shared.first()
         && let Some(retry_after) = throttles::wait(pool, network, *allowance).await?
     {
         return Err(AccessError::TooMany { retry_after: retry_after.max(Duration::from_secs(1)) });
     }
-    // The account's last: whoever is refused before takes nothing of it.
+    // The account's row comes last, so that a try that is refused before takes nothing of it.
     let own = [(&counted.own, OWN)];
     for (key, allowance) in
         own.into_iter().chain(counted.shared.iter().map(|(key, allowance)| (key, *allowance)))
@@ -62,16 +61,16 @@ pub(crate) async fn count(pool: &PgPool, email: &str, client: Client) -> Result<
     Ok(counted)
 }
 
-/// It was right: the own tries are forgotten, what is shared is given back.
+/// After a right password: forgets the client's own tries, and releases the one it took of shared rows.
 pub(crate) async fn forgive(pool: &PgPool, counted: &Try) -> Result<(), AccessError> {
     throttles::forget(pool, &counted.own).await?;
     for (key, allowance) in &counted.shared {
-        throttles::give_back(pool, key, *allowance).await?;
+        throttles::release(pool, key, *allowance).await?;
     }
     Ok(())
 }
 
-/// The /24 of an IPv4 address, the /64 of an IPv6 one: what one household or one attacker has at hand.
+/// The /24 of an IPv4 address, the /64 of an IPv6 one: what one household or one attacker has.
 fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(v4) => {

@@ -5,7 +5,7 @@ use rand::{Rng, RngCore, distr::Alphanumeric};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The value of a session's cookie. Not printable, so that it cannot slip into a log.
+/// Value of a session's cookie. Has no `Debug` or `Display`, so that it cannot get into a log.
 #[derive(Clone)]
 pub struct SessionToken(String);
 
@@ -14,7 +14,7 @@ impl SessionToken {
         Self(generate())
     }
 
-    /// For the `Set-Cookie` header, and nowhere else.
+    /// Only for the `Set-Cookie` header.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -29,11 +29,11 @@ impl AdminKey {
     /// The fewest characters.
     pub const MIN_CHARS: usize = 32;
 
-    /// None unless it has 32 or more characters, all of them visible ASCII.
+    /// `None` unless the key has 32 or more characters, all of them visible ASCII.
     #[must_use]
     pub fn new(key: &str) -> Option<Self> {
-        let is_one = key.len() >= Self::MIN_CHARS && key.bytes().all(|b| b.is_ascii_graphic());
-        is_one.then(|| Self(hash(key)))
+        let is_valid = key.len() >= Self::MIN_CHARS && key.bytes().all(|b| b.is_ascii_graphic());
+        is_valid.then(|| Self(hash(key)))
     }
 
     pub(crate) fn is(&self, key: &str) -> bool {
@@ -41,14 +41,14 @@ impl AdminKey {
     }
 }
 
-/// 256 random bits, fit for a URL and a cookie.
+/// 256 random bits, as base64url.
 pub(crate) fn generate() -> String {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// As many random letters and digits, 5.95 bits each.
+/// Random letters and digits, 5.95 bits each.
 pub(crate) fn alphanumeric(length: usize) -> String {
     rand::rng().sample_iter(Alphanumeric).take(length).map(char::from).collect()
 }
@@ -57,7 +57,7 @@ pub(crate) fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Takes as long for the first differing byte as for the last.
+/// In constant time.
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).into()
 }

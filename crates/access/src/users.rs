@@ -1,4 +1,4 @@
-//! People who sign in. Whatever changes what they may do ends their sessions.
+//! Users. Any change of what a user may do ends the user's sessions.
 
 use crate::{
     access::Access,
@@ -44,9 +44,6 @@ pub async fn create(access: &Access, actor: &Actor, new: NewUser) -> Result<User
 }
 
 /// Newest first.
-///
-/// # Errors
-/// The database's.
 pub async fn list(access: &Access, page: PageRequest) -> Result<Page<User>, AccessError> {
     let rows = store::list(access.pool(), page).await?;
     Ok(Page::from_surplus(rows, page.limit, |user| user.id.0))
@@ -81,7 +78,7 @@ pub async fn update(
     if loses_power {
         refuse_last_operator(&mut tx, id).await?;
     }
-    let updated_at = store::hold(&mut tx, id).await?;
+    let updated_at = store::lock(&mut tx, id).await?;
     to.if_match.check(updated_at).map_err(QueueError::from)?;
     let before = store::get(&mut tx, id).await?;
     let changes = Changes {
@@ -104,7 +101,7 @@ pub async fn update(
     Ok(after)
 }
 
-/// A new password, also for the command line.
+/// Sets a new password, for the command line.
 ///
 /// # Errors
 /// Faults of the password; not found.
@@ -121,7 +118,7 @@ pub async fn set_password(
     Ok(())
 }
 
-/// Removes a person; what they did stays in the audit log.
+/// Deletes a user; what the user did stays in the audit log.
 ///
 /// # Errors
 /// Not found, changed meanwhile, or a conflict when no operator would be left.
@@ -133,17 +130,17 @@ pub async fn delete(
 ) -> Result<(), AccessError> {
     let mut tx = access.pool().begin().await?;
     refuse_last_operator(&mut tx, id).await?;
-    let updated_at = store::hold(&mut tx, id).await?;
+    let updated_at = store::lock(&mut tx, id).await?;
     if_match.check(updated_at).map_err(QueueError::from)?;
     let user = store::get(&mut tx, id).await?;
-    // Sessions and links go with the row.
+    // Sessions and links are deleted by their foreign keys.
     store::delete(&mut tx, id).await?;
     audit::record(&mut tx, actor, Entry::new("user.delete").about(id).without(&user)).await?;
     tx.commit().await?;
     Ok(())
 }
 
-/// Makes the first operator from the environment's address and password, when nobody can sign in with a password yet.
+/// Creates the first operator from the environment's address and password, when no operator can sign in with a password yet.
 ///
 /// # Errors
 /// Faults of address or password.
@@ -164,7 +161,7 @@ pub async fn first_operator(access: &Access, email: &str, password: String) -> R
     let row = NewRow { email, name: &name_of(email), role: Role::Operator, password_hash: Some(&hash) };
     let (id, action) = match store::insert(&mut tx, row).await? {
         Some(id) => (Some(id), "user.create"),
-        // The account of the one-time link, or one that lost its password: it gets this one.
+        // The account of the one-time link, or one without a password: it gets this one.
         None => (store::id_of(&mut tx, email).await?, "user.set_password"),
     };
     let Some(id) = id else { return Ok(()) };

@@ -1,6 +1,6 @@
-//! What one claim costs, whatever lies in the tables: jobs that may not run now, a backlog of millions, millions of finished rows.
+//! What one claim costs, depending on the tables: jobs that may not run now, a backlog of millions, millions of finished rows.
 //!
-//! The claim is the engine's own statement; each is rolled back, so that the next one finds the same. What is compared are medians.
+//! The claim is the engine's own statement; each is rolled back, so that the next one finds the same state. Medians are compared.
 
 use crate::{
     Options,
@@ -9,11 +9,10 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use model::id::WorkerId;
-use queue::store::jobs::{Claims, claim_and_undo};
+use queue::store::jobs::{ClaimRequest, claim_and_roll_back};
 use sqlx::PgPool;
 use std::{collections::HashMap, time::Instant};
 
-/// Jobs of one claim.
 const WANTED: usize = 100;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
@@ -55,7 +54,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     Ok(())
 }
 
-/// Jobs over lanes, of which the first owns 90 % and is at its cap. Lanes without work sleep, as they do after some seconds.
+/// Jobs spread over lanes, of which the first has 90 % and is at its concurrency limit. Lanes without work sleep, as they do after some seconds.
 async fn world(server: &str, lanes: u64, jobs: u64) -> Result<PgPool> {
     let url = fresh(server).await?;
     let pool = connect(&url, 2).await?;
@@ -75,7 +74,7 @@ async fn world(server: &str, lanes: u64, jobs: u64) -> Result<PgPool> {
     Ok(pool)
 }
 
-/// Jobs that may not be claimed, older than all others: scheduled, behind another of their key, of a paused integration.
+/// Jobs that may not be claimed, older than all others: scheduled, behind another one of their key, or of a paused integration.
 fn unclaimable(jobs: u64) -> String {
     format!(
         "insert into headgate.integrations (id, app_id, name, integration_type, endpoint_url, signing_secret_sealed, state)
@@ -107,7 +106,7 @@ fn finished(rows: u64) -> String {
 }
 
 async fn median(pool: &PgPool) -> Result<f64> {
-    let claims = Claims {
+    let claims = ClaimRequest {
         worker_id: WorkerId::generate(),
         wanted: WANTED,
         lane_cap: WANTED,
@@ -117,7 +116,7 @@ async fn median(pool: &PgPool) -> Result<f64> {
     let mut times = Vec::new();
     for round in 0..60 {
         let began_at = Instant::now();
-        let claimed = claim_and_undo(pool, &claims).await?;
+        let claimed = claim_and_roll_back(pool, &claims).await?;
         let took = began_at.elapsed();
         anyhow::ensure!(claimed == WANTED, "only {claimed} jobs could be claimed");
         if round >= 10 {

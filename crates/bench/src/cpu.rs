@@ -1,19 +1,19 @@
-//! Processor time of a process with all its children, from `/proc`: what the database and the workers really used.
+//! Processor time and memory of processes, from `/proc`.
 
 use anyhow::{Context, Result};
 use std::{collections::HashMap, fs, time::Duration};
 
-/// Ticks of `/proc` a second: 100 on every Linux we know.
+/// Ticks a second in `/proc`: 100 on every Linux we know.
 const TICKS: u64 = 100;
 
-/// Time the process `root` and all its descendants, living and reaped, have used.
+/// Processor time used by the process `root` and all its descendants, running and ended.
 pub(crate) fn used_by_tree(root: u32) -> Result<Duration> {
     let mut parents: HashMap<u32, (u32, u64)> = HashMap::new();
     for entry in fs::read_dir("/proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // Processes end while we look.
+        // Processes may end meanwhile.
         if let Ok(stat) = fs::read_to_string(entry.path().join("stat"))
             && let Some(parsed) = parse(&stat)
         {
@@ -33,9 +33,9 @@ pub(crate) fn used_by_tree(root: u32) -> Result<Duration> {
     Ok(Duration::from_millis(ticks * 1000 / TICKS))
 }
 
-/// The parent, and ticks in user and kernel mode with those of children that were waited for.
+/// The parent, and the ticks in user and kernel mode, including those of children that have ended.
 fn parse(stat: &str) -> Option<(u32, u64)> {
-    // The name stands in brackets and may hold anything.
+    // The name is in brackets and may contain anything.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let parent = fields.get(1)?.parse().ok()?;
     let ticks = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();

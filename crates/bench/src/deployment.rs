@@ -1,10 +1,10 @@
-//! A deployment as it is after a bad day, for the pages: millions of jobs that wait, as many that are finished, dead letters of a dozen
-//! causes, customers, records, a day of history. Plain SQL, with the counters to match: what pages show of it is true.
+//! Sample data for the pages, like a deployment after a bad day: millions of waiting jobs, as many finished ones, dead letters of a dozen causes,
+//! apps, records, a day of history. It is plain SQL, with matching counters, so that the pages show true numbers.
 
 use crate::world::{connect, execute, fresh};
 use anyhow::Result;
 
-/// How much there is.
+/// Row counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub live: u64,
@@ -14,8 +14,8 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// What pages are promised for.
-    pub(crate) const WHOLE: Self =
+    /// The size for which the times of pages are promised.
+    pub(crate) const FULL: Self =
         Self { live: 10_000_000, finished: 10_000_000, dead: 1_000_000, records: 1_000_000 };
 
     pub(crate) const fn divided(self, by: u64) -> Self {
@@ -31,21 +31,21 @@ impl Size {
 const APPS: u64 = 50;
 const INTEGRATIONS: u64 = 500;
 
-/// The SQL of one integration's and its app's id, by number.
+/// SQL of the id of the n-th integration, and of its app.
 const INTEGRATION: &str = "('00000000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid";
 const APP: &str = "('00000000-0000-7000-a000-' || lpad(to_hex(n % 50), 12, '0'))::uuid";
 
-/// A time-ordered id of what happened at `at`.
+/// SQL of a time-ordered id for the time `at`.
 const ID: &str = "(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(g), 19, '0'))::uuid";
 
-/// Makes it in the bench's database; answers its address.
+/// Creates it in the bench's database; returns the address.
 pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
     let url = fresh(server).await?;
     let pool = connect(&url, 2).await?;
     let Size { live, finished, dead, records } = size;
     let steps = [
         "alter database headgate_bench set synchronous_commit = off".to_owned(),
-        // Paused: nothing of it is claimed or promoted while it is looked at.
+        // Paused, so that nothing is claimed or promoted during the measurement.
         format!(
             "insert into headgate.apps (id, name, slug)
              select {APP}, 'Customer ' || n, 'customer-' || n from generate_series(0, {APPS} - 1) n;
@@ -61,7 +61,7 @@ pub(crate) async fn make(server: &str, size: Size) -> Result<String> {
              insert into headgate.record_counts (app_id, record_type, n)
              select app_id, record_type, count(*) from headgate.records group by 1, 2"
         ),
-        // Nineteen of twenty wait for their turn, the twentieth for its next attempt, tomorrow.
+        // Nineteen of twenty jobs are ready, the twentieth waits for its next attempt tomorrow.
         format!(
             "insert into headgate.jobs (id, app_id, integration_id, created_at, run_at, rank, max_attempts, job_type, record_type, record_id,
                  deduplication_id, correlation_id, status, attempt, retry_at, error_kind, error_message)

@@ -1,4 +1,4 @@
-//! Draining no-op jobs by real worker processes.
+//! Real worker processes drain no-op jobs.
 
 use crate::{
     Options,
@@ -14,17 +14,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a drain showed.
+/// The result of a drain.
 struct Drained {
     per_second: f64,
-    /// Processor time a job.
+    /// Processor time of the database for each job.
     database_us: f64,
+    /// Processor time of the program for each job.
     program_us: f64,
     /// Jobs of each second.
     by_second: Vec<f64>,
 }
 
-/// Processor time used up to now.
+/// Processor time used so far.
 #[derive(Clone, Copy)]
 struct Spent {
     database: Duration,
@@ -105,7 +106,7 @@ async fn drain(
     let postmaster = postmaster(&pool).await?;
     let before = left(&pool).await?;
     let mut workers: Vec<Child> = (0..processes).map(|_| start(4000)).collect::<Result<_>>()?;
-    // Until they run: what is measured is not the start.
+    // Waits until they run: the start is not measured.
     while number(&pool, "select coalesce(sum(completed), 0)::bigint from (
         select completed from headgate.throughput where step_seconds = 10
         and integration_id <> '00000000-0000-0000-0000-000000000000' union all select completed from headgate.throughput_deltas) t").await? == 0
@@ -131,7 +132,7 @@ async fn drain(
         (last, last_at) = (now, at);
         peak = (at, now, ours()?);
         if now >= before as f64 {
-            // Drained: the last second was not a whole one.
+            // Drained: the last second is incomplete.
             by_second.pop();
             break;
         }
@@ -153,7 +154,7 @@ async fn drain(
     })
 }
 
-/// A worker process of our own kind.
+/// Starts this program as a worker process.
 pub(crate) fn start(slots: usize) -> Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["--worker", "--slots"])
@@ -164,7 +165,7 @@ pub(crate) fn start(slots: usize) -> Result<Child> {
         .context("a worker process")
 }
 
-/// The server's first process: its children are all of the database.
+/// The first process of the database server, parent of all others.
 pub(crate) async fn postmaster(pool: &PgPool) -> Result<u32> {
     let backend = number(pool, "select pg_backend_pid()::bigint").await?;
     let stat = std::fs::read_to_string(format!("/proc/{backend}/stat"))

@@ -1,4 +1,4 @@
-//! Accepting jobs: one at a time, as a web request does, and by the thousand.
+//! Enqueues jobs: one at a time, as a web request does, and by the thousand.
 
 use crate::{
     Options, floor,
@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As many as pgbench has clients for the floor.
+/// As many as the clients of the floor.
 const PRODUCERS: u64 = 4;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
@@ -49,7 +49,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     Ok(())
 }
 
-/// One client that enqueues a job and waits for it, beside one that inserts a row with its notification.
+/// One client that enqueues jobs one after the other, compared with one that inserts a row with its notification.
 async fn singly(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let pool = connect(&fresh(server).await?, 4).await?;
     let client = Client::open(&pool, "bench").await?;

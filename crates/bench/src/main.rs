@@ -1,9 +1,8 @@
-//! `make bench`: what the engine costs on this machine, beside the floor that the bare statements set in the same run, and how long the
-//! console's pages take over millions of jobs.
+//! `make bench`: what the engine costs on this machine, compared with the floor that bare statements set in the same run, and how long the console's
+//! pages take with millions of jobs.
 //!
-//! Absolute numbers say something about the machine; the ratios say something about us. Every scenario makes what it needs in a
-//! database of its own (`headgate_bench`), prints a row, and the whole is written as JSON. Not part of `make test`: it wants the
-//! machine for itself.
+//! Absolute numbers depend on the machine; the ratios depend on us. Every scenario creates its data in a database of its own (`headgate_bench`) and
+//! prints rows; all rows are written as JSON. It is not part of `make test`, because it needs the machine for itself.
 
 mod claims;
 mod cpu;
@@ -27,49 +26,49 @@ use clap::Parser;
 use report::Report;
 use std::path::PathBuf;
 
-/// What the engine costs, beside the floor.
+/// Measures what the engine costs, compared with bare Postgres.
 #[derive(Parser)]
 #[command(name = "bench")]
 pub(crate) struct Options {
     /// Scenarios to run, comma-separated: accept, deliver, single, latency, live, reads, idle, enqueue, drain, payloads, sustained, pickup, rates, claims, memory, pages. Default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Ten times less of everything: for a look whether it works.
+    /// A tenth of all data, to try whether it works.
     #[arg(long)]
     quick: bool,
-    /// Missed targets are told and are no failure: for a machine that others share.
+    /// Missed targets are reported but are no failure: for a shared machine.
     #[arg(long)]
     report_only: bool,
-    /// How often a rate and its floor are measured in turns.
+    /// How often each rate is measured in turns with its floor.
     #[arg(long, default_value_t = 3)]
     turns: usize,
-    /// Seconds each rate is measured.
+    /// How many seconds each rate is measured.
     #[arg(long, default_value_t = 8)]
     seconds: u64,
-    /// Worker processes of the drain beside the one, comma-separated.
+    /// Further numbers of worker processes for the drain, which is always measured with one; comma-separated.
     #[arg(long, value_delimiter = ',', default_value = "2,4")]
     processes: Vec<usize>,
-    /// That many times less than ten million live jobs, ten million finished ones and a million dead letters under the pages.
+    /// Divides the data of the pages: ten million live jobs, ten million finished ones and a million dead letters.
     #[arg(long, default_value_t = 1)]
     divide: u64,
-    /// The pages of the deployment that an earlier run left on this server, instead of filling it anew.
+    /// Uses the data of the pages that an earlier run left on this server, instead of creating it again.
     #[arg(long)]
     filled: bool,
-    /// Where the JSON goes.
+    /// Path of the JSON file.
     #[arg(long, default_value = "target/bench.json")]
     json: PathBuf,
-    /// A worker process of the drain: started by the bench itself.
+    /// Runs a worker process of the drain; the bench starts it itself.
     #[arg(long, hide = true)]
     worker: bool,
-    /// The external system of the deliveries, a process whose time counts for nobody: started by the bench itself.
+    /// Runs the external system of the deliveries on this port, as a process whose time is not counted; the bench starts it itself.
     #[arg(long, hide = true)]
     receiver: Option<u16>,
-    /// Jobs that worker runs at once.
+    /// Most jobs the worker runs at once.
     #[arg(long, hide = true, default_value_t = 1000)]
     slots: usize,
 }
 
-/// As the server's: thousands of small tasks a second are a fifth cheaper than with the C library's allocator.
+/// The server's allocator: thousands of small tasks a second cost a fifth less than with the C library's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -79,8 +78,9 @@ async fn main() -> Result<()> {
         .unwrap_or_else(|_| "warn,sqlx=error".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let options = Options::parse();
-    let server = std::env::var("DATABASE_URL")
-        .context("DATABASE_URL names a Postgres superuser's database: `make bench` starts a private one")?;
+    let server = std::env::var("DATABASE_URL").context(
+        "DATABASE_URL must name a Postgres superuser's database: `make bench` starts a private server",
+    )?;
     if let Some(port) = options.receiver {
         return http::receiver::run(port).await;
     }
@@ -94,7 +94,7 @@ async fn run(options: &Options, server: &str) -> Result<()> {
     let mut report = Report::new(options);
     for scenario in &options.only {
         if !SCENARIOS.contains(&scenario.as_str()) {
-            bail!("no scenario is named {scenario}: there are {}", SCENARIOS.join(", "));
+            bail!("no scenario is named {scenario}; the scenarios are {}", SCENARIOS.join(", "));
         }
     }
     for scenario in SCENARIOS {

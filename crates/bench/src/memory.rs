@@ -1,4 +1,4 @@
-//! What a process needs while a million jobs wait.
+//! How much memory a process needs while a million jobs wait.
 
 use crate::{
     Options, cpu, drain,
@@ -14,7 +14,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     make_lanes(&pool, 40, 50).await?;
     let jobs = if options.quick { 100_000 } else { 1_000_000 };
     fill(&pool, Fill { jobs, lanes: 40, hot_percent: 90, payload_bytes: 200 }).await?;
-    // Due in a day: they wait.
+    // Due in a day, so they all wait.
     execute(
         &pool,
         "with gone as (delete from headgate.ready returning job_id, integration_id)
@@ -24,14 +24,14 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     )
     .await?;
     let mut worker = drain::start(100)?;
-    let mut most = 0;
+    let mut peak = 0;
     for _ in 0..if options.quick { 5 } else { 20 } {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        most = most.max(cpu::resident(worker.id())?);
+        peak = peak.max(cpu::resident(worker.id())?);
     }
     drop(worker.stdin.take());
     worker.wait()?;
     let what = format!("memory of a process with {jobs} jobs waiting");
-    report.row(&what, most as f64 / 1e6, "MB", Target::AtMost(80.0));
+    report.row(&what, peak as f64 / 1e6, "MB", Target::AtMost(80.0));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Server time of every page of the console, over HTTP, on a deployment of millions; and the plan of each statement they run, as Postgres
-//! itself reports it (`auto_explain`), so that no copy of a statement is measured instead of the statement.
+//! Server time of every page of the console, over HTTP, with millions of jobs; and the plan of each statement as Postgres itself reports it
+//! (`auto_explain`), so that the real statements are measured and no copies of them.
 
 use crate::{
     Options,
@@ -13,17 +13,17 @@ use reqwest::{Client, StatusCode, header, redirect};
 use sqlx::{AssertSqlSafe, PgPool};
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, time::Instant};
 
-/// Every page: at the 95th of a hundred, in milliseconds.
+/// The promised 95th percentile of every page, in milliseconds.
 const PROMISED_MS: f64 = 100.0;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = if options.filled {
         let url = in_database(server, DATABASE)?;
-        // Without what its plans were told with.
+        // Removes the settings with which the earlier run logged plans.
         execute(&connect(&url, 1).await?, &format!("alter database {DATABASE} reset all")).await?;
         url
     } else {
-        let size = Size::WHOLE.divided(if options.quick { 100 } else { options.divide.max(1) });
+        let size = Size::FULL.divided(if options.quick { 100 } else { options.divide.max(1) });
         let begun = Instant::now();
         let url = deployment::make(server, size).await?;
         report.note("filling the deployment", begun.elapsed().as_secs_f64(), "s");
@@ -50,7 +50,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     };
     let plans = plans(&url, &pool, &paths, &log).await?;
     let out = options.json.with_file_name("bench-plans.txt");
-    std::fs::write(&out, told(&paths, &plans, &slowest)).with_context(|| out.display().to_string())?;
+    std::fs::write(&out, listing(&paths, &plans, &slowest)).with_context(|| out.display().to_string())?;
     println!("-- the plan of each statement of each page: {}", out.display());
     for ((what, path), found) in paths.iter().zip(&plans) {
         let Some(worst) = found.iter().max_by(|a, b| a.ms.total_cmp(&b.ms)) else { continue };
@@ -62,7 +62,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     Ok(())
 }
 
-/// What is measured: its name and its address.
+/// The measured pages: name and path.
 async fn paths(pool: &PgPool) -> Result<Vec<(&'static str, String)>> {
     let one = async |sql: &'static str| -> Result<String> {
         sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.with_context(|| sql.to_owned())
@@ -129,7 +129,7 @@ async fn paths(pool: &PgPool) -> Result<Vec<(&'static str, String)>> {
         ("job, failed", format!("/jobs/{letter}")),
         ("trail of a record", format!("/records?q={record}")),
         ("trail of a correlation id", of("/records?q=order-77")),
-        ("trail of a customer", of("/records?q=Customer+7")),
+        ("trail of an app", of("/records?q=Customer+7")),
         ("dead letters", of("/dead-letters")),
         ("dead letters of an integration", format!("/dead-letters?integration_id={integration}")),
         ("dead letters of a cause", format!("/dead-letters?fingerprint={cause}")),
@@ -149,7 +149,7 @@ async fn paths(pool: &PgPool) -> Result<Vec<(&'static str, String)>> {
 }
 
 impl Program {
-    /// An operator's browser, without its script.
+    /// The client of a signed-in operator, like a browser without JavaScript.
     async fn signed_in(&self) -> Result<Client> {
         let form = format!("email={}&password={}", EMAIL.replace('@', "%40"), PASSWORD.replace(' ', "+"));
         let answer = Client::builder()
@@ -160,13 +160,13 @@ impl Program {
             .body(form)
             .send()
             .await?;
-        let cookie = answer.headers().get(header::SET_COOKIE).context("nobody could sign in")?.to_str()?;
+        let cookie = answer.headers().get(header::SET_COOKIE).context("cannot sign in")?.to_str()?;
         let pair = cookie.split(';').next().unwrap_or_default().to_owned();
         let headers = header::HeaderMap::from_iter([(header::COOKIE, pair.parse()?)]);
         Ok(Client::builder().default_headers(headers).redirect(redirect::Policy::none()).build()?)
     }
 
-    /// Milliseconds until the last byte, each time. What comes first warms the caches: pages are opened again and again.
+    /// Milliseconds until the last byte, for each request. A first request warms the caches, because pages are usually opened repeatedly.
     async fn times(&self, client: &Client, path: &str, times: usize) -> Result<Vec<f64>> {
         self.open(client, path).await?;
         let mut taken = Vec::with_capacity(times);
@@ -182,7 +182,7 @@ impl Program {
         let answer = client.get(format!("{}{path}", self.url)).send().await?;
         let status = answer.status();
         let body = answer.text().await?;
-        // A page that gave up has taken its time all the same: the others are still worth measuring.
+        // A page that timed out has taken its time all the same, and the others are still worth measuring.
         if status == StatusCode::SERVICE_UNAVAILABLE {
             println!("{path} was answered with {status}");
         } else if !status.is_success() {
@@ -193,7 +193,7 @@ impl Program {
     }
 }
 
-/// A statement's plan and how long it took.
+/// A statement's plan and duration.
 struct Plan {
     ms: f64,
     text: String,
@@ -201,7 +201,7 @@ struct Plan {
 
 const MARK: &str = "headgate-bench ";
 
-/// Opens each page once more while Postgres writes down what it does for the console; the log tells.
+/// Opens each page once more while Postgres logs the plans of the console's statements, and reads them from the log.
 async fn plans(
     url: &str,
     pool: &PgPool,
@@ -210,7 +210,7 @@ async fn plans(
 ) -> Result<Vec<Vec<Plan>>> {
     for setting in [
         "alter database headgate_bench set session_preload_libraries = 'auto_explain'".to_owned(),
-        // The library gives its settings their owner.
+        // The settings exist only once the library is loaded.
         "load 'auto_explain';
          alter database headgate_bench set auto_explain.log_min_duration = 0;
          alter database headgate_bench set auto_explain.log_analyze = on;
@@ -226,7 +226,7 @@ async fn plans(
     let client = program.signed_in().await?;
     let mut all = Vec::with_capacity(paths.len());
     for (_, path) in paths {
-        // Prepares the statements: the second time is what is looked at.
+        // The first request prepares the statements; the second one is read.
         program.open(&client, path).await?;
         let before = std::fs::metadata(log)?.len();
         program.open(&client, path).await?;
@@ -238,7 +238,7 @@ async fn plans(
     Ok(all)
 }
 
-/// Of each statement that the console's connections ran since, the slowest run.
+/// The slowest run of each statement that the console's connections have run since then.
 fn read_plans(log: &std::path::Path, since: u64) -> Result<Vec<Plan>> {
     let bytes = std::fs::read(log)?;
     let text = String::from_utf8_lossy(bytes.get(usize::try_from(since)?..).unwrap_or_default()).into_owned();
@@ -248,7 +248,7 @@ fn read_plans(log: &std::path::Path, since: u64) -> Result<Vec<Plan>> {
         let Some((head, plan)) = said.split_once("plan:") else { continue };
         let ms = head.split("duration: ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         let (true, Some(ms)) = (application.starts_with("headgate"), ms) else { continue };
-        // The sampler's own work goes on beside the page's.
+        // The sampler and other background work go on meanwhile.
         if application == "headgate" {
             continue;
         }
@@ -261,7 +261,7 @@ fn read_plans(log: &std::path::Path, since: u64) -> Result<Vec<Plan>> {
     Ok(plans.into_values().collect())
 }
 
-fn told(paths: &[(&'static str, String)], plans: &[Vec<Plan>], times: &[(String, f64)]) -> String {
+fn listing(paths: &[(&'static str, String)], plans: &[Vec<Plan>], times: &[(String, f64)]) -> String {
     let mut text = String::new();
     for ((what, path), plans) in paths.iter().zip(plans) {
         let p95 = times.iter().find(|(of, _)| of == path).map_or(f64::NAN, |(_, p95)| *p95);

@@ -1,5 +1,5 @@
-//! How long a job waits on a system that has nothing else to do: from the call that enqueues it to the first line of its handler, as a library's
-//! user sees it, beside a plain loop that listens.
+//! How long a job waits on an idle system: from the call that enqueues it to the first line of its handler, as a user of the library sees it, compared
+//! with a plain loop that listens.
 
 use crate::{
     Options,
@@ -8,7 +8,7 @@ use crate::{
     world::{connect, fresh},
 };
 use anyhow::{Context, Result};
-use queue::{Client, HeldJob, Job, JobError, JobHandler, Runner};
+use queue::{Client, Job, JobError, JobHandler, LeasedJob, Runner};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use tokio::{
@@ -26,13 +26,13 @@ impl Job for Numbered {
     const JOB_TYPE: &'static str = "bench.numbered";
 }
 
-/// Tells when it was called.
+/// Reports when it was called.
 struct Clock(mpsc::UnboundedSender<(u64, Instant)>);
 
 impl JobHandler<Numbered> for Clock {
     type Output = ();
 
-    async fn run(&self, payload: Numbered, _: &HeldJob) -> Result<(), JobError> {
+    async fn run(&self, payload: Numbered, _: &LeasedJob) -> Result<(), JobError> {
         // The bench may have ended.
         let _ = self.0.send((payload.n, Instant::now()));
         Ok(())
@@ -42,12 +42,12 @@ impl JobHandler<Numbered> for Clock {
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = fresh(server).await?;
     let pool = connect(&url, 12).await?;
-    let (telling, mut begun) = mpsc::unbounded_channel();
-    let running = Runner::new(&pool).handle(Clock(telling)).start().await?;
+    let (started, mut begun) = mpsc::unbounded_channel();
+    let running = Runner::new(&pool).handle(Clock(started)).start().await?;
     let client = Client::open(&pool, "bench").await?;
     let plain = Plain::set_up(server).await?;
-    let (telling, mut plainly_begun) = mpsc::unbounded_channel();
-    let plainly_running = plain.work(telling).await?;
+    let (started, mut plainly_begun) = mpsc::unbounded_channel();
+    let plainly_running = plain.work(started).await?;
     for (rate, jobs) in [(1, 30), (50, 1_000), (500, 5_000)] {
         let jobs = if options.quick { jobs / 10 } else { jobs };
         let bare = paced(rate, jobs, |n| plain.enqueue(n), &mut plainly_begun).await?;
@@ -67,7 +67,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
         }
         let ratio = |at| percentile(&ours, at) / percentile(&bare, at);
         report.row(&format!("pick-up at {rate} jobs/s, p50"), ratio(50), "x plain", Target::AtMost(1.2));
-        // What River's was in the run in which both were measured.
+        // River's value, when both were measured in the same run.
         report.row(&format!("pick-up at {rate} jobs/s, p99"), ratio(99), "x plain", Target::AtMost(1.7));
     }
     plainly_running.abort();
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     Ok(())
 }
 
-/// Milliseconds from each call to its beginning; the first tenth is to warm up.
+/// Milliseconds from each call to the start of its job; the first tenth is left out to warm up.
 async fn paced(
     rate: u32,
     jobs: u64,
@@ -92,7 +92,7 @@ async fn paced(
     }
     let mut waits = Vec::new();
     for _ in 0..jobs {
-        let next = timeout(Duration::from_secs(30), begun.recv()).await.context("a job was not begun")?;
+        let next = timeout(Duration::from_secs(30), begun.recv()).await.context("a job did not start")?;
         let (n, at) = next.context("the worker ended")?;
         if n >= jobs / 10 {
             waits.push(at.saturating_duration_since(called[usize::try_from(n)?]).as_secs_f64() * 1e3);

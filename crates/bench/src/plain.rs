@@ -1,5 +1,5 @@
-//! A plain queue, as one writes it in an afternoon: a table, a notification, a loop that listens. What is held against it has leases, limits,
-//! fairness, history and counters besides.
+//! A plain queue as one writes it in an afternoon: a table, a notification, a loop that listens. The engine that is compared with it also has leases,
+//! limits, fairness, history and counters.
 
 use crate::{
     floor::database,
@@ -26,7 +26,7 @@ impl Plain {
         Ok(Self { pool })
     }
 
-    /// A job and its notification, by one statement.
+    /// Inserts a job and sends its notification, in one statement.
     pub(crate) async fn enqueue(&self, n: u64) -> Result<()> {
         sqlx::query(
             "with made as (insert into public.plain (n, payload) values ($1, $2) returning 1)
@@ -39,7 +39,7 @@ impl Plain {
         Ok(())
     }
 
-    /// Claims what there is whenever it is told, and says when it has it; ends each job by a statement.
+    /// Claims all jobs at each notification and reports when it has them; completes them by a second statement.
     pub(crate) async fn work(
         &self,
         begun: mpsc::UnboundedSender<(u64, Instant)>,

@@ -1,4 +1,4 @@
-//! `headgate serve` as its users start it: the release, a process of its own.
+//! `headgate serve` as its users start it: the release build, in a process of its own.
 
 use anyhow::{Context, Result, bail};
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, header};
@@ -24,7 +24,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// With this many workers; with none, what lies in the database stays as it is.
+    /// Starts it with this many workers; with none, jobs in the database stay as they are.
     pub(crate) async fn start(database: &str, workers: usize) -> Result<Self> {
         let binary = std::env::var_os("HEADGATE_BENCH_PROGRAM").map_or_else(
             || std::env::current_exe().map(|own| own.with_file_name("headgate")),
@@ -32,7 +32,7 @@ impl Program {
         )?;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut command = Command::new(&binary);
-        // It would refuse the bench's own.
+        // It would refuse the unknown variables of the bench.
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADGATE_"))
         {
@@ -76,12 +76,11 @@ impl Program {
         bail!("headgate was not ready after two minutes")
     }
 
-    /// Its process.
     pub(crate) fn id(&self) -> Result<u32> {
         self.child.id().context("headgate has ended")
     }
 
-    /// An operator's script.
+    /// A client of the API with an operator's key.
     pub(crate) fn operator(&self) -> Result<Operator> {
         Ok(Operator { client: self.client()?.build()?, url: self.api() })
     }
@@ -97,7 +96,7 @@ impl Program {
     }
 
     pub(crate) async fn stop(mut self) -> Result<()> {
-        // As an operator stops it: one that was killed leaves a lease behind, for which others wait.
+        // By SIGTERM: a killed process leaves its lease behind, and the next one would wait for that.
         let asked = std::process::Command::new("kill").arg(self.id()?.to_string()).status()?;
         anyhow::ensure!(asked.success(), "headgate could not be stopped");
         self.child.wait().await?;
@@ -105,7 +104,7 @@ impl Program {
     }
 }
 
-/// Calls the API with an operator's key. Cheap to clone.
+/// Calls the API with an operator's key. Cheap to clone; every call must succeed.
 #[derive(Clone)]
 pub(crate) struct Operator {
     client: Client,
@@ -113,7 +112,6 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// A call that must succeed.
     pub(crate) async fn post(&self, path: &str, body: String) -> Result<Value> {
         let call = self.client.post(format!("{}{path}", self.url));
         let answer =
@@ -121,7 +119,6 @@ impl Operator {
         Ok(serde_json::from_str(&answer)?)
     }
 
-    /// A reading call that must succeed; answers the text.
     pub(crate) async fn get(&self, path: &str) -> Result<String> {
         self.answer(path, self.client.get(format!("{}{path}", self.url))).await
     }
@@ -135,14 +132,14 @@ impl Operator {
     }
 }
 
-/// Server-sent events, read by an operator's script.
+/// Server-sent events, read with an operator's key.
 pub(crate) struct EventStream {
     response: Response,
     read: Vec<u8>,
 }
 
 impl EventStream {
-    /// From `127.0.0.n`: a connection of its own.
+    /// Opens a connection of its own, from the address `127.0.0.n`.
     pub(crate) async fn open(program: &Program, path: &str, n: u8) -> Result<Self> {
         let client =
             program.client()?.local_address(std::net::IpAddr::from(Ipv4Addr::new(127, 0, 0, n))).build()?;
@@ -156,7 +153,7 @@ impl EventStream {
         loop {
             if let Some(end) = self.read.windows(2).position(|two| two == b"\n\n") {
                 let event: Vec<u8> = self.read.drain(..end + 2).collect();
-                // A comment says that the stream lives.
+                // A comment is a keep-alive.
                 if !event.starts_with(b":") {
                     return Ok(String::from_utf8(event)?);
                 }
@@ -167,8 +164,8 @@ impl EventStream {
         }
     }
 
-    /// Its data.
-    pub(crate) async fn told(&mut self) -> Result<Value> {
+    /// The next event's data.
+    pub(crate) async fn next_data(&mut self) -> Result<Value> {
         let event = self.next().await?;
         let data =
             event.lines().find_map(|line| line.strip_prefix("data: ")).context("an event without data")?;

@@ -1,4 +1,4 @@
-//! Decisions of the rate limiter: reservations as the engine makes them, on one limit and on fifty.
+//! How many slots a second the rate limiter reserves, with the engine's statement, for one limit and for fifty.
 
 use crate::{
     Options,
@@ -52,7 +52,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
             asker??;
         }
         let rate = decided.load(Ordering::Relaxed) as f64 / began_at.elapsed().as_secs_f64();
-        // The engine asks for all jobs of an integration that wait: ten at a time is its everyday.
+        // The engine reserves for all waiting jobs of an integration at once, so ten at a time is the usual case.
         let target = if at_once > 1 { Target::AtLeast(10_000.0) } else { Target::None };
         report.row(what, rate, "a second", target);
     }

@@ -1,14 +1,14 @@
-//! The table and its JSON: name, value, and the target it is held against.
+//! The table of results and its JSON: name, value and target.
 
 use crate::Options;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Whether a value keeps its target.
+/// What a value must satisfy.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
-    /// Nothing is promised: it is for comparison.
+    /// Nothing: it is for comparison.
     None,
     AtLeast(f64),
     AtMost(f64),
@@ -35,7 +35,7 @@ impl Report {
         println!("-- {scenario}");
     }
 
-    /// A number for comparison.
+    /// Adds a number without a target.
     pub(crate) fn note(&mut self, what: &str, value: f64, unit: &str) {
         self.row(what, value, unit, Target::None);
     }
@@ -71,15 +71,14 @@ impl Report {
         Ok(())
     }
 
-    /// # Errors
-    /// When a target was missed: which.
+    /// Fails if a target was missed.
     pub(crate) fn judge(&self) -> Result<()> {
         anyhow::ensure!(self.missed.is_empty(), "targets were missed:\n  {}", self.missed.join("\n  "));
         Ok(())
     }
 }
 
-/// Rates measured in turns with their floor.
+/// Rates that are measured in turns with their floor.
 #[derive(Default)]
 pub(crate) struct Turns {
     floor: Vec<f64>,
@@ -100,19 +99,19 @@ impl Turns {
         median(self.ours.clone())
     }
 
-    /// Of each turn's ratio, the median.
+    /// The median of the turns' ratios.
     pub(crate) fn ratio(&self) -> f64 {
         median(self.ours.iter().zip(&self.floor).map(|(ours, floor)| ours / floor).collect())
     }
 }
 
-/// Not a number when there is none.
+/// NaN when there are no values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The smallest value that this share of all does not exceed.
+/// The smallest value that at least this share of all values does not exceed.
 pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A worker process of the drain: the engine as it is, with a handler that does nothing.
+//! A worker process of the drain: the engine with a handler that does nothing.
 
 use crate::world::{DATABASE, connect, in_database};
 use anyhow::Result;
@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use queue::{
     EngineConfig,
     maintenance::Maintenance,
-    store::jobs::How,
-    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome},
+    store::jobs::Completion,
+    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,8 @@ pub(crate) struct Nothing;
 
 #[async_trait]
 impl AttemptHandler for Nothing {
-    async fn run(&self, _job: &HeldJob) -> Outcome {
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    async fn run(&self, _job: &LeasedJob) -> Outcome {
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn config(slots: usize) -> EngineConfig {
     EngineConfig { workers: slots, fetch_limit: 2000, ..EngineConfig::default() }
 }
 
-/// Runs until standard input is closed; with maintenance, as every process has it.
+/// Runs until standard input is closed; with maintenance, like every process.
 pub(crate) async fn run(server: &str, slots: usize) -> Result<()> {
     let url = in_database(server, DATABASE)?;
     let pool = connect(&url, 12).await?;

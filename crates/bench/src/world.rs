@@ -1,4 +1,4 @@
-//! A database of the bench's own, filled by plain SQL: what lies in the tables is made, not waited for.
+//! A database of the bench's own, filled by plain SQL.
 
 use anyhow::{Context, Result};
 use model::id::{AppId, IntegrationId};
@@ -9,21 +9,20 @@ use uuid::Uuid;
 
 pub(crate) const DATABASE: &str = "headgate_bench";
 
-/// The one app.
 const APP: Uuid = Uuid::from_u128(0x7000_8000_0000_0000_0001);
 
-/// How jobs lie over lanes.
+/// How many jobs, and how they are spread over lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Fill {
     pub jobs: u64,
     pub lanes: u64,
-    /// This share of all jobs, in percent, belongs to the first lane, and they are the oldest.
+    /// The first lane has this percentage of all jobs, and they are the oldest.
     pub hot_percent: u64,
-    /// Bytes of each payload, about.
+    /// Approximate bytes of each payload.
     pub payload_bytes: usize,
 }
 
-/// Drops and makes the database; answers its address.
+/// Creates the database, after dropping an old one; returns its address.
 pub(crate) async fn fresh(server: &str) -> Result<String> {
     let admin = PgPool::connect(server).await.context("the Postgres server of the bench")?;
     execute(&admin, &format!("drop database if exists {DATABASE} with (force)")).await?;
@@ -40,7 +39,7 @@ pub(crate) async fn fresh(server: &str) -> Result<String> {
     Ok(url)
 }
 
-/// The same server, another database.
+/// The address of another database on the same server.
 pub(crate) fn in_database(server: &str, database: &str) -> Result<String> {
     PgConnectOptions::from_str(server).context("DATABASE_URL")?;
     let (head, query) = server.split_once('?').map_or((server, ""), |(head, query)| (head, query));
@@ -67,12 +66,12 @@ pub(crate) async fn number(pool: &PgPool, sql: &str) -> Result<i64> {
     sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(pool).await.with_context(|| sql.to_owned())
 }
 
-/// Which lane is the n-th.
+/// The id of the n-th lane.
 pub(crate) fn lane(n: u64) -> Uuid {
     Uuid::from_u128(0x7000_8000_0000_0000_0000 + u128::from(n))
 }
 
-/// Lanes that may run, each with this much concurrency.
+/// Creates open lanes with this concurrency limit.
 pub(crate) async fn make_lanes(pool: &PgPool, lanes: u64, max_concurrency: i32) -> Result<()> {
     execute(
         pool,
@@ -88,10 +87,10 @@ pub(crate) async fn make_lanes(pool: &PgPool, lanes: u64, max_concurrency: i32) 
     .await
 }
 
-/// The SQL twin of [`lane`].
+/// [`lane`] in SQL.
 pub(crate) const LANE_SQL: &str = "('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid";
 
-/// Fills `jobs` and `ready` with pending jobs, and the counters with their number.
+/// Fills `jobs` and `ready` with pending jobs, and sets the counters.
 pub(crate) async fn fill(pool: &PgPool, fill: Fill) -> Result<()> {
     let Fill { jobs, lanes, hot_percent, payload_bytes } = fill;
     let others = lanes.max(2) - 1;
@@ -127,12 +126,12 @@ pub(crate) async fn fill(pool: &PgPool, fill: Fill) -> Result<()> {
     execute(pool, "checkpoint").await
 }
 
-/// Jobs that are still there.
+/// How many live jobs are left.
 pub(crate) async fn left(pool: &PgPool) -> Result<u64> {
     Ok(u64::try_from(number(pool, "select count(*) from headgate.jobs").await?)?)
 }
 
-/// About 200 bytes.
+/// A payload of about 200 bytes.
 pub(crate) fn payload(n: u64) -> serde_json::Value {
     serde_json::json!({"i": n, "account": "acct_1", "url": "https://example.test/hook/1", "note": "x".repeat(120)})
 }

@@ -1,4 +1,4 @@
-//! Apps: made with their built-in integration, changed, deleted.
+//! Creating, changing and deleting apps.
 
 use model::{
     actor::Scope,
@@ -15,11 +15,11 @@ use uuid::Uuid;
 
 use crate::{DeleteOptions, Delivery, DeliveryError, integrations, store};
 
-/// Tries `name`, `name-2` … this often before a random ending is taken.
+/// So many slugs (`name`, `name-2` …) are tried before one with a random ending.
 const NUMBERED_SLUGS: u32 = 5;
 
 impl Delivery {
-    /// Makes an app, and with it the external integration `workers` for jobs that name none.
+    /// Creates an app, and with it the built-in external integration `workers` for jobs that name none.
     ///
     /// # Errors
     /// Every fault of the input; `slug-taken`.
@@ -35,22 +35,23 @@ impl Delivery {
         Ok(app)
     }
 
+    /// One app.
+    ///
     /// # Errors
-    /// When there is none in the scope.
+    /// `NotFound`.
     pub async fn app(&self, scope: Scope, id: AppId) -> Result<App, DeliveryError> {
         store::apps::get(&self.pool, scope, id).await
     }
 
-    /// Newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
+    /// Lists apps, newest first.
     pub async fn apps(&self, scope: Scope, page: PageRequest) -> Result<Page<App>, DeliveryError> {
         store::apps::list(&self.pool, scope, page).await
     }
 
+    /// Changes the fields that are given.
+    ///
     /// # Errors
-    /// Every fault of the input; `slug-taken`; no such app in the scope.
+    /// Every fault of the input; `slug-taken`; `NotFound`.
     pub async fn update_app(
         &self,
         conn: &mut PgConnection,
@@ -59,16 +60,16 @@ impl Delivery {
         changes: AppChanges,
     ) -> Result<App, DeliveryError> {
         changes.check()?;
-        let updated_at = store::apps::hold(conn, scope, id).await?;
+        let updated_at = store::apps::lock(conn, scope, id).await?;
         changes.if_match.check(updated_at).map_err(QueueError::from)?;
         store::apps::update(conn, scope, id, changes.name.as_deref(), changes.slug.as_deref()).await
     }
 
-    /// Deletes an app with its integrations. What it leaves behind is worked off after the commit, as the deletion of this id
+    /// Deletes an app with its integrations. Their jobs and records are deleted after the commit, by the deletion with the returned id
     /// ([`queue::store::deletions`]).
     ///
     /// # Errors
-    /// `live-jobs` when jobs are on their way and are not to be called off; it was changed meanwhile.
+    /// `NotFound`; `live-jobs` when there are live jobs that are not to be cancelled; the version was changed meanwhile.
     pub async fn delete_app(
         &self,
         conn: &mut PgConnection,
@@ -77,7 +78,7 @@ impl Delivery {
         options: &DeleteOptions,
         requested_by: &str,
     ) -> Result<OperationId, DeliveryError> {
-        let app = store::apps::hold_for_deletion(conn, scope, id).await?;
+        let app = store::apps::lock_for_deletion(conn, scope, id).await?;
         options.if_match.check(app.updated_at).map_err(QueueError::from)?;
         let ids: Vec<Uuid> = app.integrations.iter().map(|(id, _)| id.0).collect();
         integrations::refuse_live_jobs(conn, &ids, options).await?;

@@ -1,37 +1,34 @@
-//! A time the database told, which goes on with this process's monotonic clock: what is signed and written for others carries it, because the
-//! time of day of a host may be off, and receivers refuse what seems to be minutes old.
+//! A time of the database's clock, continued by this process's monotonic clock. Requests are signed with it, because a host's clock may be
+//! wrong, and receivers refuse requests that seem to be minutes old.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
 
-/// The database's clock, as of its last word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatabaseTime {
     at: DateTime<Utc>,
-    told_at: Instant,
+    read_at: Instant,
 }
 
 impl DatabaseTime {
-    /// The database said so a moment ago.
-    pub(crate) fn told(at: DateTime<Utc>) -> Self {
-        Self { at, told_at: Instant::now() }
+    /// `at` was just read from the database.
+    pub(crate) fn read_now(at: DateTime<Utc>) -> Self {
+        Self { at, read_at: Instant::now() }
     }
 
-    /// What it said.
-    pub(crate) fn as_told(self) -> DateTime<Utc> {
+    /// The time as it was read.
+    pub(crate) fn as_read(self) -> DateTime<Utc> {
         self.at
     }
 
-    /// What it shows now.
     pub(crate) fn now(self) -> DateTime<Utc> {
         self.after(Duration::ZERO)
     }
 
-    /// What it will show then.
     pub(crate) fn after(self, wait: Duration) -> DateTime<Utc> {
-        let since = TimeDelta::from_std(self.told_at.elapsed().saturating_add(wait)).ok();
+        let since = TimeDelta::from_std(self.read_at.elapsed().saturating_add(wait)).ok();
         since.and_then(|since| self.at.checked_add_signed(since)).unwrap_or(self.at)
     }
 }

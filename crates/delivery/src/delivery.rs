@@ -1,4 +1,4 @@
-//! The door to everything about integrations.
+//! [`Delivery`], the API of this crate.
 
 use std::sync::Arc;
 
@@ -17,26 +17,28 @@ use sqlx::PgPool;
 
 use crate::{
     DeliveryConfig, DeliveryError, MasterKey, RecordFilter, RecordPageRequest, TargetGuard,
-    catalog::Gathering, connector, http::client::Client, resync, store,
+    catalog::GroupCommit, connector, http::client::Client, resync, store,
 };
 
-/// The door to everything about integrations. Cheap to clone.
+/// Everything about apps, integrations, records and re-syncs. Cheap to clone.
 ///
-/// What changes something takes a connection, so that the caller's audit line stands in the same transaction; call
-/// [`Self::wake`] after the commit of what makes jobs claimable. `accept_*` and `enqueue_*` do both themselves.
+/// Methods that change something take a connection, so that the caller writes its audit line in the same transaction; call
+/// [`Self::wake`] after the commit of changes that make jobs claimable. `accept_*` and `enqueue_*` do both themselves.
 #[derive(Clone)]
 pub struct Delivery {
-    /// Where everything is kept.
+    /// The connections that all methods without a connection of their own use.
     pub pool: PgPool,
     pub(crate) key: MasterKey,
     pub(crate) client: Client,
     pub(crate) config: Arc<DeliveryConfig>,
     pub(crate) waker: Waker,
-    pub(crate) gathering: Arc<Gathering>,
-    pub(crate) reading: Arc<connector::Reading>,
+    pub(crate) group_commit: Arc<GroupCommit>,
+    pub(crate) material_reader: Arc<connector::MaterialReader>,
 }
 
 impl Delivery {
+    /// Sets up the HTTP client; does not connect to the database yet.
+    ///
     /// # Errors
     /// When the HTTP client cannot be set up.
     pub fn new(
@@ -47,42 +49,47 @@ impl Delivery {
         waker: Waker,
     ) -> Result<Self, DeliveryError> {
         let client = Client::new(guard, &config.user_agent)?;
-        let reading = Arc::new(connector::Reading::new(&pool));
-        Ok(Self { pool, key, client, config: Arc::new(config), waker, gathering: Arc::default(), reading })
+        let material_reader = Arc::new(connector::MaterialReader::new(&pool));
+        Ok(Self {
+            pool,
+            key,
+            client,
+            config: Arc::new(config),
+            waker,
+            group_commit: Arc::default(),
+            material_reader,
+        })
     }
 
-    /// The same with other connections: requests must not take those that jobs run with.
+    /// The same with another pool: API requests must not take the connections that jobs need.
     #[must_use]
     pub fn with_pool(self, pool: PgPool) -> Self {
-        Self { pool, gathering: Arc::default(), ..self }
+        Self { pool, group_commit: Arc::default(), ..self }
     }
 
-    /// Tells the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.
+    /// Notifies the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.
     pub fn wake(&self) {
         self.waker.jobs_added();
     }
 
-    /// Wakes the engine of this process without a way through the database.
+    /// Wakes the engine of this process directly, not through the database.
     pub fn wake_directly(&self, engine: &EngineHandle) {
         self.waker.wake_directly(engine);
     }
 
-    /// Does the jobs of integrations.
+    /// The handler that runs the jobs of integrations.
     #[must_use]
     pub fn handler(&self) -> Arc<dyn AttemptHandler> {
         Arc::new(connector::DeliveryHandler::new(self.clone()))
     }
 
-    /// What the leader does for integrations.
+    /// The maintenance services of integrations, which the leader runs.
     #[must_use]
     pub fn services(&self) -> Vec<Arc<dyn Service>> {
         resync::services(self)
     }
 
-    /// The catalog, in the order of app, type and id.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
+    /// Lists the catalog in the order of app, type and id.
     pub async fn records(
         &self,
         scope: Scope,
@@ -95,7 +102,7 @@ impl Delivery {
     /// One record with the state of each integration.
     ///
     /// # Errors
-    /// When there is none in the scope.
+    /// `NotFound`.
     pub async fn record(
         &self,
         scope: Scope,

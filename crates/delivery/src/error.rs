@@ -1,4 +1,4 @@
-//! What can go wrong between a caller and the integrations.
+//! The error of this crate.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::secrets::SealError;
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// No such thing, or it belongs to an app outside the caller's scope: nobody learns which.
+    /// It does not exist, or belongs to an app outside the caller's scope: the error does not reveal which.
     #[error("{what} not found")]
     NotFound {
-        /// What was looked for, in a word: `app`, `integration`, `record`, `resync`.
+        /// The kind of thing: `app`, `integration`, `record`, `resync`, `batch`.
         what: &'static str,
-        /// Where in the body its id stood (RFC 6901), when it was not the id of the URL.
+        /// Pointer to its id in the body (RFC 6901), when it was not the id of the URL.
         pointer: Option<String>,
     },
     /// The input cannot be accepted.
@@ -24,7 +24,7 @@ pub enum DeliveryError {
     /// The input is larger than it may be.
     #[error("{0}")]
     TooLarge(Faults),
-    /// What is there stands against it.
+    /// The present state does not allow it.
     #[error("{detail}")]
     Conflict {
         /// For programs, kebab-case: the end of a problem's type.
@@ -32,37 +32,37 @@ pub enum DeliveryError {
         /// For people.
         detail: String,
     },
-    /// Not yet again.
+    /// It was done a short time ago.
     #[error("too soon: try again in {} s", .retry_after.as_secs().max(1))]
     TooSoon {
         /// When it may be tried again.
         retry_after: Duration,
     },
-    /// A stored secret does not open.
+    /// A stored secret cannot be decrypted.
     #[error("a stored secret {0}")]
     Sealed(#[from] SealError),
-    /// The client could not be set up.
+    /// The HTTP client could not be set up.
     #[error("the HTTP client could not be set up")]
     Client(#[from] reqwest::Error),
-    /// The engine or its database.
+    /// An error of the engine or its database.
     #[error(transparent)]
     Queue(#[from] QueueError),
 }
 
 impl DeliveryError {
-    /// Nothing by the id of the URL.
+    /// `NotFound` for the id of the URL.
     #[must_use]
     pub fn not_found(what: &'static str) -> Self {
         Self::NotFound { what, pointer: None }
     }
 
-    /// Nothing by an id inside the body.
+    /// `NotFound` for an id inside the body.
     #[must_use]
     pub fn not_found_at(what: &'static str, pointer: impl Into<String>) -> Self {
         Self::NotFound { what, pointer: Some(pointer.into()) }
     }
 
-    /// One fault.
+    /// `Invalid` with one fault.
     #[must_use]
     pub fn fault(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let mut faults = Faults::default();

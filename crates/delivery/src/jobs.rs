@@ -18,20 +18,20 @@ use uuid::Uuid;
 
 use crate::{
     Delivery, DeliveryError,
-    catalog::key::RESERVED,
+    catalog::key::RESERVED_PREFIX,
     store::jobs::{self as rows, Target},
 };
 
-/// Jobs in one request.
-const MOST_JOBS: usize = 1_000;
-/// How often a request is repeated that met a deadlock.
-const TRIES: usize = 5;
+/// Most jobs in one request.
+const MAX_JOBS: usize = 1_000;
+/// How often a transaction is tried that ends in deadlocks.
+const MAX_TRIES: usize = 5;
 
 impl Delivery {
-    /// Accepts the jobs of an array, all or none. Faults are named as `/3/job_type`.
+    /// Accepts the jobs of an array, all or none. Pointers of faults are as `/3/job_type`.
     ///
     /// # Errors
-    /// Every fault of every job; an integration, app or batch that is unknown, of another app or outside the scope is not found.
+    /// Every fault of every job; `NotFound` for an integration, app or batch that is unknown, of another app or outside the scope.
     pub async fn enqueue_jobs(
         &self,
         scope: Scope,
@@ -40,7 +40,7 @@ impl Delivery {
         self.enqueue(scope, new, |index| format!("/{index}")).await
     }
 
-    /// Accepts one job. Faults are named as `/job_type`.
+    /// Accepts one job. Pointers of faults are as `/job_type`.
     ///
     /// # Errors
     /// As with [`Self::enqueue_jobs`].
@@ -59,15 +59,15 @@ impl Delivery {
         loop {
             tries += 1;
             let mut transaction = queue::pool::begin(&self.pool, BEGIN).await?;
-            let places = Places::hold(&mut transaction, scope, &new).await?;
-            let specs = self.specs(scope, &new, &places, &pointer)?;
+            let references = References::lock(&mut transaction, scope, &new).await?;
+            let specs = self.specs(scope, &new, &references, &pointer)?;
             match queue::store::jobs::enqueue(&mut transaction, &specs).await {
                 Ok(jobs) => {
                     transaction.commit().await?;
                     self.waker.jobs_added();
                     return Ok(jobs);
                 }
-                Err(QueueError::Database(error)) if tries < TRIES && is_race(&error) => {
+                Err(QueueError::Database(error)) if tries < MAX_TRIES && is_race(&error) => {
                     transaction.rollback().await?;
                 }
                 Err(error) => return Err(error.into()),
@@ -79,14 +79,14 @@ impl Delivery {
         &self,
         scope: Scope,
         new: &[NewJob],
-        places: &Places,
+        references: &References,
         pointer: &impl Fn(usize) -> String,
     ) -> Result<Vec<JobSpec>, DeliveryError> {
         let mut faults = Faults::default();
         let mut specs = Vec::with_capacity(new.len());
         for (index, job) in new.iter().enumerate() {
             let at = pointer(index);
-            let target = places.target(scope, job, &at)?;
+            let target = references.target(scope, job, &at)?;
             match target.integration_type {
                 IntegrationType::Webhook | IntegrationType::External => {}
                 IntegrationType::Rest | IntegrationType::Bundle => faults.add(
@@ -128,13 +128,13 @@ impl Delivery {
 fn check(new: &[NewJob], pointer: &impl Fn(usize) -> String) -> Result<(), DeliveryError> {
     let mut faults = Faults::default();
     let mut too_large = Faults::default();
-    faults.require(new.len() <= MOST_JOBS, "", "must be at most 1,000 jobs (limit: items in an array)");
-    for (index, job) in new.iter().enumerate().take(MOST_JOBS) {
+    faults.require(new.len() <= MAX_JOBS, "", "must be at most 1,000 jobs (limit: items in an array)");
+    for (index, job) in new.iter().enumerate().take(MAX_JOBS) {
         let at = pointer(index);
         if let Err(part) = job.check() {
             faults.nest(&at, part);
         }
-        if job.deduplication_id.as_deref().is_some_and(|id| id.starts_with(RESERVED)) {
+        if job.deduplication_id.as_deref().is_some_and(|id| id.starts_with(RESERVED_PREFIX)) {
             faults.add(format!("{at}/deduplication_id"), "must not begin with headgate: (its own jobs do)");
         }
         let bytes = job.payload.as_ref().map_or(0, |payload| payload.to_string().len());
@@ -146,15 +146,15 @@ fn check(new: &[NewJob], pointer: &impl Fn(usize) -> String) -> Result<(), Deliv
     too_large.into_result().map_err(DeliveryError::TooLarge)
 }
 
-/// Everything the jobs of a request refer to, held against deletion.
-struct Places {
+/// Everything that the jobs of a request refer to, locked against deletion.
+struct References {
     by_id: HashMap<IntegrationId, Target>,
     built_in: HashMap<AppId, Target>,
     batches: HashSet<(BatchId, AppId)>,
 }
 
-impl Places {
-    async fn hold(
+impl References {
+    async fn lock(
         conn: &mut sqlx::PgConnection,
         scope: Scope,
         new: &[NewJob],
@@ -167,16 +167,17 @@ impl Places {
             .map(|id| id.0)
             .collect();
         let batches: Vec<Uuid> = new.iter().filter_map(|job| job.batch_id).map(|id| id.0).collect();
-        let targets = rows::hold_targets(conn, scope, &ids, &apps).await?;
-        let mut places = Self { by_id: HashMap::new(), built_in: HashMap::new(), batches: HashSet::new() };
+        let targets = rows::lock_targets(conn, scope, &ids, &apps).await?;
+        let mut references =
+            Self { by_id: HashMap::new(), built_in: HashMap::new(), batches: HashSet::new() };
         for target in targets {
             if target.is_built_in {
-                places.built_in.insert(target.app_id, target.clone());
+                references.built_in.insert(target.app_id, target.clone());
             }
-            places.by_id.insert(target.id, target);
+            references.by_id.insert(target.id, target);
         }
-        places.batches = rows::batches(conn, &batches).await?;
-        Ok(places)
+        references.batches = rows::lock_batches(conn, &batches).await?;
+        Ok(references)
     }
 
     fn target(&self, scope: Scope, job: &NewJob, at: &str) -> Result<&Target, DeliveryError> {

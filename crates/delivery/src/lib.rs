@@ -1,11 +1,15 @@
 //! Integrations: what is sent, where, and whether it may be.
 //!
-//! [`Delivery`] is the door: it accepts events into the catalog and makes jobs of them (`catalog`), keeps apps, integrations and their
-//! secrets, starts re-syncs, and gives the queue its handler, which computes the difference to what an external system last accepted
+//! [`Delivery`] is the API: it accepts events into the catalog and makes jobs of them (`catalog`), keeps apps, integrations and their
+//! secrets, starts re-syncs, and provides the queue's handler, which computes the difference to what an external system last accepted
 //! and sends it (`connector`). It knows no routes and no views.
+//!
+//! Every function that uses the database can fail because of it ([`DeliveryError::Queue`]); `# Errors` sections name
+//! only the other errors. `NotFound` includes what is outside the scope.
 #![deny(missing_docs)]
 
 mod apps;
+mod batcher;
 mod catalog;
 mod config;
 mod connector;
@@ -21,7 +25,6 @@ mod resync;
 pub mod secrets;
 mod status;
 mod store;
-mod together;
 mod trail;
 
 pub use config::DeliveryConfig;

@@ -1,4 +1,4 @@
-//! What may not be shown of an app's data, put together from the deployment's settings and its integrations'.
+//! Which fields of an app's data are masked, by the settings of the deployment and of the app's integrations.
 
 use model::{
     actor::{Actor, Scope},
@@ -14,10 +14,7 @@ use model::{
 use crate::{Delivery, DeliveryError, store};
 
 impl Delivery {
-    /// How data of these apps is masked.
-    ///
-    /// # Errors
-    /// When the database cannot be asked: then nothing may be shown.
+    /// How data of these apps is masked. When this fails, nothing may be shown.
     pub async fn masks(&self, mut app_ids: Vec<AppId>) -> Result<Masks, DeliveryError> {
         app_ids.sort_unstable();
         app_ids.dedup();
@@ -33,10 +30,7 @@ impl Delivery {
         Ok(masks)
     }
 
-    /// As this actor may see it.
-    ///
-    /// # Errors
-    /// As with [`Self::masks`].
+    /// Masks data as far as this actor may not see it.
     pub async fn shown_to<T: Sensitive>(&self, actor: &Actor, mut what: T) -> Result<T, DeliveryError> {
         what.keep_inside_from(actor.role);
         if is_allowed(actor.role, Permission::ReadUnmasked) {
@@ -45,23 +39,20 @@ impl Delivery {
         Ok(self.masked(what).await?.0)
     }
 
-    /// The same without what is secret in it, and how many values that were.
-    ///
-    /// # Errors
-    /// As with [`Self::masks`].
+    /// Masks all secrets in the data; returns also how many values those were.
     pub async fn masked<T: Sensitive>(&self, mut what: T) -> Result<(T, usize), DeliveryError> {
         let masks = self.masks(what.app_ids()).await?;
         let masked = what.mask(&masks);
         Ok((what, masked))
     }
 
-    /// A filter as an actor may ask it: what it finds, lists, counts and changes must not say whether a guess at a masked value is right. By
-    /// the payload's values that the actor reads masked, and by the worker that they are not told of, it is refused; errors are looked through as far as the actor reads them. Every
-    /// list, count and bulk action that an actor narrows asks here first. `place` leads to the payload's paths: `payload.` in a query,
-    /// `/filter/payload/` in a body.
+    /// A filter as an actor may use it: its results must not reveal whether a guess at a masked value is right. It is refused when it asks for
+    /// payload values that the actor sees masked, or for a worker that the actor may not see; errors are searched only as far as the actor
+    /// sees them. Every list, count and bulk action with an actor's filter calls this first. `place` is the prefix of payload paths in faults:
+    /// `payload.` in a query, `/filter/payload/` in a body.
     ///
     /// # Errors
-    /// `Invalid` with each path; as with [`Self::masks`].
+    /// `Invalid` with each path, and with `worker_id`.
     pub async fn filter_for(
         &self,
         actor: &Actor,
@@ -70,30 +61,27 @@ impl Delivery {
     ) -> Result<JobFilter, DeliveryError> {
         if filter.worker_id.is_some() && !may_know_workers(actor.role) {
             let mut faults = Faults::default();
-            faults.add("worker_id", "is not yours to see: jobs cannot be found by it; take it out");
+            faults.add("worker_id", "is not visible to your role: jobs cannot be found by it; remove it");
             faults.into_result()?;
         }
         if is_allowed(actor.role, Permission::ReadUnmasked) {
             return Ok(JobFilter { masked_names: None, ..filter.clone() });
         }
-        let (filter, hidden) = self.without_guesses(actor.scope(), filter).await?;
+        let (filter, hidden) = self.restrict_to_visible(actor.scope(), filter).await?;
         let mut faults = Faults::default();
         for path in hidden {
             faults.add(
                 format!("{place}{path}"),
-                "is masked: jobs cannot be found by it; take it out, or ask an operator",
+                "is masked: jobs cannot be found by it; remove it, or ask an operator",
             );
         }
         faults.into_result()?;
         Ok(filter)
     }
 
-    /// A filter that looks through errors as far as all may read them, and the payload's paths it asks for although their values are masked
-    /// in data that it may find.
-    ///
-    /// # Errors
-    /// As with [`Self::masks`].
-    pub async fn without_guesses(
+    /// A filter that searches errors only as far as everybody may see them, and those of its payload paths whose values are masked in data
+    /// that it may find.
+    pub async fn restrict_to_visible(
         &self,
         scope: Scope,
         filter: &JobFilter,

@@ -1,5 +1,5 @@
-//! Keyset pages of what is named by type and id instead of a UUID: the catalog and what was sent of it. In key order, because the key
-//! is how such lists are looked through.
+//! Keyset pages of lists whose key is type and id instead of a UUID: the catalog and sent state. In key order, because people look for a
+//! record by its key.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{
@@ -8,19 +8,19 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Which page is asked for.
+/// The page that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPageRequest {
     /// 1 to 500.
     pub limit: i64,
-    /// The last key of the page before.
+    /// The last key of the previous page.
     pub after: Option<RecordCursor>,
 }
 
 /// The last key of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordCursor {
-    /// Lists over apps.
+    /// Only in lists of several apps.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
     /// The record's type.
@@ -64,7 +64,7 @@ fn decode(text: &str) -> Option<RecordCursor> {
     is_storable.then_some(cursor)
 }
 
-/// Makes a page of rows that were read with one more than `limit`.
+/// Makes a page of rows, of which one more than `limit` was read.
 pub(crate) fn from_surplus<T>(mut rows: Vec<T>, limit: i64, key: impl Fn(&T) -> RecordCursor) -> Page<T> {
     let limit = usize::try_from(limit).unwrap_or(0);
     let has_more = rows.len() > limit;

@@ -1,4 +1,4 @@
-//! What a customer may see of an integration, and what was sent to it.
+//! The sync status of an integration, and the records that were sent to it.
 
 use chrono::{DateTime, Duration, Utc};
 use model::{
@@ -26,10 +26,10 @@ use crate::{
 };
 
 impl Delivery {
-    /// How an integration is doing. Counts are read at the call, from kept counters with what is not folded yet.
+    /// The sync status of an integration. Counts are current: the kept counters with their unfolded deltas.
     ///
     /// # Errors
-    /// When there is none in the scope.
+    /// `NotFound`.
     pub async fn status(&self, scope: Scope, id: IntegrationId) -> Result<SyncStatus, DeliveryError> {
         let integration = store::integrations::get(&self.pool, scope, id).await?;
         let counts = stats::counts(&self.pool, id).await?;
@@ -56,10 +56,10 @@ impl Delivery {
         })
     }
 
-    /// The data last sent, in the order of type and id.
+    /// Lists the data last sent, in the order of type and id.
     ///
     /// # Errors
-    /// When there is no such integration in the scope.
+    /// `NotFound`.
     pub async fn sent(
         &self,
         scope: Scope,
@@ -80,7 +80,8 @@ impl Delivery {
     }
 }
 
-/// The sampler's, who knows what was left before. What it has not seen yet (it looks once a second) is judged by the limit alone.
+/// The sampler's estimate, which is based on the past. Jobs it has not counted yet (it samples once a second) are estimated by the limit
+/// alone.
 fn eta_seconds(sampled: Option<Option<i64>>, runs: bool, outstanding: i64, marks: &Marks) -> Option<i64> {
     match sampled {
         _ if outstanding == 0 => Some(0),
@@ -96,10 +97,10 @@ fn eta_seconds(sampled: Option<Option<i64>>, runs: bool, outstanding: i64, marks
     }
 }
 
-/// How long without a success, while attempts fail, until nothing seems to get through.
-const SILENCE: Duration = Duration::seconds(60);
-/// How long failures count as going on when nothing is on its way any more.
-const LATELY: Duration = Duration::minutes(5);
+/// While attempts fail, an integration without a success for so long is failing.
+const FAILING_AFTER: Duration = Duration::seconds(60);
+/// When no jobs are left, a failure counts as current for so long.
+const RECENT: Duration = Duration::minutes(5);
 
 fn sync_state(
     state: IntegrationState,
@@ -111,7 +112,7 @@ fn sync_state(
     if state != IntegrationState::Active {
         return SyncState::Paused;
     }
-    // What its breaker holds back does not get through, whatever the last answers were.
+    // Jobs that the breaker stops do not get through, whatever the last answers were.
     match breaker {
         BreakerState::Open | BreakerState::HalfOpen if counts.outstanding() > 0 => return SyncState::Failing,
         BreakerState::Ramping if counts.outstanding() > 0 => return SyncState::Degraded,
@@ -144,8 +145,8 @@ fn fails_now(
     is_busy: bool,
 ) -> bool {
     let Some(failed_at) = failed_at else { return false };
-    let is_silent = succeeded_at.is_none_or(|at| at < failed_at && now - at > SILENCE);
-    is_silent && (is_busy || now - failed_at < LATELY)
+    let is_silent = succeeded_at.is_none_or(|at| at < failed_at && now - at > FAILING_AFTER);
+    is_silent && (is_busy || now - failed_at < RECENT)
 }
 
 #[cfg(test)]
@@ -156,7 +157,7 @@ mod tests {
     const ALL: RecordCounts = RecordCounts { total: 6, in_sync: 6 };
 
     #[test]
-    fn one_word_says_how_an_integration_is_doing() {
+    fn the_state_follows_from_counts_and_recent_results() {
         use SyncState::{Degraded, Failing, InSync, NeverSynced, Paused, Syncing};
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
         let ago = |seconds: Option<i64>| seconds.map(|seconds| now - Duration::seconds(seconds));
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_has_not_got_is_not_in_sync() {
+    fn records_an_integration_does_not_have_are_not_in_sync() {
         let counts = LaneCounts::default();
         let now = DateTime::UNIX_EPOCH;
         let marks = Marks {
@@ -212,7 +213,7 @@ mod tests {
             (30, 0, SyncState::Degraded),
             (30, 29, SyncState::Degraded),
             (30, 30, SyncState::InSync),
-            // Of jobs that are no record's.
+            // Only jobs that are not about records.
             (0, 0, SyncState::InSync),
         ] {
             let records = RecordCounts { total, in_sync };
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_breaker_holds_back_does_not_get_through() {
+    fn jobs_that_a_breaker_stops_do_not_get_through() {
         let now = DateTime::UNIX_EPOCH;
         let marks = Marks {
             now,

@@ -1,4 +1,4 @@
-//! The trail: a text is taken for everything it can be, and every job about what was found stands on one time line.
+//! The trail: finds everything that a text can name, and puts the jobs about it on one time line.
 
 use crate::{DeliveryError, store, store::trail::Named};
 use model::{
@@ -13,18 +13,16 @@ use model::{
 use queue::store::jobs::{RecordKey, TrailKeys};
 use sqlx::PgPool;
 
-/// Records that are shown whole.
-const MOST_RECORDS: usize = 10;
-/// Apps that are shown.
-const MOST_APPS: i64 = 5;
-/// An app's newest failures.
-const MOST_FAILURES: i64 = 5;
-/// A single letter begins too many names.
-const SHORTEST_NAME: usize = 2;
-/// What stands between a record's type and its id when people write both.
+const MAX_RECORDS: usize = 10;
+const MAX_APPS: i64 = 5;
+/// The newest failures of each app.
+const MAX_FAILURES: i64 = 5;
+/// Too many names begin with a single letter.
+const MIN_NAME_CHARS: usize = 2;
+/// Characters between a record's type and its id when people write both.
 const SEPARATORS: [char; 3] = ['/', ' ', ':'];
 
-/// Everything a text may mean in the scope, and a page of the jobs about it. Apps come without their gauges: the sampler has those.
+/// Everything a text may name in the scope, and a page of the jobs about it. Apps come without their gauges, which only the sampler has.
 ///
 /// # Errors
 /// A text that is empty or too long; [`DeliveryError::Queue`] when it took too long.
@@ -50,13 +48,13 @@ pub async fn trail(
     let named_records = keys.records.len();
     let mut job = None;
     if let (true, Some(id)) = (wants(TrailReading::Job), id) {
-        job = queue::store::jobs::behind(pool, scope, id)
+        job = queue::store::jobs::find_by_any_id(pool, scope, id)
             .await?
             .filter(|job| query.app_id.is_none_or(|app_id| app_id == job.app_id));
     }
     if let Some(job) = &job {
         keys.job_id = Some(job.id);
-        // What became of its record before and after: the whole story, not the one job.
+        // All jobs of its record, before and after this one.
         if let (Some(record_type), Some(record_id)) = (job.record_type.clone(), job.record_id.clone()) {
             let key = RecordKey { app_id: job.app_id, record_type, record_id };
             if !keys.records.contains(&key) {
@@ -64,17 +62,17 @@ pub async fn trail(
             }
         }
     }
-    let more_records = keys.records.len() > MOST_RECORDS;
-    keys.records.truncate(MOST_RECORDS);
+    let more_records = keys.records.len() > MAX_RECORDS;
+    keys.records.truncate(MAX_RECORDS);
     keys.correlation_id = wants(TrailReading::Correlation).then(|| text.to_owned());
-    // That of a record's jobs is read as the record.
+    // The deduplication id of a record's job names the record.
     let is_of_plain_jobs = queue::store::jobs::record_of(text).is_none();
     keys.deduplication_id = (is_of_plain_jobs && wants(TrailReading::Deduplication)).then(|| text.to_owned());
     let jobs = queue::store::jobs::trail(pool, scope, &keys, page).await?;
 
     let mut apps = Vec::new();
-    if wants(TrailReading::App) && page.after.is_none() && text.chars().count() >= SHORTEST_NAME {
-        for app in store::trail::apps(pool, scope, text, MOST_APPS).await? {
+    if wants(TrailReading::App) && page.after.is_none() && text.chars().count() >= MIN_NAME_CHARS {
+        for app in store::trail::apps(pool, scope, text, MAX_APPS).await? {
             let failures = failures(pool, scope, app.id).await?;
             apps.push(TrailApp::new(app, failures));
         }
@@ -125,7 +123,7 @@ const fn nothing() -> Trail {
     }
 }
 
-/// One more than are shown.
+/// Finds one more than are shown.
 async fn records(
     pool: &PgPool,
     app_id: Option<AppId>,
@@ -139,15 +137,15 @@ async fn records(
             *kind = Some(only.clone());
         }
     }
-    let most = i64::try_from(MOST_RECORDS).unwrap_or(i64::MAX) + 1;
-    store::trail::records(pool, app_id, &named, most).await
+    let limit = i64::try_from(MAX_RECORDS).unwrap_or(i64::MAX) + 1;
+    store::trail::records(pool, app_id, &named, limit).await
 }
 
 /// The records with what each integration has of them.
 async fn shown(pool: &PgPool, scope: Scope, keys: &[RecordKey]) -> Result<Vec<TrailRecord>, DeliveryError> {
     let mut shown = Vec::with_capacity(keys.len());
     for RecordKey { app_id, record_type, record_id } in keys {
-        // Jobs outlive their record and their app.
+        // Jobs may outlive their record and their app.
         let found = async {
             let app_name = store::apps::get(pool, scope, *app_id).await?.name;
             let record = store::records::get(pool, scope, *app_id, record_type, record_id).await?;
@@ -162,7 +160,7 @@ async fn shown(pool: &PgPool, scope: Scope, keys: &[RecordKey]) -> Result<Vec<Tr
     Ok(shown)
 }
 
-/// The records a text can name: that id, or type and id.
+/// The records a text can name: as an id, or as type and id.
 fn names(text: &str) -> Vec<Named> {
     let mut named = vec![(None, text.to_owned())];
     named.extend(queue::store::jobs::record_of(text).map(|(kind, id)| (Some(kind), id)));
@@ -179,7 +177,7 @@ fn names(text: &str) -> Vec<Named> {
 
 async fn failures(pool: &PgPool, scope: Scope, app_id: AppId) -> Result<Vec<DeadLetter>, DeliveryError> {
     let filter = JobFilter { app_id: Some(app_id), ..JobFilter::default() };
-    let page = PageRequest { limit: MOST_FAILURES, after: None };
+    let page = PageRequest { limit: MAX_FAILURES, after: None };
     Ok(queue::store::dead_letters::list(pool, scope, &filter, page).await?.items)
 }
 

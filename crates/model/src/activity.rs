@@ -1,18 +1,18 @@
-//! What happened: breakers that flipped, what operators did, processes that started. Told in one sentence each.
+//! The activity feed: breaker changes, actions of operators, process starts; each as one sentence.
 
 use crate::id::{AppId, IntegrationId};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Where it comes from.
+/// Source of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ActivityKind {
     /// A circuit breaker changed its state.
     Breaker,
-    /// A person or a program changed something.
+    /// A user or a program changed something.
     Action,
     /// The engine paused an integration.
     Pause,
@@ -24,48 +24,48 @@ pub enum ActivityKind {
     Start,
 }
 
-/// One thing that happened.
+/// One entry of the feed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Activity {
-    /// UUIDv7; that of the breaker's flip or of the audit log's line, where it is one.
+    /// UUIDv7: the id of the breaker flip or audit line, if it is one.
     pub id: Uuid,
-    /// When, on the database's clock.
+    /// Time by the database's clock.
     pub at: DateTime<Utc>,
-    /// Where it comes from.
+    /// Source.
     pub kind: ActivityKind,
     /// Such as `breaker.open`, `integration.pause`, `dead_letter.bulk_requeue`, `deploy`.
     pub action: String,
-    /// It in one sentence, such as `Nordwind ERP: breaker opened`.
+    /// A sentence such as `Nordwind ERP: breaker opened`.
     pub message: String,
-    /// Why, where that is known.
+    /// Why, if known.
     pub reason: Option<String>,
-    /// The app it is about, if it is about one.
+    /// App it is about, if any.
     pub app_id: Option<AppId>,
-    /// The integration it is about, if it is about one that is still there.
+    /// Integration it is about, if any, unless it was deleted.
     pub integration_id: Option<IntegrationId>,
-    /// Who did it; null: nobody.
+    /// Who did it; null: Headgate itself.
     pub actor: Option<String>,
 }
 
-/// What is known of something that happened, before it is told.
+/// The parts of an activity's sentence.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told<'a> {
+pub struct ActivityParts<'a> {
     /// As in [`Activity`].
     pub action: &'a str,
-    /// What the integration, the app or the program is called.
+    /// Name of the integration, app, program or view.
     pub name: Option<&'a str>,
     /// Who did it.
     pub actor: Option<&'a str>,
-    /// How many jobs or dead letters.
+    /// Number of jobs or dead letters.
     pub count: Option<i64>,
-    /// The fields that changed, of an update.
+    /// Changed fields of an update.
     pub fields: &'a [String],
-    /// Of what version.
+    /// Version of a deploy.
     pub version: Option<&'a str>,
 }
 
-impl Told<'_> {
+impl ActivityParts<'_> {
     /// The sentence.
     #[must_use]
     pub fn message(&self) -> String {
@@ -81,7 +81,7 @@ impl Told<'_> {
             "breaker.half_open" => format!("{name}: breaker lets probes through{by}"),
             "breaker.ramping" => format!("{name}: breaker ramps up{by}"),
             "breaker.closed" => format!("{name}: breaker closed{by}"),
-            "integration.create" => format!("{name} was made{by}"),
+            "integration.create" => format!("{name} was created{by}"),
             "integration.delete" => format!("{name} was deleted{by}"),
             "integration.pause" => format!("{name} paused{by}"),
             "integration.resume" => format!("{name} resumed{by}"),
@@ -93,7 +93,7 @@ impl Told<'_> {
                 format!("{name}: concurrency changed{by}")
             }
             "integration.update" => format!("{name}: settings changed{by}"),
-            "app.create" => format!("App {} was made{by}", self.name.unwrap_or("without a name")),
+            "app.create" => format!("App {} was created{by}", self.name.unwrap_or("without a name")),
             "app.update" => format!("App {} was changed{by}", self.name.unwrap_or("without a name")),
             "app.delete" => format!("App {} was deleted{by}", self.name.unwrap_or("without a name")),
             "resync.start" => format!("{name}: re-sync started{by}"),
@@ -127,29 +127,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_thing_reads_as_a_sentence() {
-        let told = Told { name: Some("ERP"), actor: Some("Mia"), count: Some(3_000), ..Told::default() };
+    fn each_activity_reads_as_a_sentence() {
+        let parts = ActivityParts { name: Some("ERP"), actor: Some("Mia"), count: Some(3_000), ..ActivityParts::default() };
         let fields = ["rate_limit".to_owned()];
-        for (told, sentence) in [
-            (Told { action: "breaker.open", actor: None, ..told }, "ERP: breaker opened"),
-            (Told { action: "integration.pause", ..told }, "ERP paused by Mia"),
-            (Told { action: "integration.pause", name: None, ..told }, "A deleted integration paused by Mia"),
+        for (parts, sentence) in [
+            (ActivityParts { action: "breaker.open", actor: None, ..parts }, "ERP: breaker opened"),
+            (ActivityParts { action: "integration.pause", ..parts }, "ERP paused by Mia"),
+            (ActivityParts { action: "integration.pause", name: None, ..parts }, "A deleted integration paused by Mia"),
             (
-                Told { action: "integration.update", fields: &fields, ..told },
+                ActivityParts { action: "integration.update", fields: &fields, ..parts },
                 "ERP: rate limit changed by Mia",
             ),
-            (Told { action: "dead_letter.bulk_requeue", ..told }, "3,000 dead letters requeued by Mia"),
-            (Told { action: "job.bulk_cancel", count: Some(1), ..told }, "1 job cancelled by Mia"),
-            (Told { action: "job.bulk_cancel", count: None, ..told }, "Jobs cancelled by Mia"),
+            (ActivityParts { action: "dead_letter.bulk_requeue", ..parts }, "3,000 dead letters requeued by Mia"),
+            (ActivityParts { action: "job.bulk_cancel", count: Some(1), ..parts }, "1 job cancelled by Mia"),
+            (ActivityParts { action: "job.bulk_cancel", count: None, ..parts }, "Jobs cancelled by Mia"),
             (
-                Told { action: "deploy", name: None, version: Some("0.2.0"), ..told },
+                ActivityParts { action: "deploy", name: None, version: Some("0.2.0"), ..parts },
                 "Headgate 0.2.0 runs for the first time",
             ),
-            (Told { action: "view.alert", actor: None, ..told }, "“ERP” reached its threshold"),
-            (Told { action: "view.calm", actor: None, ..told }, "“ERP” no longer alerts"),
-            (Told { action: "failure.snooze", ..told }, "failure snooze by Mia"),
+            (ActivityParts { action: "view.alert", actor: None, ..parts }, "“ERP” reached its threshold"),
+            (ActivityParts { action: "view.calm", actor: None, ..parts }, "“ERP” no longer alerts"),
+            (ActivityParts { action: "failure.snooze", ..parts }, "failure snooze by Mia"),
         ] {
-            assert_eq!(told.message(), sentence);
+            assert_eq!(parts.message(), sentence);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who asks, with which role, for which app.
+//! Who makes a request, with which role, for which app.
 
 use crate::id::{ApiKeyId, AppId, UserId};
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl std::str::FromStr for Role {
 #[error("role must be operator, support, auditor, producer, worker or portal")]
 pub struct UnknownRole;
 
-/// Which credential speaks.
+/// The credential of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum ActorKind {
@@ -73,16 +73,16 @@ pub enum ActorKind {
     System,
 }
 
-/// The one who asks.
+/// Who makes a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// Which credential speaks.
+    /// The credential.
     pub kind: ActorKind,
     /// For people: an e-mail address, a key's name.
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// The one app it is bound to; none means all.
+    /// The one app it is bound to. `None`: all.
     pub app_id: Option<AppId>,
 }
 
@@ -93,7 +93,7 @@ impl Actor {
         self.app_id.map_or(Scope::AllApps, Scope::App)
     }
 
-    /// The person who signed in; none: a key.
+    /// The signed-in user. `None`: a key.
     #[must_use]
     pub fn user_id(&self) -> Option<UserId> {
         match self.kind {
@@ -102,7 +102,7 @@ impl Actor {
         }
     }
 
-    /// Whose idempotency keys these are: stable over requests, never shared between credentials.
+    /// Owner of idempotency keys: stable over requests, never shared between credentials.
     #[must_use]
     pub fn owner(&self) -> String {
         match self.kind {
@@ -119,7 +119,7 @@ impl Actor {
 pub enum Scope {
     /// Every app.
     AllApps,
-    /// One.
+    /// One app.
     App(AppId),
 }
 

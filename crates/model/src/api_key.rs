@@ -1,4 +1,4 @@
-//! Keys of the API.
+//! API keys.
 
 use crate::{
     actor::Role,
@@ -10,7 +10,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// A key of the API, without its secret part.
+/// An API key, without its secret part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiKey {
@@ -22,11 +22,11 @@ pub struct ApiKey {
     pub role: Role,
     /// The one app it is bound to; null: all.
     pub app_id: Option<AppId>,
-    /// How the key begins: enough to recognise it by, useless to anyone else.
+    /// The beginning of the key: enough to recognise it, useless as a credential.
     pub prefix: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: DateTime<Utc>,
-    /// Refused from then on; null: never.
+    /// Refused from then on; null: never expires.
     pub expires_at: Option<DateTime<Utc>>,
     /// When it was revoked.
     pub revoked_at: Option<DateTime<Utc>>,
@@ -34,14 +34,14 @@ pub struct ApiKey {
     pub last_used_at: Option<DateTime<Utc>>,
 }
 
-/// A key together with the secret that is shown once.
+/// A key with its secret, which is shown once.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiKeyWithSecret {
     /// The key.
     #[serde(flatten)]
     pub api_key: ApiKey,
-    /// `hg_<role>_<prefix>_<secret>`: goes into `Authorization: Bearer`. Shown this once.
+    /// `hg_<role>_<prefix>_<secret>`: goes into `Authorization: Bearer`. Shown only in this answer.
     pub key: String,
 }
 
@@ -57,7 +57,7 @@ pub struct NewApiKey {
     /// Required for `producer` and `portal`, possible for `worker`, refused for the others.
     #[serde(default)]
     pub app_id: Option<AppId>,
-    /// 1 to 315,360,000 (ten years); absent: no end.
+    /// 1 to 315,360,000 (ten years); absent: never expires.
     #[serde(default)]
     pub expires_in_seconds: Option<i64>,
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_of_one_app_name_it_and_roles_of_all_do_not() {
+    fn keys_of_one_app_need_its_id_and_keys_of_all_apps_must_not_have_one() {
         for role in Role::ALL {
             for app_id in [None, Some(AppId::generate())] {
                 let key = NewApiKey { name: "k".into(), role, app_id, expires_in_seconds: None };

@@ -11,7 +11,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// A tenant: one customer of the platform.
+/// A tenant of the platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct App {
@@ -21,7 +21,7 @@ pub struct App {
     pub name: String,
     /// For URLs and scripts: lower case letters, digits and hyphens, unique.
     pub slug: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
@@ -52,7 +52,7 @@ pub struct AppChanges {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub slug: Option<String>,
-    /// Which version it is made of; no part of the body.
+    /// Version that is to be changed; not part of the body.
     #[serde(skip)]
     pub if_match: IfMatch,
 }
@@ -94,7 +94,7 @@ fn check(name: Option<&str>, slug: Option<&str>) -> Result<(), Faults> {
     faults.into_result()
 }
 
-/// What a name is, in words.
+/// What a name must be, as a sentence.
 pub const NAME: &str =
     "must be 1 to 200 characters without control characters, those of text direction among them";
 
@@ -111,7 +111,7 @@ fn is_slug(slug: &str) -> bool {
         && !slug.ends_with('-')
 }
 
-/// A slug made of a name: `Nordwind GmbH` becomes `nordwind-gmbh`. Empty when the name has no usable character.
+/// A slug from a name: `Nordwind GmbH` becomes `nordwind-gmbh`. Empty when the name has no usable character.
 #[must_use]
 pub fn slug_of(name: &str) -> String {
     let mut slug = String::new();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_are_made_of_names() {
+    fn slugs_are_made_from_names() {
         for (name, slug) in
             [("Nordwind GmbH", "nordwind-gmbh"), ("  Acme!! ", "acme"), ("日本", ""), ("A--B", "a-b")]
         {

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum AttemptOutcome {
-    /// It runs.
+    /// Still running.
     Running,
     /// The job completed.
     Completed,
-    /// It failed.
+    /// The attempt failed.
     Failed,
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     TimedOut,
     /// The worker vanished.
     Lost,
-    /// It was stopped because its job was called off. Not written: it is read off the job.
+    /// It was stopped because its job was cancelled. Not stored: it follows from the job.
     Cancelled,
 }
 
@@ -54,34 +54,33 @@ impl std::str::FromStr for AttemptOutcome {
 pub struct Attempt {
     /// 1 for the first.
     pub attempt: i16,
-    /// Which process tried.
+    /// Process that ran it.
     pub worker_id: Option<WorkerId>,
-    /// Begin.
+    /// Start.
     pub started_at: Option<DateTime<Utc>>,
-    /// End; null while it runs.
+    /// End; null while it is running.
     pub finished_at: Option<DateTime<Utc>>,
     /// How it ended.
     pub outcome: AttemptOutcome,
-    /// What kind of failure.
+    /// Kind of failure.
     pub error_kind: Option<ErrorKind>,
-    /// In words.
+    /// The error as a sentence.
     pub error_message: Option<String>,
     /// HTTP status of the answer, if one came.
     pub response_status: Option<i16>,
-    /// The beginning of the answer, up to 2,000 characters, made safe. At most 64 kB of an answer are read, and only within the attempt's time: one that goes on
-    /// is cut, and its status decides (a 2xx is completed).
+    /// The beginning of the answer, up to 2,000 characters, without control characters. At most 64 kB of an answer are read, and only within the
+    /// attempt's time limit: a longer one is cut, and its status decides (2xx: completed).
     pub response_excerpt: Option<String>,
-    /// From begin to verdict.
+    /// From start to verdict.
     pub duration_ms: Option<i32>,
-    /// The wait that followed.
+    /// The wait before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_wait_ms: Option<i64>,
     /// Why it was that long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_wait_reason: Option<String>,
-    /// Request, head of the answer and where the time went, of an attempt of Headgate's own that failed. Absent where it was not kept: of
-    /// attempts that succeeded or were lost, of external workers', and of those before it was. Of a dead letter's attempts the last one's
-    /// is kept with it, that of the others as long as attempts are.
+    /// Request, head of the answer and timing of a failed attempt by Headgate itself. Absent for attempts that succeeded or were lost, for those of
+    /// external workers, and for those of older versions. The exchange of a dead letter's last attempt is kept with it, others as long as attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Box<Exchange>>,
 }

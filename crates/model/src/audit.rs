@@ -1,4 +1,4 @@
-//! Who did what: lines of the audit log.
+//! Lines of the audit log.
 
 use crate::{
     id::{AppId, AuditEntryId},
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One thing someone did. Outlives the object it is about.
+/// One action by a user, a key or the program. Outlives its object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
@@ -18,43 +18,43 @@ pub struct AuditEntry {
     pub at: DateTime<Utc>,
     /// `user`, `api_key`, `admin_key`, `system`, or `nobody` for a refused sign-in.
     pub actor_kind: String,
-    /// Which one of them.
+    /// Id of the user or key.
     pub actor_id: String,
     /// For people: an e-mail address, a key's name.
     pub actor_name: String,
-    /// With which role.
+    /// Role of the actor.
     pub role: String,
-    /// The app it was about, if it was about one.
+    /// App of the object, if it has one.
     pub app_id: Option<AppId>,
     /// Such as `integration.pause`.
     pub action: String,
     /// Such as `integration`.
     pub object_kind: String,
-    /// Which one.
+    /// Id of the object.
     pub object_id: Option<String>,
-    /// The fields that changed, as they were; secrets are never among them.
+    /// Old values of the changed fields, never secrets.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub before: Option<Value>,
-    /// The fields that changed, as they are now.
+    /// New values of the changed fields.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub after: Option<Value>,
-    /// From which network address.
+    /// Network address of the client.
     pub address: Option<String>,
-    /// With which request.
+    /// Id of the request.
     pub request_id: Option<String>,
-    /// The line whose change this one took back.
+    /// The line that this one undid.
     pub undoes: Option<AuditEntryId>,
-    /// The line whose change this one made again.
+    /// The line that this one repeated.
     pub repeats: Option<AuditEntryId>,
-    /// The line that took this one back.
+    /// The line that undid this one.
     pub undone_by: Option<AuditEntryId>,
-    /// Whether `POST /audit-log/{id}/undo` may take it back: there is an inverse, and nobody did yet.
+    /// Whether `POST /audit-log/{id}/undo` can undo it: it has an inverse and is not undone yet.
     pub can_undo: bool,
-    /// Whether `POST /audit-log/{id}/repeat` may make it again.
+    /// Whether `POST /audit-log/{id}/repeat` can repeat it.
     pub can_repeat: bool,
 }
 
-/// What the audit log is narrowed to; every condition given must hold.
+/// Filter of the audit log; all given conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema, utoipa::IntoParams))]
@@ -63,19 +63,19 @@ pub struct AuditFilter {
     /// Such as `integration.pause`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// An id of a user or key.
+    /// Id of a user or key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<String>,
-    /// An e-mail address or a key's name, whole, upper and lower case alike.
+    /// A whole e-mail address or key name, case-insensitive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_name: Option<String>,
-    /// About one app.
+    /// Objects of one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
     /// Such as `integration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_kind: Option<String>,
-    /// Which one.
+    /// Id of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<String>,
     /// Done at or after.

@@ -1,4 +1,4 @@
-//! The circuit breaker of an integration, as people see and steer it. How it decides: [`crate::rules::breaker`].
+//! The circuit breaker of an integration, as the API shows and controls it. Its rules are in [`crate::rules::breaker`].
 
 use crate::{
     id::{AppId, BreakerFlipId, IntegrationId},
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BreakerState {
-    /// They run.
+    /// Jobs run.
     #[default]
     Closed,
-    /// They wait where they are, and no attempt is counted.
+    /// Jobs wait, and no attempt is counted.
     Open,
-    /// A few probes decide.
+    /// A few probes decide whether it closes.
     HalfOpen,
-    /// The probes succeeded: more and more run at once.
+    /// The probes succeeded: the number of jobs that run at once grows step by step.
     Ramping,
 }
 
@@ -53,15 +53,15 @@ impl std::str::FromStr for BreakerState {
 pub struct Breaker {
     /// Whether jobs are let through.
     pub state: BreakerState,
-    /// When it came into that state; null: it never opened.
+    /// Since when it is in that state; null: it never opened.
     pub since: Option<DateTime<Utc>>,
     /// Open: when it lets probes through by itself. Otherwise null.
     pub probe_at: Option<DateTime<Utc>>,
-    /// Open because an operator said so, until then. Otherwise null.
+    /// Held open by an operator until then. Otherwise null.
     pub held_until: Option<DateTime<Utc>>,
-    /// Attempts that failed in a row, up to now; a success ends the row, and so does an hour without a failure.
+    /// Consecutive failed attempts so far; a success resets the count, and so does an hour without a failure.
     pub failures_in_a_row: i32,
-    /// Jobs (of a bundle: requests) that it lets run at once; null: `max_concurrency`.
+    /// Jobs (of a bundle: requests) that may run at once; null: `max_concurrency`.
     pub at_once: Option<i32>,
     /// Why it is in that state; null: it never opened.
     pub reason: Option<String>,
@@ -73,19 +73,19 @@ pub struct Breaker {
 pub struct BreakerFlip {
     /// UUIDv7.
     pub id: BreakerFlipId,
-    /// Of which integration.
+    /// Its integration.
     pub integration_id: IntegrationId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
-    /// When, on the database's clock.
+    /// Time by the database's clock.
     pub at: DateTime<Utc>,
     /// The state before.
     pub from_state: BreakerState,
-    /// The state since; the same as before when an operator holds open what is open.
+    /// The state after; the same as before when an operator holds an open breaker.
     pub to_state: BreakerState,
     /// Why.
     pub reason: String,
-    /// The user or key that asked for it; null: the engine did it by itself.
+    /// User or key that asked for it; null: the engine did it by itself.
     pub actor: Option<String>,
 }
 
@@ -94,11 +94,11 @@ pub struct BreakerFlip {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BreakerAction {
-    /// Lets probes through now, also before the end of a hold. Nothing happens to a breaker that is not open.
+    /// Lets probes through now, even before the end of a hold. A breaker that is not open does not change.
     Probe,
-    /// Closes it: everything runs again at once, without probes.
+    /// Closes it: all jobs run again at once, without probes.
     Close,
-    /// Opens it, or leaves it open, until the given time; then probes decide.
+    /// Opens it, or keeps it open, until the given time; then probes decide.
     Hold,
 }
 
@@ -109,13 +109,13 @@ pub enum BreakerAction {
 pub struct BreakerOrder {
     /// What to do.
     pub action: BreakerAction,
-    /// With `hold`, and only with it: when it ends. In the future, at most 30 days from now.
+    /// End of the hold, only with `hold`. In the future, at most 30 days from now.
     #[serde(default)]
     pub until: Option<DateTime<Utc>>,
 }
 
-/// The longest hold.
-pub const LONGEST_HOLD: TimeDelta = TimeDelta::days(30);
+/// An operator can hold a breaker open for at most so long.
+pub const MAX_HOLD: TimeDelta = TimeDelta::days(30);
 
 impl BreakerOrder {
     /// # Errors
@@ -127,12 +127,12 @@ impl BreakerOrder {
                 faults.add("/until", "is required with hold: a time in the future, at most 30 days from now");
             }
             (BreakerAction::Hold, Some(until)) => faults.require(
-                until > now && until <= now + LONGEST_HOLD,
+                until > now && until <= now + MAX_HOLD,
                 "/until",
-                "must lie in the future, at most 30 days from now",
+                "must be in the future, at most 30 days from now",
             ),
             (BreakerAction::Probe | BreakerAction::Close, until) => {
-                faults.require(until.is_none(), "/until", "goes with hold only: leave it out");
+                faults.require(until.is_none(), "/until", "is only allowed with hold");
             }
         }
         faults.into_result()
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_goes_with_a_hold_and_lies_within_thirty_days() {
+    fn only_a_hold_has_a_time_and_it_is_within_thirty_days() {
         let now = DateTime::UNIX_EPOCH;
         let order = |action, until: Option<TimeDelta>| BreakerOrder { action, until: until.map(|u| now + u) };
         let second = TimeDelta::seconds(1);
@@ -152,10 +152,10 @@ mod tests {
             (BreakerAction::Probe, None, true),
             (BreakerAction::Close, None, true),
             (BreakerAction::Hold, Some(second), true),
-            (BreakerAction::Hold, Some(LONGEST_HOLD), true),
+            (BreakerAction::Hold, Some(MAX_HOLD), true),
             (BreakerAction::Hold, None, false),
             (BreakerAction::Hold, Some(TimeDelta::zero()), false),
-            (BreakerAction::Hold, Some(LONGEST_HOLD + second), false),
+            (BreakerAction::Hold, Some(MAX_HOLD + second), false),
             (BreakerAction::Probe, Some(second), false),
             (BreakerAction::Close, Some(second), false),
         ] {

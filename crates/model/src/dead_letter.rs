@@ -19,41 +19,41 @@ pub struct DeadLetter {
     pub id: DeadLetterId,
     /// The job, which keeps its id when it is requeued.
     pub job_id: JobId,
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its integration.
     pub integration_id: IntegrationId,
-    /// What kind of job.
+    /// Type of the job.
     pub job_type: String,
-    /// What was last sent, or the payload it was made with.
+    /// What was last sent, or the payload that the job was created with.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub payload: Option<Value>,
-    /// Of a record's change.
+    /// Record type, of a record's job.
     pub record_type: Option<String>,
-    /// Of a record's change.
+    /// Record id, of a record's job.
     pub record_id: Option<String>,
-    /// Ties together what belongs together: of the change the job was made by.
+    /// Correlation id of the change that created the job.
     pub correlation_id: String,
-    /// Of all that was folded into the job, oldest first: the last 20, and `correlation_id` at least.
+    /// Correlation ids of all changes folded into the job, oldest first: the last 20, and always `correlation_id`.
     pub correlation_ids: Vec<String>,
-    /// How many came before those.
+    /// Number of ids before those.
     pub earlier_correlations: i32,
-    /// The whole failure history, oldest first.
+    /// All attempts, oldest first.
     pub attempts: Vec<Attempt>,
-    /// Why it was given up.
+    /// Kind of the final error.
     pub error_kind: ErrorKind,
-    /// In words.
+    /// The final error as a sentence.
     pub error_message: String,
     /// Groups dead letters of one cause: integration and normalised error.
     pub fingerprint: String,
-    /// When it was given up.
+    /// When the job was dead-lettered.
     pub failed_at: DateTime<Utc>,
     /// When the job was accepted.
     pub created_at: DateTime<Utc>,
 }
 
 impl DeadLetter {
-    /// What people know it by: its record, or its kind.
+    /// How it is called in the console: its record, or the type of its job.
     #[must_use]
     pub fn about(&self) -> String {
         match (&self.record_type, &self.record_id) {
@@ -67,22 +67,22 @@ impl DeadLetter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BinnedLetter {
-    /// As it was.
+    /// The dead letter.
     pub letter: DeadLetter,
     /// When it was purged.
     pub binned_at: DateTime<Utc>,
-    /// When it is gone for good: 24 hours later.
+    /// When it is deleted for good: 24 hours later.
     pub deleted_at: DateTime<Utc>,
-    /// The bulk action that purged it; null: a button of its own.
+    /// The bulk action that purged it; null: it was purged alone.
     pub operation_id: Option<OperationId>,
 }
 
-/// Which page of the bin is asked for.
+/// Request for a page of the bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinPageRequest {
     /// 1 to 500.
     pub limit: i64,
-    /// The last letter of the page before: when it was purged, to the microsecond, and which it is. It may be restored meanwhile.
+    /// The last letter of the page before: when it was purged, to the microsecond, and its id. It may have been restored meanwhile.
     pub after: Option<(DateTime<Utc>, DeadLetterId)>,
 }
 
@@ -113,7 +113,7 @@ fn after_in_bin(cursor: &str) -> Option<(DateTime<Utc>, DeadLetterId)> {
 }
 
 impl Page<BinnedLetter> {
-    /// Makes a page of the bin of letters that were read with one more than `limit`.
+    /// A page of the bin, from letters that were read with one more than `limit`.
     #[must_use]
     pub fn of_bin(mut letters: Vec<BinnedLetter>, limit: i64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(0);
@@ -135,11 +135,11 @@ pub struct DeadLetterGroup {
     pub fingerprint: String,
     /// A sample of the error.
     pub error: String,
-    /// For which integration.
+    /// Their integration.
     pub integration_id: IntegrationId,
-    /// How many.
+    /// Number of dead letters.
     pub count: i64,
-    /// Not all that match were looked at: there may be more.
+    /// Not all matching dead letters were read: there may be more.
     pub is_least: bool,
     /// The oldest.
     pub first_at: DateTime<Utc>,
@@ -147,24 +147,24 @@ pub struct DeadLetterGroup {
     pub last_at: DateTime<Utc>,
 }
 
-/// Where a group stands in the list, the largest first: how many it had then, for which integration, and which it is.
+/// Position of a group in the list, which has the largest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupPlace {
-    /// How many.
+pub struct GroupCursor {
+    /// Number of dead letters when the page was read.
     pub count: i64,
-    /// For which integration.
+    /// Their integration.
     pub integration_id: IntegrationId,
-    /// Which.
+    /// The group.
     pub fingerprint: String,
 }
 
-/// Which page of the groups is asked for.
+/// Request for a page of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupPageRequest {
     /// 1 to 500.
     pub limit: i64,
     /// The last group of the page before.
-    pub after: Option<GroupPlace>,
+    pub after: Option<GroupCursor>,
 }
 
 impl Default for GroupPageRequest {
@@ -186,11 +186,11 @@ impl GroupPageRequest {
 }
 
 /// Opaque to callers: `g1`, 16 hex digits of the count, 32 of the integration's id, and the fingerprint.
-fn after_group(cursor: &str) -> Option<GroupPlace> {
+fn after_group(cursor: &str) -> Option<GroupCursor> {
     let key = cursor.strip_prefix("g1").filter(|key| key.len() > 48 && key.is_ascii())?;
     let (count, key) = key.split_at(16);
     let (integration_id, fingerprint) = key.split_at(32);
-    Some(GroupPlace {
+    Some(GroupCursor {
         count: i64::from_str_radix(count, 16).ok()?,
         integration_id: IntegrationId(Uuid::try_parse(integration_id).ok()?),
         fingerprint: fingerprint.to_owned(),
@@ -198,7 +198,7 @@ fn after_group(cursor: &str) -> Option<GroupPlace> {
 }
 
 impl Page<DeadLetterGroup> {
-    /// Makes a page of groups that were read with one more than `limit`.
+    /// A page of groups that were read with one more than `limit`.
     #[must_use]
     pub fn of_groups(mut groups: Vec<DeadLetterGroup>, limit: i64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(0);

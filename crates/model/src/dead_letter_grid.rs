@@ -1,15 +1,15 @@
-//! Dead letters as a grid: one row an integration, one column a cause.
+//! Dead letters as a grid: a row per integration, a column per cause.
 
 use crate::{failure::CauseId, id::IntegrationId};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// Where a list goes on that is ordered by numbers: after the one that has so many. Of those that have as many, the id decides.
+/// Cursor of a list that is ordered by a count, and by id among equal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank<T> {
-    /// How many it has.
+    /// Count of the last item.
     pub count: i64,
-    /// Which.
+    /// Id of the last item.
     pub id: T,
 }
 
@@ -19,73 +19,73 @@ impl<T: fmt::Display> fmt::Display for Rank<T> {
     }
 }
 
-/// Not what [`Rank`] writes.
+/// Not a [`Rank`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is none that a grid answered: start again without it")]
-pub struct NoRank;
+#[error("is not a cursor of this grid: start again without it")]
+pub struct BadRank;
 
 impl<T: FromStr> FromStr for Rank<T> {
-    type Err = NoRank;
-    fn from_str(text: &str) -> Result<Self, NoRank> {
-        let (count, id) = text.split_once('.').ok_or(NoRank)?;
-        Ok(Self { count: count.parse().map_err(|_| NoRank)?, id: id.parse().map_err(|_| NoRank)? })
+    type Err = BadRank;
+    fn from_str(text: &str) -> Result<Self, BadRank> {
+        let (count, id) = text.split_once('.').ok_or(BadRank)?;
+        Ok(Self { count: count.parse().map_err(|_| BadRank)?, id: id.parse().map_err(|_| BadRank)? })
     }
 }
 
-/// Which part of a grid is asked for; nothing: where the most are.
+/// Request for a part of a grid. Without cursors: the part with the most dead letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GridPlace {
+pub struct GridPageRequest {
     /// Integrations after this one.
     pub integrations_after: Option<Rank<IntegrationId>>,
     /// Causes after this one.
     pub causes_after: Option<Rank<CauseId>>,
 }
 
-/// How many dead letters of each integration have each cause.
+/// Numbers of dead letters by integration and cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetterGrid {
     /// The columns, the most frequent first.
     pub causes: Vec<GridCause>,
     /// The rows, the worst first.
     pub rows: Vec<GridRow>,
-    /// Dead letters in all, those of other integrations and causes included.
+    /// All dead letters, including those of other integrations and causes.
     pub total: i64,
-    /// Integrations that have any.
+    /// Integrations that have dead letters.
     pub integrations_total: i64,
-    /// Causes there are.
+    /// Number of causes.
     pub causes_total: i64,
-    /// Where the next rows are.
+    /// Cursor of the next rows.
     pub next_integrations: Option<Rank<IntegrationId>>,
-    /// Where the next columns are.
+    /// Cursor of the next columns.
     pub next_causes: Option<Rank<CauseId>>,
-    /// Only the newest were counted: every number is the least there can be.
+    /// Only the newest were counted: every number is a lower bound.
     pub is_least: bool,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridCause {
-    /// What the fingerprints of its dead letters begin with.
+    /// The prefix of its dead letters' fingerprints.
     pub cause: CauseId,
     /// The newest error.
     pub error: String,
-    /// Dead letters of it, whichever integration's.
+    /// Its dead letters, of all integrations.
     pub total: i64,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridRow {
-    /// Whose.
+    /// The integration.
     pub integration_id: IntegrationId,
-    /// Dead letters of it, whatever their cause.
+    /// Its dead letters, of all causes.
     pub total: i64,
-    /// Of each column's cause.
+    /// Its dead letters by column.
     pub counts: Vec<i64>,
 }
 
 impl GridRow {
-    /// Of causes that have no column here.
+    /// Dead letters of causes without a column.
     #[must_use]
     pub fn others(&self) -> i64 {
         self.total - self.counts.iter().sum::<i64>()
@@ -93,7 +93,7 @@ impl GridRow {
 }
 
 impl DeadLetterGrid {
-    /// What integrations without a row here have: of each column's cause, then of causes without a column.
+    /// Dead letters of integrations without a row: by column, then of causes without a column.
     #[must_use]
     pub fn other_integrations(&self) -> Vec<i64> {
         let shown = |at: usize| self.rows.iter().filter_map(|row| row.counts.get(at)).sum::<i64>();
@@ -103,18 +103,18 @@ impl DeadLetterGrid {
         rest
     }
 
-    /// Dead letters of causes that have no column here.
+    /// Dead letters of causes without a column.
     #[must_use]
     pub fn other_causes(&self) -> i64 {
         self.total - self.causes.iter().map(|cause| cause.total).sum::<i64>()
     }
 
-    /// Those that have a row here.
+    /// Integrations of the rows.
     pub fn integrations(&self) -> impl Iterator<Item = IntegrationId> {
         self.rows.iter().map(|row| row.integration_id)
     }
 
-    /// More than one number.
+    /// Whether there is more than one number.
     #[must_use]
     pub fn is_worth_showing(&self) -> bool {
         self.integrations_total > 1 || self.causes_total > 1
@@ -126,16 +126,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_reads_back_and_nothing_else_is_one() {
+    fn a_rank_reads_back_and_anything_else_is_refused() {
         let rank = Rank { count: 9_007_199_254_740_993, id: CauseId(255) };
         assert_eq!(rank.to_string().parse(), Ok(rank));
         for text in ["", "1", "1.", ".00000000000000ff", "x.00000000000000ff", "1.ff"] {
-            assert_eq!(text.parse::<Rank<CauseId>>(), Err(NoRank), "{text}");
+            assert_eq!(text.parse::<Rank<CauseId>>(), Err(BadRank), "{text}");
         }
     }
 
     #[test]
-    fn what_has_no_row_or_column_is_what_the_totals_leave() {
+    fn the_rest_without_row_or_column_follows_from_the_totals() {
         let row = |total, counts: &[i64]| GridRow {
             integration_id: IntegrationId::generate(),
             total,

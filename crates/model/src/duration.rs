@@ -1,8 +1,8 @@
-//! Durations as settings and API write them: milliseconds on the wire, with the unit in the name.
+//! Durations: text such as `5m` in settings, milliseconds on the wire and in rows.
 
 use std::time::Duration;
 
-/// Reads `250ms`, `30s`, `5m`, `2h`, `7d`: a whole number and one unit. None when it is anything else.
+/// Parses `250ms`, `30s`, `5m`, `2h`, `7d`: a whole number and one unit.
 #[must_use]
 pub fn parse(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;

@@ -1,49 +1,48 @@
-//! Which version of a thing somebody has read, so that a change made of it overwrites nobody else's without a word (RFC 9110, 8.8.3 and
-//! 13.1.1). Of what changes by itself, a breaker or a count, a version says nothing.
+//! Entity tags, so that a change does not silently overwrite another (RFC 9110, 8.8.3 and 13.1.1). What changes by itself, such as a breaker or a
+//! count, does not change the tag.
 
 use chrono::{DateTime, Utc};
 
-/// Something that is changed, and knows when it was.
+/// An object with an entity tag.
 pub trait Revised {
-    /// When it was last changed: with each change another moment.
+    /// When it was last changed; different after each change.
     fn updated_at(&self) -> DateTime<Utc>;
 
-    /// Its entity tag, in quotes as a header has it.
+    /// Its entity tag, in quotes as in a header.
     fn etag(&self) -> String {
         etag(self.updated_at())
     }
 }
 
-/// The tag of a thing that was last changed then.
+/// The entity tag of an object that was last changed at this time.
 #[must_use]
 pub fn etag(updated_at: DateTime<Utc>) -> String {
     format!("\"{}\"", updated_at.timestamp_micros())
 }
 
-/// What a change asks of the thing it changes.
+/// Condition of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfMatch {
-    /// That it is there.
+    /// The object exists.
     #[default]
     Any,
-    /// That it has one of these tags still.
+    /// The object still has one of these tags.
     OneOf(Vec<String>),
 }
 
-/// A header that asks for a version in a way that is not known: whoever wrote it wants to be refused where something changed, and must learn that
-/// nothing would be.
+/// A malformed `If-Match` header. It is refused rather than ignored: its sender relies on the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be `*`, or etags as answers have them, in quotes, with commas between: \"1732383600123456\"")]
+#[error("must be `*`, or etags as in answers: quoted and separated by commas, such as \"1732383600123456\"")]
 pub struct BadIfMatch;
 
-/// It has been changed since.
+/// The object was changed since it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it was changed since it was read")]
 pub struct Changed;
 
 impl IfMatch {
-    /// As a header has it (RFC 9110, 13.1.1). A tag that was made weak matches like the one it was: proxies that compress an answer weaken its tag
-    /// on the way, and what it names is the thing, not its bytes.
+    /// Parses a header (RFC 9110, 13.1.1). A weak tag matches like a strong one: proxies that compress an answer weaken its tag, and the tag
+    /// identifies the object, not the bytes.
     ///
     /// # Errors
     /// When it is neither `*` nor a list of tags.
@@ -60,14 +59,14 @@ impl IfMatch {
         tags.collect::<Result<_, _>>().map(Self::OneOf)
     }
 
-    /// As a form has it in a field: the version it was filled in for, empty where it knew none.
+    /// Parses a form's hidden field: the tag of the version that the form shows, or empty.
     #[must_use]
-    pub fn of_form(tag: &str) -> Self {
+    pub fn from_form(tag: &str) -> Self {
         if tag.is_empty() { Self::Any } else { Self::OneOf(vec![tag.to_owned()]) }
     }
 
     /// # Errors
-    /// When it has none of the tags any more.
+    /// When the object no longer has one of the tags.
     pub fn check(&self, updated_at: DateTime<Utc>) -> Result<(), Changed> {
         match self {
             Self::OneOf(tags) if !tags.contains(&etag(updated_at)) => Err(Changed),
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_asks_for_the_version_it_was_made_of() {
+    fn a_change_is_only_made_to_the_version_it_names() {
         let now = DateTime::from_timestamp_micros(1_732_383_600_123_456).unwrap();
         let own = etag(now);
         assert_eq!(own, "\"1732383600123456\"");
@@ -102,10 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_knew_no_version_asks_for_none() {
+    fn a_form_without_a_tag_matches_any_version() {
         let now = DateTime::from_timestamp_micros(1_732_383_600_123_456).unwrap();
-        assert_eq!(IfMatch::of_form(""), IfMatch::Any);
-        assert!(IfMatch::of_form(&etag(now)).check(now).is_ok());
-        assert!(IfMatch::of_form("nonsense").check(now).is_err());
+        assert_eq!(IfMatch::from_form(""), IfMatch::Any);
+        assert!(IfMatch::from_form(&etag(now)).check(now).is_ok());
+        assert!(IfMatch::from_form("nonsense").check(now).is_err());
     }
 }

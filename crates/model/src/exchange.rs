@@ -1,46 +1,46 @@
-//! What went over the wire in an attempt that failed: kept with it, bounded, without what proves who sends.
+//! Request and answer of a failed attempt, kept with it in bounded size and without credentials.
 //!
-//! What of it may be secret by its name is kept, and masked before it is shown ([`crate::rules::masking`]), so that an operator can have
-//! it revealed as the payload itself. Headers that can be keys are never kept.
+//! Values whose names look secret are kept and masked before they are shown ([`crate::rules::masking`]), so that an operator can reveal them like
+//! the payload itself. Values of headers that may be keys are never kept.
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a request's body that are kept.
+/// At most so many characters of a request's body are kept.
 pub const SENT_CHARS: usize = 1_000;
-/// The most headers of a request, or of an answer, that are kept.
-pub const MOST_HEADERS: usize = 24;
-/// The most characters of a header's value that are kept.
+/// At most so many headers of a request, or of an answer, are kept.
+pub const MAX_HEADERS: usize = 24;
+/// At most so many characters of a header's value are kept.
 pub const HEADER_CHARS: usize = 200;
-/// The most characters of an address that are kept.
+/// At most so many characters of a URL are kept.
 pub const URL_CHARS: usize = 500;
 
-/// What went over the wire in one attempt. Up to about 12 kB as JSON, as a rule 1 kB.
+/// Request and answer of one attempt. Up to about 12 kB as JSON, usually 1 kB.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Exchange {
-    /// What was sent; null: nothing was.
+    /// What was sent; null: nothing.
     pub request: Option<SentRequest>,
-    /// What came back besides the status and the beginning of the body, which are the attempt's own; null: nothing came.
+    /// Head of the answer; null: none came. Its status and the beginning of its body are fields of the attempt.
     pub answer: Option<AnswerHead>,
-    /// Where the time went.
+    /// How long each step took.
     pub timing: Timing,
 }
 
-/// A request as it went out.
+/// A sent request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SentRequest {
     /// `POST`, `PUT`, `PATCH`, `DELETE`.
     pub method: String,
-    /// Where to, up to 500 characters; of its query the names alone.
+    /// Up to 500 characters; only the names of query parameters.
     pub url: String,
-    /// Up to 24. The values of the integration's own headers, of its credentials and of the signature read `[masked]`: they are not kept.
+    /// Up to 24. Values of the integration's own headers, of credentials and of the signature are not kept and read `[masked]`.
     pub headers: Vec<Header>,
-    /// Jobs that it carried: several in a bundle.
+    /// Number of jobs in the request: several in a bundle.
     pub jobs: u32,
-    /// Its body. Of a bundle: what of it was this job's.
+    /// Beginning of the body. Of a bundle: this job's part.
     pub excerpt: String,
-    /// How much of the body that is.
+    /// Size of the body.
     pub body: BodySize,
 }
 
@@ -48,9 +48,9 @@ pub struct SentRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerHead {
-    /// Those that explain it: `retry-after`, `content-type`, `x-request-id` and the like.
+    /// Headers that help to explain it: `retry-after`, `content-type`, `x-request-id` and the like.
     pub headers: Vec<Header>,
-    /// How much of the body stands in the attempt's `response_excerpt`.
+    /// Size of the body, whose beginning is the attempt's `response_excerpt`.
     pub body: BodySize,
 }
 
@@ -68,38 +68,38 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BodySize {
-    /// Of an answer, as far as it was read: 64 kB at the most.
+    /// Of an answer, as far as it was read: at most 64 kB.
     pub bytes: u64,
-    /// Whether it goes on beyond that, or broke off there.
+    /// Whether it was longer, or broke off there.
     pub goes_on: bool,
     /// Whether the excerpt is only its beginning.
     pub is_cut: bool,
 }
 
-/// Where the time of one attempt went, in milliseconds, one part after the other.
+/// Duration of an attempt's consecutive steps, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Timing {
-    /// Until it was known what is to be sent.
+    /// Until the request was prepared.
     pub prepare_ms: u32,
-    /// For a slot of the integration's rate limit; of a bundle also for the other items.
+    /// Waiting for a slot of the integration's rate limit; in a bundle also for the other items.
     pub limit_ms: u32,
-    /// For name, connection and TLS; null: a connection that was open already took it, or it did not come so far.
+    /// DNS, connection and TLS; null: an open connection was reused, or the attempt did not get this far.
     pub connect_ms: Option<u32>,
-    /// From there until the answer began, or was waited for no longer; null: the request did not leave.
+    /// From then until the answer began, or the wait for it ended; null: no request was sent.
     pub answer_ms: Option<u32>,
-    /// For the answer's body; null: none came.
+    /// Reading the answer's body; null: none came.
     pub body_ms: Option<u32>,
 }
 
 impl Timing {
-    /// Of an item of a bundle: all the time from handing it in that the request itself did not take.
-    pub fn waited(&mut self, prepare_ms: u32, handed_in_ms: u32) {
+    /// For an item of a bundle: counts all its time in the bundle, except that of the request, as waiting.
+    pub fn waited(&mut self, prepare_ms: u32, in_bundle_ms: u32) {
         self.prepare_ms = prepare_ms;
-        self.limit_ms = handed_in_ms.saturating_sub(self.sending_ms());
+        self.limit_ms = in_bundle_ms.saturating_sub(self.sending_ms());
     }
 
-    /// What the request took: connection, answer and body.
+    /// Duration of the request: connection, answer and body.
     #[must_use]
     pub fn sending_ms(&self) -> u32 {
         let parts = [self.connect_ms, self.answer_ms, self.body_ms];
@@ -108,7 +108,7 @@ impl Timing {
 }
 
 impl AnswerHead {
-    /// The value of a header, by its name in lower case.
+    /// The value of a header; `name` in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|header| header.name == name).map(|header| header.value.as_str())

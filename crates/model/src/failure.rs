@@ -1,4 +1,4 @@
-//! Failures by cause: what waits to be tried again and what was given up, however often, is one line with one remedy.
+//! Failure groups: jobs that wait for a retry and dead letters, grouped by the cause of their last failure.
 
 use crate::{
     id::{AppId, IntegrationId},
@@ -12,17 +12,17 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
-/// A cause, whichever integration fails by it: what the fingerprints of all its dead letters begin with. 16 hexadecimal digits.
+/// A cause, for all integrations: 16 hexadecimal digits, the prefix of the fingerprints of all its dead letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CauseId(pub u64);
 
 impl CauseId {
-    /// How it is written: so many characters of a fingerprint are its cause.
+    /// The first characters of a fingerprint, which are its cause.
     pub const DIGITS: usize = 16;
 
-    /// Whether a fingerprint that is asked for is a cause alone, wherever it is, and not one integration's.
+    /// Whether a fingerprint consists of a cause only, for all integrations.
     #[must_use]
-    pub const fn is_all_of(fingerprint: &str) -> bool {
+    pub const fn is_cause_only(fingerprint: &str) -> bool {
         fingerprint.len() == Self::DIGITS
     }
 }
@@ -33,25 +33,25 @@ impl fmt::Display for CauseId {
     }
 }
 
-/// No 16 hexadecimal digits in lower case.
+/// Not 16 hexadecimal digits in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be 16 hexadecimal digits")]
-pub struct NoCause;
+pub struct BadCauseId;
 
 impl FromStr for CauseId {
-    type Err = NoCause;
-    fn from_str(text: &str) -> Result<Self, NoCause> {
-        let is_id = Self::is_all_of(text) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    type Err = BadCauseId;
+    fn from_str(text: &str) -> Result<Self, BadCauseId> {
+        let is_id = Self::is_cause_only(text) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !is_id {
-            return Err(NoCause);
+            return Err(BadCauseId);
         }
-        u64::from_str_radix(text, 16).map(Self).map_err(|_| NoCause)
+        u64::from_str_radix(text, 16).map(Self).map_err(|_| BadCauseId)
     }
 }
 
 impl TryFrom<String> for CauseId {
-    type Error = NoCause;
-    fn try_from(text: String) -> Result<Self, NoCause> {
+    type Error = BadCauseId;
+    fn try_from(text: String) -> Result<Self, BadCauseId> {
         text.parse()
     }
 }
@@ -68,18 +68,18 @@ impl<'de> Deserialize<'de> for CauseId {
     }
 }
 
-/// How a group stands.
+/// State of a failure group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum FailureState {
-    /// Something waits to be tried again or was given up, and nobody said anything else.
+    /// Has jobs that wait for a retry or are dead letters, and is neither snoozed nor fixed.
     Open,
-    /// Put aside until a time.
+    /// Snoozed until a time.
     Snoozed,
-    /// Somebody said that it is mended, and it did not fail since.
+    /// Marked as fixed, and did not fail since.
     Fixed,
-    /// Nothing of it waits and nothing is given up any more.
+    /// Has no waiting jobs and no dead letters any more.
     Over,
 }
 
@@ -99,17 +99,17 @@ impl FailureState {
     }
 }
 
-/// What a group's state follows from.
+/// What people set on a group; its state follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureMarks {
-    /// Put aside until then.
+    /// Snoozed until then.
     pub snoozed_until: Option<DateTime<Utc>>,
-    /// When somebody said that it is mended.
+    /// When it was marked as fixed.
     pub fixed_at: Option<DateTime<Utc>>,
 }
 
 impl FailureMarks {
-    /// The state of a group with so many jobs that failed last at that time, at any integration.
+    /// The state of a group with `jobs` jobs that last failed at `last_at`, at any integration.
     #[must_use]
     pub fn state(self, jobs: i64, last_at: DateTime<Utc>, now: DateTime<Utc>) -> FailureState {
         match self {
@@ -128,7 +128,7 @@ impl FromStr for FailureState {
     }
 }
 
-/// What a list of groups is narrowed to. With an app or an integration, a group's numbers are theirs alone.
+/// Filter of a list of groups. With an app or an integration, a group's numbers are only theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
@@ -137,10 +137,10 @@ pub struct FailureFilter {
     /// Groups in this state; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<FailureState>,
-    /// What fails of one app.
+    /// Failures of one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
-    /// What fails of one integration.
+    /// Failures of one integration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integration_id: Option<IntegrationId>,
 }
@@ -153,42 +153,42 @@ pub struct FailureTrend {
     pub step_seconds: i32,
     /// The beginning of the first step.
     pub from: DateTime<Utc>,
-    /// Failed attempts of each step, the oldest first; the last step is not over.
+    /// Failed attempts by step, oldest first; the last step is incomplete.
     pub failed: Vec<i64>,
 }
 
 /// Open groups are counted up to this.
-pub const MOST_OPEN: i64 = 1_000;
+pub const MAX_COUNTED_GROUPS: i64 = 1_000;
 
-/// Failures by cause at a glance.
+/// Summary of the failure groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct FailurePulse {
-    /// Open groups, as `GET /failures?state=open` lists them; at most 1,000 are counted. Null where less than all apps is told: nobody counts
-    /// those of one.
+pub struct FailureSummary {
+    /// Open groups, as `GET /failures?state=open` lists them; at most 1,000 are counted. Null when the summary is not of all apps: they are not
+    /// counted by app.
     pub open: Option<i64>,
-    /// Open groups that fail at least twice as often as the hour before, those that fail most first; three at most.
+    /// Open groups that fail at least twice as often as in the hour before, those with most failures first; at most three.
     pub growing: Vec<GrowingFailure>,
 }
 
-/// A group that fails more and more often.
+/// A group whose failures increase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GrowingFailure {
     /// The group.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "9f86d081884c7d65"))]
     pub fingerprint: CauseId,
-    /// What it means, in plain words.
+    /// The cause in plain words.
     pub cause: String,
-    /// What the external system answered with; null when no answer came.
+    /// HTTP status of the answer; null when none came.
     pub response_status: Option<i16>,
-    /// Integrations that failed by it in the last hour; at most 1,000 are counted.
+    /// Integrations with such failures in the last hour; at most 1,000 are counted.
     pub integrations: i64,
-    /// The integration's name, where it is only one.
+    /// The integration's name, if it is only one.
     pub integration: Option<String>,
-    /// Failed attempts of the last 60 minutes: estimated, because they are kept in steps of 15.
+    /// Failed attempts of the last 60 minutes; estimated, because they are counted in steps of 15 minutes.
     pub last_hour: i64,
-    /// Of the 60 minutes before, estimated too.
+    /// Failed attempts of the 60 minutes before, estimated too.
     pub hour_before: i64,
 }
 
@@ -196,99 +196,99 @@ pub struct GrowingFailure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureGroup {
-    /// The cause: what the fingerprints of its dead letters begin with.
+    /// The cause: the prefix of its dead letters' fingerprints.
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "9f86d081884c7d65"))]
     pub fingerprint: CauseId,
-    /// How it stands.
+    /// State of the group.
     pub state: FailureState,
-    /// The newest error, as it came.
+    /// The newest error, not normalised.
     pub error: String,
-    /// Of the newest failed attempt.
+    /// Kind of the newest error.
     pub error_kind: ErrorKind,
-    /// What the external system answered with; none when no answer came.
+    /// HTTP status of the newest answer; null when none came.
     pub response_status: Option<i16>,
-    /// Jobs whose last attempt failed by it and that will be tried again, or are just being.
+    /// Jobs whose last attempt failed with this cause and that will be retried, or are being retried now.
     pub to_be_retried: i64,
-    /// Jobs that were given up by it.
+    /// Jobs that became dead letters with this cause.
     pub dead_letters: i64,
-    /// Attempts that failed by it, ever.
+    /// All attempts that ever failed with this cause.
     pub failed_attempts: i64,
-    /// Integrations that have jobs of it; at most 1,000 are counted.
+    /// Integrations that have jobs in the group; at most 1,000 are counted.
     pub integrations: i64,
-    /// Apps of these.
+    /// Apps of these integrations.
     pub apps: i64,
     /// The first failure.
     pub first_at: DateTime<Utc>,
-    /// The newest.
+    /// The newest failure.
     pub last_at: DateTime<Utc>,
     /// The last twelve hours.
     pub trend: FailureTrend,
-    /// Put aside until then.
+    /// Snoozed until then.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub snoozed_until: Option<DateTime<Utc>>,
-    /// When somebody said that it is mended. An earlier time than `last_at`: it came back.
+    /// When it was marked as fixed. Earlier than `last_at`: it failed again since.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fixed_at: Option<DateTime<Utc>>,
 }
 
 impl FailureGroup {
-    /// Jobs of it: what a retry of the group is about.
+    /// Jobs of the group, which a retry requeues.
     #[must_use]
     pub fn jobs(&self) -> i64 {
         self.to_be_retried + self.dead_letters
     }
 
-    /// Whether it failed again after somebody had said that it is mended.
+    /// Whether it failed again after it was marked as fixed.
     #[must_use]
     pub fn came_back(&self) -> bool {
         self.fixed_at.is_some_and(|at| at < self.last_at)
     }
 
-    /// What it is and what helps.
+    /// The cause and its remedy in plain words.
     #[must_use]
     pub fn words(&self) -> CauseWords {
         cause::of(self.error_kind, self.response_status, &self.error)
     }
 }
 
-/// What one integration has of a group.
+/// One integration's part of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AffectedIntegration {
-    /// Which.
+    /// The integration.
     pub integration_id: IntegrationId,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
     /// The app's name.
     pub app_name: String,
     /// The fingerprint of its dead letters of this cause.
     pub fingerprint: String,
-    /// As of the group.
+    /// As in the group.
     pub to_be_retried: i64,
-    /// As of the group.
+    /// As in the group.
     pub dead_letters: i64,
     /// The first failure.
     pub first_at: DateTime<Utc>,
-    /// The newest.
+    /// The newest failure.
     pub last_at: DateTime<Utc>,
-    /// What its customer was told.
+    /// The note published for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<FailureNote>,
 }
 
-/// What a customer was told about a failure.
+/// A note about a failure, published for the affected app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureNote {
-    /// In plain words.
+    /// Up to 500 characters.
     pub text: String,
-    /// Since when.
+    /// When it was published.
     pub at: DateTime<Utc>,
 }
 
-/// One group and who is affected.
+/// A group with the affected integrations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureDetail {
@@ -299,7 +299,7 @@ pub struct FailureDetail {
     pub cause: String,
     /// What helps.
     pub remedy: String,
-    /// The integrations that have jobs of it, those with most first; at most 100 (`integrations` says how many there are).
+    /// Integrations with jobs in the group, those with most jobs first; at most 100 (`integrations` is their number).
     pub affected: Vec<AffectedIntegration>,
 }
 
@@ -312,15 +312,14 @@ pub struct SnoozeFailure {
     pub until: DateTime<Utc>,
 }
 
-/// How far ahead a group can be put aside.
-const LONGEST_SNOOZE: TimeDelta = TimeDelta::days(90);
+const MAX_SNOOZE: TimeDelta = TimeDelta::days(90);
 
 impl SnoozeFailure {
     /// # Errors
-    /// When the time is none to wait for.
+    /// When the time is not within the next 90 days.
     pub fn check(&self, now: DateTime<Utc>) -> Result<(), Faults> {
         let mut faults = Faults::default();
-        let is_ahead = self.until > now && self.until - now <= LONGEST_SNOOZE;
+        let is_ahead = self.until > now && self.until - now <= MAX_SNOOZE;
         faults.require(is_ahead, "/until", "must be in the future, at most 90 days ahead");
         faults.into_result()
     }
@@ -330,13 +329,13 @@ impl SnoozeFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct TellFailure {
-    /// 1 to 500 characters in plain words; null takes back what was told.
+pub struct SetFailureNote {
+    /// 1 to 500 characters in plain words; null removes the note.
     pub note: Option<String>,
-    /// Only to the customers of this app.
+    /// Only for this app.
     #[serde(default)]
     pub app_id: Option<AppId>,
-    /// Only to those of this integration.
+    /// Only for this integration.
     #[serde(default)]
     pub integration_id: Option<IntegrationId>,
 }
@@ -344,9 +343,9 @@ pub struct TellFailure {
 /// Characters of a note.
 pub const NOTE_CHARS: RangeInclusive<usize> = 1..=500;
 
-impl TellFailure {
+impl SetFailureNote {
     /// # Errors
-    /// When the note is none.
+    /// When the note is empty or too long.
     pub fn check(&self) -> Result<(), Faults> {
         let mut faults = Faults::default();
         let is_note = self.note.as_ref().is_none_or(|note| NOTE_CHARS.contains(&note.trim().chars().count()));
@@ -355,30 +354,30 @@ impl TellFailure {
     }
 }
 
-/// `POST /failures/{fingerprint}/retry`: everything of the group, or what an app or an integration has of it.
+/// `POST /failures/{fingerprint}/retry`: all jobs of the group, or those of an app or an integration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RetryFailure {
-    /// Only what this app has of it.
+    /// Only jobs of this app.
     pub app_id: Option<AppId>,
-    /// Only what this integration has of it.
+    /// Only jobs of this integration.
     pub integration_id: Option<IntegrationId>,
     /// Only count and show.
     pub dry_run: bool,
-    /// 1 to 10,000; absent: as fast as it goes.
+    /// 1 to 10,000; absent: no limit.
     pub rate_per_second: Option<i32>,
-    /// How long more than 100 are held before the first is touched, 0 to 3,600; default 30.
+    /// Seconds before a retry of more than 100 jobs begins, in which it can be withdrawn: 0 to 3,600; default 30.
     pub hold_seconds: Option<i32>,
     /// For the audit log, up to 500 characters.
     pub reason: Option<String>,
 }
 
-/// How many were told something, or nothing any more.
+/// Where a note was published or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct FailureTold {
-    /// Integrations whose customers see the note, or saw it.
+pub struct FailureNoteResult {
+    /// Number of integrations that show the note now, or no longer do.
     pub integrations: i64,
 }
 
@@ -387,10 +386,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_sixteen_digits_and_nothing_else() {
+    fn a_cause_id_has_sixteen_hexadecimal_digits() {
         assert_eq!("00000000000000ff".parse(), Ok(CauseId(255)));
         for text in ["", "ff", "00000000000000FF", "00000000000000fg", "00000000000000ff-0"] {
-            assert_eq!(text.parse::<CauseId>(), Err(NoCause), "{text}");
+            assert_eq!(text.parse::<CauseId>(), Err(BadCauseId), "{text}");
         }
     }
 
@@ -416,15 +415,15 @@ mod tests {
     }
 
     #[test]
-    fn snoozing_and_telling_have_their_bounds() {
+    fn snoozes_and_notes_are_checked() {
         let now = DateTime::UNIX_EPOCH;
         for (seconds, holds) in [(0, false), (1, true), (90 * 86_400, true), (90 * 86_400 + 1, false)] {
             let snooze = SnoozeFailure { until: now + TimeDelta::seconds(seconds) };
             assert_eq!(snooze.check(now).is_ok(), holds, "{seconds}");
         }
         for (note, holds) in [(None, true), (Some(" "), false), (Some("a"), true)] {
-            let tell = TellFailure { note: note.map(str::to_owned), app_id: None, integration_id: None };
-            assert_eq!(tell.check().is_ok(), holds, "{note:?}");
+            let new = SetFailureNote { note: note.map(str::to_owned), app_id: None, integration_id: None };
+            assert_eq!(new.check().is_ok(), holds, "{note:?}");
         }
     }
 }

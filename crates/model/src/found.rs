@@ -1,20 +1,20 @@
-//! What an id belongs to.
+//! Results of a search by id.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A thing with an id that somebody looked for.
+/// An object found by its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// What it is.
+    /// Kind of the object.
     pub kind: FoundKind,
-    /// Where to look it up: of a dead letter its job.
+    /// Id of its page: for a dead letter, that of its job.
     pub id: Uuid,
-    /// What it is called.
+    /// Its name.
     pub label: String,
 }
 
-/// Kinds of things that have ids.
+/// Kinds of objects that can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundKind {
@@ -24,7 +24,7 @@ pub enum FoundKind {
     DeadLetter,
     /// An integration.
     Integration,
-    /// A customer.
+    /// An app.
     App,
     /// A re-sync, or its batch.
     Resync,

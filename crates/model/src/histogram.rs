@@ -1,8 +1,8 @@
-//! How long things take: counts in fixed buckets, and the percentiles estimated from them.
+//! Histograms of durations with fixed buckets, and percentiles estimated from them.
 //!
-//! The bounds never change, so that histograms of any process, time and integration can be added. They are spaced evenly on a logarithmic
-//! scale, 24 to each power of ten, from a millisecond to an hour: an estimate lies in the same bucket as the truth, and is therefore at
-//! most 10.1 % off. Below a millisecond everything reads as up to one; beyond an hour as an hour.
+//! The bounds never change, so that histograms of different processes, times and integrations can be added. They are spaced evenly on a
+//! logarithmic scale, 24 per power of ten, from a millisecond to an hour: an estimate is in the same bucket as the true value, and therefore at
+//! most 10.1 % off. Durations below a millisecond count as up to one, those above an hour as an hour.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -13,26 +13,26 @@ const MANTISSAS: [u64; 24] = [
     5109, 5623, 6190, 6813, 7499, 8254, 9085,
 ];
 /// An hour.
-const LONGEST_US: u64 = 3_600_000_000;
-/// Upper bounds there are.
+const MAX_US: u64 = 3_600_000_000;
+/// Number of upper bounds.
 const BOUNDS: usize = 159;
-/// A bucket for each upper bound, and one for what takes longer.
+/// A bucket for each upper bound, and one for longer durations.
 pub const BUCKETS: usize = BOUNDS + 1;
 
-/// The upper bound of a bucket in microseconds, itself included; none of the last.
+/// The inclusive upper bound of a bucket in microseconds. The last one has none.
 #[must_use]
 pub fn upper_bound_us(bucket: usize) -> Option<u64> {
     match bucket {
         0..158 => Some(MANTISSAS[bucket % 24] * 10_u64.pow(u32::try_from(bucket / 24).unwrap_or(0))),
-        158 => Some(LONGEST_US),
+        158 => Some(MAX_US),
         _ => None,
     }
 }
 
-/// The bucket a length of time falls into.
+/// The bucket of a duration.
 #[must_use]
-pub fn bucket_of(length: Duration) -> usize {
-    let us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+pub fn bucket_of(duration: Duration) -> usize {
+    let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     let (mut low, mut high) = (0, BOUNDS);
     while low < high {
         let middle = low.midpoint(high);
@@ -45,7 +45,7 @@ pub fn bucket_of(length: Duration) -> usize {
     low
 }
 
-/// Counts per bucket, without the noughts at the end.
+/// Counts per bucket, without trailing zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
@@ -53,7 +53,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of counts as they are kept. What a newer version may have beyond our buckets counts as the longest; less than nothing as nothing.
+    /// From stored counts. Further buckets, which a newer version may have, are added to the last one; negative counts are zero.
     #[must_use]
     pub fn from_counts(counts: Vec<i64>) -> Self {
         let mut histogram = Self::default();
@@ -61,18 +61,18 @@ impl Histogram {
         histogram
     }
 
-    /// As they are kept.
+    /// The counts, to be stored.
     #[must_use]
     pub fn counts(&self) -> &[i64] {
         &self.counts
     }
 
-    /// Adds one.
-    pub fn add(&mut self, length: Duration) {
-        self.add_to(bucket_of(length), 1);
+    /// Adds a duration.
+    pub fn add(&mut self, duration: Duration) {
+        self.add_to(bucket_of(duration), 1);
     }
 
-    /// Adds another's.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, n) in other.counts.iter().enumerate() {
             self.add_to(bucket.min(BUCKETS - 1), (*n).max(0));
@@ -91,20 +91,19 @@ impl Histogram {
         }
     }
 
-    /// How many were added.
+    /// Number of durations.
     #[must_use]
     pub fn total(&self) -> i64 {
         self.counts.iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Whether none was.
+    /// Whether it has no durations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.total() == 0
     }
 
-    /// An estimate of the length that this share of all (0 to 1) does not exceed: interpolated on the logarithmic scale inside the bucket that
-    /// holds it. None of none.
+    /// Estimates the duration that this share (0 to 1) does not exceed, interpolated on the logarithmic scale inside its bucket. `None` if empty.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let total = self.total();
@@ -116,34 +115,34 @@ impl Histogram {
         for (bucket, n) in self.counts.iter().enumerate() {
             let n = *n as f64;
             if n > 0.0 && before + n >= rank {
-                return Some(between(bucket, (rank - before) / n));
+                return Some(interpolate(bucket, (rank - before) / n));
             }
             before += n;
         }
-        Some(Duration::from_micros(LONGEST_US))
+        Some(Duration::from_micros(MAX_US))
     }
 
-    /// The three percentiles that pages show; none of none.
+    /// The three percentiles that pages show. `None` if empty.
     #[must_use]
     pub fn percentiles(&self) -> Option<Percentiles> {
         let ms = |share| {
-            let length = self.quantile(share)?;
-            // To the nearest, but nothing takes no time.
-            i64::try_from((length.as_micros() + 500) / 1_000).ok().map(|ms| ms.max(1))
+            let duration = self.quantile(share)?;
+            // Rounded, but at least one: nothing takes no time.
+            i64::try_from((duration.as_micros() + 500) / 1_000).ok().map(|ms| ms.max(1))
         };
         Some(Percentiles { count: self.total(), p50_ms: ms(0.5)?, p95_ms: ms(0.95)?, p99_ms: ms(0.99)? })
     }
 
-    /// How many took at most as long as this bucket's upper bound: what Prometheus calls cumulative.
+    /// Number of durations up to this bucket's upper bound: a cumulative count, as in Prometheus.
     #[must_use]
     pub fn up_to(&self, bucket: usize) -> i64 {
         self.counts.iter().take(bucket + 1).fold(0, |sum, n| sum.saturating_add(*n))
     }
 }
 
-/// The length at a share of a bucket.
-fn between(bucket: usize, share: f64) -> Duration {
-    let Some(upper) = upper_bound_us(bucket) else { return Duration::from_micros(LONGEST_US) };
+/// The duration at a share of a bucket.
+fn interpolate(bucket: usize, share: f64) -> Duration {
+    let Some(upper) = upper_bound_us(bucket) else { return Duration::from_micros(MAX_US) };
     let Some(lower) = bucket.checked_sub(1).and_then(upper_bound_us) else {
         return Duration::from_micros((upper as f64 * share).round() as u64);
     };
@@ -151,17 +150,17 @@ fn between(bucket: usize, share: f64) -> Duration {
     Duration::from_micros((lower * (upper / lower).powf(share)).round() as u64)
 }
 
-/// How long most took, estimated from a histogram: each at most 10.1 % off before it is rounded to a millisecond, one at the least.
+/// Percentiles estimated from a histogram: each at most 10.1 % off before it is rounded to milliseconds, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Percentiles {
-    /// How many were measured.
+    /// Number of measurements.
     pub count: i64,
     /// Half took at most this many milliseconds.
     pub p50_ms: i64,
-    /// 95 of 100 did.
+    /// 95 of 100 took at most this many milliseconds.
     pub p95_ms: i64,
-    /// 99 of 100 did.
+    /// 99 of 100 took at most this many milliseconds.
     pub p99_ms: i64,
 }
 
@@ -173,7 +172,7 @@ mod tests {
     fn the_bounds_rise_by_a_tenth_from_a_millisecond_to_an_hour() {
         let bounds: Vec<u64> = (0..BUCKETS).map_while(upper_bound_us).collect();
         assert_eq!(bounds.len(), BOUNDS);
-        assert_eq!((bounds[0], bounds[24], bounds[BOUNDS - 1]), (1_000, 10_000, LONGEST_US));
+        assert_eq!((bounds[0], bounds[24], bounds[BOUNDS - 1]), (1_000, 10_000, MAX_US));
         for pair in bounds.windows(2) {
             let ratio = pair[1] as f64 / pair[0] as f64;
             assert!(ratio > 1.0 && ratio < 1.1025, "{pair:?}");
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn each_length_falls_into_the_bucket_that_holds_it() {
+    fn each_duration_has_its_bucket() {
         for (us, bucket) in [
             (0, 0),
             (1_000, 0),
@@ -189,8 +188,8 @@ mod tests {
             (1_101, 1),
             (10_000, 24),
             (10_001, 25),
-            (LONGEST_US, 158),
-            (LONGEST_US + 1, 159),
+            (MAX_US, 158),
+            (MAX_US + 1, 159),
             (u64::MAX, 159),
         ] {
             assert_eq!(bucket_of(Duration::from_micros(us)), bucket, "{us}");
@@ -199,32 +198,32 @@ mod tests {
 
     #[test]
     fn estimates_are_at_most_a_tenth_off() {
-        // Lengths of any shape: even, steep, two humps, all alike.
-        let shapes: [Vec<u64>; 4] = [
+        // Uniform, steep, bimodal, constant.
+        let distributions: [Vec<u64>; 4] = [
             (1..=5_000).map(|n| n * 1_000).collect(),
             (1..=2_000_u64).map(|n| n * n * 3 + 1_000).collect(),
             (1..=1_000_u64).flat_map(|n| [20_000 + n, 9_000_000 + n * 7]).collect(),
             vec![123_456; 77],
         ];
-        for mut lengths in shapes {
-            lengths.sort_unstable();
+        for mut durations in distributions {
+            durations.sort_unstable();
             let mut histogram = Histogram::default();
-            lengths.iter().for_each(|us| histogram.add(Duration::from_micros(*us)));
-            assert_eq!(histogram.total(), lengths.len() as i64);
+            durations.iter().for_each(|us| histogram.add(Duration::from_micros(*us)));
+            assert_eq!(histogram.total(), durations.len() as i64);
             for share in [0.01, 0.3, 0.5, 0.9, 0.95, 0.99, 1.0] {
-                let rank = ((share * lengths.len() as f64).ceil() as usize).max(1) - 1;
+                let rank = ((share * durations.len() as f64).ceil() as usize).max(1) - 1;
                 let (truth, estimate) =
-                    (lengths[rank] as f64, histogram.quantile(share).expect("some").as_micros() as f64);
+                    (durations[rank] as f64, histogram.quantile(share).expect("some").as_micros() as f64);
                 assert!((estimate / truth - 1.0).abs() < 0.102, "{share}: {estimate} for {truth}");
             }
         }
     }
 
     #[test]
-    fn adding_histograms_is_adding_their_lengths() {
-        let of = |lengths: &[u64]| {
+    fn adding_histograms_adds_their_durations() {
+        let of = |durations: &[u64]| {
             let mut histogram = Histogram::default();
-            lengths.iter().for_each(|ms| histogram.add(Duration::from_millis(*ms)));
+            durations.iter().for_each(|ms| histogram.add(Duration::from_millis(*ms)));
             histogram
         };
         let mut sum = of(&[1, 70]);
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_percentiles_and_nothing_takes_no_time() {
+    fn an_empty_histogram_has_no_percentiles_and_the_least_duration_is_a_millisecond() {
         assert_eq!(Histogram::default().percentiles(), None);
         assert_eq!(Histogram::from_counts(vec![0, 0]).percentiles(), None);
         let mut quick = Histogram::default();
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_another_version_are_taken_as_well_as_they_can_be() {
+    fn counts_of_another_version_are_clamped_to_the_known_buckets() {
         let counts = vec![-5; 1].into_iter().chain(vec![1; BUCKETS + 3]).collect();
         let histogram = Histogram::from_counts(counts);
         assert_eq!((histogram.counts().len(), histogram.total()), (BUCKETS, BUCKETS as i64 + 3));

@@ -1,11 +1,11 @@
-//! Ids: UUIDv7 newtypes, so that no id of one thing passes for another's and every id sorts by when it was made.
+//! Ids: UUIDv7 newtypes, so that ids of different kinds cannot be confused and all sort by time.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
-/// The lowest id that can have been made at that moment: bounds rows by the time they were made at, where nothing but their ids is indexed.
+/// The lowest id of this time, to select rows by time where only their ids are indexed.
 #[must_use]
 pub fn first_id(at: DateTime<Utc>) -> Uuid {
     let millis = u128::try_from(at.timestamp_millis()).unwrap_or(0) & 0xffff_ffff_ffff;
@@ -22,7 +22,7 @@ macro_rules! ids {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// An id later than every id this process made before.
+            /// A new id, greater than every id that this process generated before.
             #[must_use]
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
@@ -69,23 +69,23 @@ ids! {
     IntegrationId
     /// A unit of work.
     JobId
-    /// One worker's lease on one job; the only key to report with.
+    /// One worker's lease of one job: required to report its result.
     AssignmentId
-    /// One start of one process.
+    /// One run of one process.
     WorkerId
-    /// A round trip of the claim.
+    /// One claim statement.
     ClaimBatchId
-    /// A container of jobs.
+    /// A group of jobs.
     BatchId
-    /// A batch that sends an integration its catalog again.
+    /// A re-sync of an integration.
     ResyncId
     /// A job that will not be tried again by itself.
     DeadLetterId
     /// A bulk action.
     OperationId
-    /// A person who signs in.
+    /// A user.
     UserId
-    /// A key of the API.
+    /// An API key.
     ApiKeyId
     /// A line of the audit log.
     AuditEntryId
@@ -101,7 +101,7 @@ mod tests {
     use chrono::TimeDelta;
 
     #[test]
-    fn ids_lie_within_the_bounds_of_their_moment() {
+    fn ids_are_within_the_bounds_of_their_time() {
         let before = Utc::now() - TimeDelta::milliseconds(5);
         let id = Uuid::now_v7();
         assert!(first_id(before) < id && id < first_id(Utc::now() + TimeDelta::milliseconds(5)));

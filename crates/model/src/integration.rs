@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 mod tests;
 
-/// How an external system is spoken to.
+/// Protocol of an integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -31,7 +31,7 @@ pub enum IntegrationType {
     Webhook,
     /// PUT, PATCH and DELETE of a resource per record.
     Rest,
-    /// Changes of a window in one POST.
+    /// The changes of a time window in one POST.
     Bundle,
     /// Nothing is sent: workers take the jobs through `/assignments`.
     External,
@@ -58,7 +58,7 @@ impl IntegrationType {
         }
     }
 
-    /// Whether its changes may be gathered until their record is quiet.
+    /// Whether its changes may be debounced.
     #[must_use]
     pub const fn may_debounce(self) -> bool {
         matches!(self, Self::Webhook | Self::Rest)
@@ -77,11 +77,11 @@ impl std::str::FromStr for IntegrationType {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationState {
-    /// They run.
+    /// Jobs run.
     Active,
-    /// They are collected and wait.
+    /// Jobs are accepted and wait.
     Paused,
-    /// Switched off: changes make no jobs.
+    /// Switched off: changes create no jobs.
     Disabled,
 }
 
@@ -107,19 +107,19 @@ impl std::str::FromStr for IntegrationState {
     }
 }
 
-/// A name none of the known ones.
+/// Not one of the names of an enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is none of the known names")]
+#[error("is not a known name")]
 pub struct UnknownName;
 
-/// What an integration and its app are called: beside every list that speaks of them by id.
+/// Names of an integration and its app, for lists that have only ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntegrationName {
-    /// Its own.
+    /// Its name.
     pub name: String,
-    /// The app it belongs to.
+    /// Its app.
     pub app_id: AppId,
-    /// The app's.
+    /// The app's name.
     pub app_name: String,
 }
 
@@ -129,19 +129,19 @@ pub struct IntegrationName {
 pub struct Integration {
     /// UUIDv7.
     pub id: IntegrationId,
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
     /// For people.
     pub name: String,
-    /// How the system is spoken to.
+    /// Protocol.
     pub integration_type: IntegrationType,
-    /// Whether this is the integration `workers` every app has from the start.
+    /// Whether this is the integration `workers`, which every app has.
     pub is_built_in: bool,
-    /// Where requests go; null for `external`. Values of its query read `[masked]` for whoever may not configure.
+    /// Where requests are sent; null for `external`. Query values read `[masked]` for callers that may not configure.
     pub endpoint_url: Option<String>,
     /// Whether jobs run.
     pub state: IntegrationState,
-    /// Why it is in that state, when someone or something put it there.
+    /// Why it is in that state, if it was put there.
     pub state_reason: Option<String>,
     /// Its circuit breaker: whether jobs are let through, and why.
     #[serde(default)]
@@ -152,50 +152,50 @@ pub struct Integration {
     pub rate_limit_key: Option<String>,
     /// Jobs processed at once, over all processes; of a bundle: requests. Default 50.
     pub max_concurrency: i32,
-    /// Time for one attempt; null: the deployment's default.
+    /// Time limit of one attempt; null: the deployment's default.
     pub timeout_ms: Option<i32>,
     /// Null: the deployment's default.
     pub max_attempts: Option<i16>,
-    /// Waits between attempts, such as `0s,10s,1m`, or `exponential`; null: the deployment's.
+    /// Waits between attempts, such as `0s,10s,1m`, or `exponential`; null: the deployment's default.
     #[serde(default)]
     pub retry_schedule: Option<String>,
-    /// The record types it is interested in; null: all.
+    /// Record types that are sent; null: all.
     pub record_types: Option<Vec<String>>,
-    /// Sent with every request; those that authenticate are `credentials`. Values read `[masked]` for whoever may not configure, and a portal
-    /// key is told none.
+    /// Sent with every request; headers that authenticate are in `credentials`. Values read `[masked]` for callers that may not configure; portal
+    /// keys get none.
     pub headers: BTreeMap<String, String>,
-    /// Of a bundle: seconds over which changes are gathered. A window ends at each multiple of it (UTC, the database's clock); what changed
-    /// in it goes out then, a record once, in as few requests as take it (100 items and 1 MB each). Other types: null.
+    /// Of a bundle: length of the window in seconds. A window ends at each multiple of it (UTC, the database's clock); all records that changed in
+    /// it are sent then, each once, in as few requests as possible (100 items and 1 MB each). Other types: null.
     pub bundle_window_seconds: Option<i32>,
-    /// Over which changes of a record are gathered; null: they go at once.
+    /// How changes of a record are gathered; null: they are sent at once.
     #[serde(default)]
     pub debounce: Option<Debounce>,
     /// Whether credentials are stored (they are never shown).
     pub has_credentials: bool,
-    /// Whatever the platform wants to keep with it; a portal key is told none.
+    /// Any data of the platform; portal keys get none.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
 }
 
-/// Why an integration is paused when an operator does not say. Customers read it: who that was stands in the audit log.
+/// The reason of a pause when an operator gives none. Apps see it, so it has no name: that is in the audit log.
 pub const PAUSED_BY_HAND: &str = "paused by an operator";
-/// Jobs processed at once when an integration does not say.
+/// Jobs that an integration processes at once.
 pub const DEFAULT_MAX_CONCURRENCY: i32 = 50;
-/// The window of a bundle that names none: seconds.
+/// Window of a bundle, in seconds.
 pub const DEFAULT_BUNDLE_WINDOW_SECONDS: i32 = 5;
 
-/// An integration together with the secret that is shown once.
+/// An integration with its signing secret, which is shown once.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IntegrationWithSecret {
     /// The integration.
     #[serde(flatten)]
     pub integration: Integration,
-    /// `whsec_…`: signs every request (Standard Webhooks 1.0.0). Shown this once.
+    /// `whsec_…`: signs every request (Standard Webhooks 1.0.0). Shown only in this answer.
     pub signing_secret: String,
 }
 
@@ -210,17 +210,17 @@ impl Revised for IntegrationWithSecret {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewIntegration {
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
     /// 1 to 200 characters.
     pub name: String,
-    /// How the system is spoken to.
+    /// Protocol.
     pub integration_type: IntegrationType,
-    /// Required but for `external`; https, or http to an allowed target.
+    /// Required except for `external`; https, or http to an allowed target.
     #[serde(default)]
     pub endpoint_url: Option<String>,
-    /// None: no limit, or that of the `rate_limit_key` when others of the app have it already. Another one than theirs is refused: change
-    /// theirs with PATCH, which holds for all that share it.
+    /// Absent: no limit, or that of the `rate_limit_key` if other integrations of the app have it already. A different one than theirs is refused:
+    /// change theirs with PATCH, which applies to all that share it.
     #[serde(default)]
     pub rate_limit: Option<RateLimits>,
     /// 1 to 255 characters.
@@ -236,8 +236,8 @@ pub struct NewIntegration {
     #[serde(default)]
     pub max_attempts: Option<i16>,
     /// Waits between attempts instead of the deployment's: 1 to 100 of them, each up to 24h, such as `0s,10s,1m`, of which the n-th follows
-    /// attempt n and the last one repeats; or `exponential`, 2^n s after attempt n. The deployment's jitter holds for them too, and
-    /// `Retry-After` is never cut short.
+    /// attempt n and the last one repeats; or `exponential`, 2^n s after attempt n. The deployment's jitter applies to them too, and
+    /// `Retry-After` is never shortened.
     #[serde(default)]
     pub retry_schedule: Option<String>,
     /// Up to 1,000 types; absent: all.
@@ -246,24 +246,24 @@ pub struct NewIntegration {
     /// Up to 50.
     #[serde(default)]
     pub headers: Option<BTreeMap<String, String>>,
-    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400, default 5; `bundle` only.
+    /// Length of the window in seconds, for urgent changes too: 1 to 86,400, default 5; `bundle` only.
     #[serde(default)]
     pub bundle_window_seconds: Option<i32>,
-    /// Over which changes of a record are gathered; `webhook` and `rest` only. Absent: they go at once.
+    /// How changes of a record are gathered; `webhook` and `rest` only. Absent: they are sent at once.
     #[serde(default)]
     pub debounce: Option<Debounce>,
     /// Stored encrypted and never shown: headers sent with each request, such as `authorization`.
     #[serde(default)]
     pub credentials: Option<BTreeMap<String, String>>,
-    /// Any object. `masked_fields`: up to 100 fields of the app's payloads and records that are masked besides those whose names say that
-    /// they are secret, such as `email` or `customer.phone`, wherever they stand; `*` stands for any name.
+    /// Any object. `masked_fields`: up to 100 fields of the app's payloads and records, such as `email` or `customer.phone`, that are masked
+    /// wherever they occur, in addition to those with secret-looking names; `*` stands for any name.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// `PATCH /integrations/{id}`: absent leaves a field; null makes it what it is when a new integration leaves it out, so `name`,
-/// `endpoint_url` and `state` cannot be null.
+/// `PATCH /integrations/{id}`: an absent field is not changed; null sets it to the default of a new integration, so `name`, `endpoint_url` and
+/// `state` cannot be null.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -276,16 +276,16 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub endpoint_url: Option<String>,
-    /// `disabled` switches it off, `active` on; pausing has its own call.
+    /// `disabled` switches it off, `active` on; pausing has its own endpoint.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = IntegrationState, required = false))]
     pub state: Option<IntegrationState>,
-    /// null: no limit. With a `rate_limit_key`, the new limit holds for all integrations of the app that share it.
+    /// null: no limit. With a `rate_limit_key`, the new limit applies to all integrations of the app that share it.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<RateLimits>))]
     pub rate_limit: Change<RateLimits>,
-    /// null: its own limit. A key that others of the app have brings their limit along, unless `rate_limit` is given, which then holds for
-    /// all of them.
+    /// null: a limit of its own. With a key that other integrations of the app have, their limit applies, unless `rate_limit` is given, which then
+    /// applies to all of them.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub rate_limit_key: Change<String>,
@@ -301,8 +301,8 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i16>))]
     pub max_attempts: Change<i16>,
-    /// As in a new integration; null: the deployment's. It holds for attempts that fail two seconds later or after that: a job that waits for
-    /// its retry keeps its time.
+    /// As in a new integration; null: the deployment's default. Takes effect within two seconds, for attempts that fail after that: a job that waits
+    /// for its retry keeps its time.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub retry_schedule: Change<String>,
@@ -314,12 +314,12 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<BTreeMap<String, String>>))]
     pub headers: Change<BTreeMap<String, String>>,
-    /// Seconds over which changes are gathered, urgent ones too: 1 to 86,400; null: 5; `bundle` only. What waits for the end of a longer
-    /// window goes out with the new one's.
+    /// Length of the window in seconds, for urgent changes too: 1 to 86,400; null: 5; `bundle` only. Jobs that wait for the end of a longer window
+    /// are sent at the end of the new one.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>))]
     pub bundle_window_seconds: Change<i32>,
-    /// Over which changes of a record are gathered; null: they go at once. What gathers already keeps its time until the next change.
+    /// How changes of a record are gathered; null: they are sent at once. A job that gathers changes now keeps its time until the next change.
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Debounce>))]
     pub debounce: Change<Debounce>,
@@ -331,27 +331,28 @@ pub struct IntegrationChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Change<serde_json::Map<String, serde_json::Value>>,
-    /// Which version it is made of; no part of the body.
+    /// Version that is to be changed; not part of the body.
     #[serde(skip)]
     pub if_match: IfMatch,
 }
 
-/// Changes of a record that come in quick succession are gathered into one request.
+/// Gathers changes of a record that follow each other quickly into one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Debounce {
-    /// A record's changes are sent once it was quiet for so long: 1 to 3,600. Urgent changes, and what they find gathered, go at once.
+    /// A record's changes are sent after so many seconds without another change: 1 to 3,600. Urgent changes, and those gathered before them, are
+    /// sent at once.
     pub seconds: i32,
-    /// The first of them never waits longer: from `seconds` to 86,400.
+    /// The first change waits at most so long: from `seconds` to 86,400.
     pub max_seconds: i32,
 }
 
-/// Said of other types.
+/// The fault of other types.
 pub const NO_DEBOUNCE: &str =
-    "is for integrations of type webhook or rest only: a bundle gathers in its window";
+    "is only for integrations of type webhook or rest: a bundle gathers in its window";
 
-/// The fields new and changed integrations share, for one check of both.
+/// The fields that new and changed integrations share, to be checked in one place.
 struct Fields<'a> {
     name: Option<&'a str>,
     endpoint_url: Option<&'a str>,
@@ -370,7 +371,7 @@ struct Fields<'a> {
 }
 
 impl NewIntegration {
-    /// Checks all but the address, which the target guard judges.
+    /// Checks all but the target of `endpoint_url`, which the target guard checks.
     ///
     /// # Errors
     /// Every fault, by field.
@@ -402,7 +403,7 @@ impl NewIntegration {
         faults.require(
             self.integration_type == IntegrationType::Bundle || self.bundle_window_seconds.is_none(),
             "/bundle_window_seconds",
-            "is for integrations of type bundle only",
+            "is only for integrations of type bundle",
         );
         faults.require(
             self.integration_type.may_debounce() || self.debounce.is_none(),
@@ -480,9 +481,9 @@ impl Fields<'_> {
         );
         if let Some(debounce) = self.debounce {
             faults.require_within(Some(debounce.seconds), &limits::DEBOUNCE_SECONDS, "/debounce/seconds");
-            let most = *limits::DEBOUNCE_MAX_SECONDS.end();
+            let max = *limits::DEBOUNCE_MAX_SECONDS.end();
             faults.require(
-                (debounce.seconds..=most).contains(&debounce.max_seconds),
+                (debounce.seconds..=max).contains(&debounce.max_seconds),
                 "/debounce/max_seconds",
                 "must be at least seconds, and at most 86,400",
             );
@@ -498,22 +499,22 @@ impl Fields<'_> {
                 faults.add(format!("/record_types/{index}"), KEY);
             }
         }
-        for (place, headers) in [("/headers", self.headers), ("/credentials", self.credentials)] {
+        for (field, headers) in [("/headers", self.headers), ("/credentials", self.credentials)] {
             let Some(headers) = headers else { continue };
-            faults.require(limits::HEADERS.contains(&headers.len()), place, "must be at most 50 headers");
+            faults.require(limits::HEADERS.contains(&headers.len()), field, "must be at most 50 headers");
             for (name, value) in headers {
-                let at = format!("{place}/{}", crate::json::escape(name));
+                let at = format!("{field}/{}", crate::json::escape(name));
                 if !is_header_name(name) {
-                    faults.add(at, "is no header name (RFC 9110 token, up to 100 characters)");
+                    faults.add(at, "is not a header name (RFC 9110 token, up to 100 characters)");
                 } else if is_reserved_header(name) {
                     faults.add(at, "is set by Headgate itself");
-                } else if place == "/headers" && authenticates(name) {
+                } else if field == "/headers" && authenticates(name) {
                     faults.add(
                         at,
                         "authenticates: give it in /credentials, where it is encrypted and never shown",
                     );
                 } else if !is_header_value(value) {
-                    faults.add(at, "must be up to 4,000 visible ASCII characters, blanks and tabs");
+                    faults.add(at, "must be up to 4,000 visible ASCII characters, spaces and tabs");
                 }
             }
         }
@@ -521,7 +522,7 @@ impl Fields<'_> {
     }
 }
 
-/// What a key is, in words.
+/// What a key must be, as a sentence.
 pub const KEY: &str =
     "must be 1 to 255 characters without control characters, those of text direction among them";
 

@@ -1,4 +1,4 @@
-//! The same done to many integrations at once.
+//! The same change of many integrations.
 
 use crate::{
     id::{AppId, IntegrationId},
@@ -8,21 +8,21 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The most integrations of one call.
-pub const MOST: usize = 1_000;
+/// At most so many integrations in one call.
+pub const MAX_INTEGRATIONS: usize = 1_000;
 
-/// What is done to each.
+/// What is done to each integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationBulkAction {
-    /// Their jobs are collected and wait.
+    /// Jobs are accepted and wait.
     Pause,
-    /// Their jobs run again.
+    /// Jobs run again.
     Resume,
-    /// Each gets this limit; those that share one by `rate_limit_key` get it with it.
+    /// Sets this limit, also of integrations that share it by `rate_limit_key`.
     SetLimit,
-    /// Each loses its limit.
+    /// Removes the limit.
     ClearLimit,
 }
 
@@ -49,7 +49,7 @@ impl std::str::FromStr for IntegrationBulkAction {
     }
 }
 
-/// Which integrations; every condition given must hold.
+/// Which integrations; all given conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -60,7 +60,7 @@ pub struct IntegrationBulkFilter {
     pub integration_type: Option<IntegrationType>,
     /// In one state.
     pub state: Option<IntegrationState>,
-    /// Whose name contains this, whatever the case; 1 to 200 characters.
+    /// Part of the name, case-insensitive; 1 to 200 characters.
     pub name: Option<String>,
 }
 
@@ -69,18 +69,18 @@ pub struct IntegrationBulkFilter {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewIntegrationBulk {
-    /// What is done to each.
+    /// What is done to each integration.
     pub action: IntegrationBulkAction,
-    /// These, 1 to 1,000; or give `filter`.
+    /// 1 to 1,000 ids; or give `filter`.
     #[serde(default)]
     pub ids: Option<Vec<IntegrationId>>,
-    /// Those that fit, at most 1,000; an empty filter is refused.
+    /// Must match at most 1,000 integrations; an empty filter is refused.
     #[serde(default)]
     pub filter: Option<IntegrationBulkFilter>,
-    /// With `set_limit`: one limit, or 1 to 8 that hold together.
+    /// With `set_limit`: one limit, or 1 to 8 that all apply.
     #[serde(default)]
     pub rate_limit: Option<RateLimits>,
-    /// Why; with `pause` it is shown wherever the integration is. Up to 500 characters.
+    /// Why; with `pause` it is shown with the integration. Up to 500 characters.
     #[serde(default)]
     pub reason: Option<String>,
     /// Only counts.
@@ -95,14 +95,14 @@ impl NewIntegrationBulk {
         let mut faults = Faults::default();
         match (&self.ids, &self.filter) {
             (Some(ids), None) => {
-                faults.require((1..=MOST).contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
+                faults.require((1..=MAX_INTEGRATIONS).contains(&ids.len()), "/ids", "must be 1 to 1,000 ids");
             }
             (None, Some(filter)) => {
                 let is_empty = *filter == IntegrationBulkFilter::default();
                 faults.require(
                     !is_empty,
                     "/filter",
-                    "must have a condition: an empty filter would mean all there are",
+                    "must have a condition: an empty filter would match all integrations",
                 );
                 let is_name =
                     filter.name.as_ref().is_none_or(|name| (1..=200).contains(&name.chars().count()));
@@ -111,13 +111,13 @@ impl NewIntegrationBulk {
             _ => faults.add("", "must have either ids or filter"),
         }
         match (self.action, &self.rate_limit) {
-            (IntegrationBulkAction::SetLimit, None) => faults.add("/rate_limit", "is needed for set_limit"),
+            (IntegrationBulkAction::SetLimit, None) => faults.add("/rate_limit", "is required with set_limit"),
             (IntegrationBulkAction::SetLimit, Some(limit)) => {
                 if let Err(part) = limit.check() {
                     faults.nest("/rate_limit", part);
                 }
             }
-            (_, Some(_)) => faults.add("/rate_limit", "goes with set_limit alone"),
+            (_, Some(_)) => faults.add("/rate_limit", "is only allowed with set_limit"),
             (_, None) => {}
         }
         let is_short = self.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500);
@@ -126,25 +126,25 @@ impl NewIntegrationBulk {
     }
 }
 
-/// What came of it.
+/// Result of a bulk change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IntegrationBulkOutcome {
-    /// How many were meant.
+    /// Integrations selected by ids or filter.
     pub matched: i64,
-    /// How many are other than before.
+    /// Integrations that were changed.
     pub changed: i64,
-    /// Those that were left as they are, and why.
+    /// Integrations that were not changed, with the reason.
     pub skipped: Vec<SkippedIntegration>,
 }
 
-/// One that was left as it is.
+/// An integration that was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SkippedIntegration {
-    /// Which.
+    /// The integration.
     pub id: IntegrationId,
-    /// Why, in words.
+    /// Why, as a sentence.
     pub reason: String,
 }
 
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_names_what_it_is_about_and_an_empty_filter_is_refused() {
+    fn a_call_needs_ids_or_a_filter_that_is_not_empty() {
         let bulk = |json: &str| serde_json::from_str::<NewIntegrationBulk>(json).expect("readable").check();
         let id = IntegrationId::generate();
         assert_eq!(bulk(&format!(r#"{{"action": "pause", "ids": ["{id}"]}}"#)), Ok(()));

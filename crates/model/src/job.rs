@@ -15,24 +15,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where a job stands. Each change is one transaction.
+/// State of a job. Each change is one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum JobStatus {
     /// Waits for its first attempt; a claim moves it on.
     Pending,
-    /// Held by a worker; its result, or the sweep when the lease is lost, moves it on.
+    /// Leased by a worker; its result, or recovery when the lease is lost, moves it on.
     Processing,
-    /// Waits for another attempt; the clock moves it on.
+    /// Waits for the time of its next attempt.
     ToBeRetried,
-    /// To be retried, and its time has come: a claim moves it on. Shown, never stored.
+    /// To be retried, and due: a claim moves it on. Shown, never stored.
     Retrying,
     /// Done. Final.
     Completed,
     /// A dead letter; only a requeue moves it on.
     Failed,
-    /// Called off. Final.
+    /// Cancelled. Final.
     Cancelled,
 }
 
@@ -75,7 +75,7 @@ impl JobStatus {
         }
     }
 
-    /// The status behind a row's code and retry time.
+    /// The status of a row's code and retry time.
     #[must_use]
     pub fn from_code(code: i16, retry_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Self {
         match code {
@@ -89,7 +89,7 @@ impl JobStatus {
         }
     }
 
-    /// Whether the job has a row among the live ones.
+    /// Whether the job has a row in the table of live jobs.
     #[must_use]
     pub fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Processing | Self::ToBeRetried | Self::Retrying)
@@ -112,84 +112,84 @@ pub struct UnknownStatus;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Job {
-    /// UUIDv7; the same over all attempts and requeues, and the `webhook-id` of every request.
+    /// UUIDv7; the same for all attempts and requeues, and the `webhook-id` of every request.
     pub id: JobId,
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its integration.
     pub integration_id: IntegrationId,
     /// That integration's type.
     pub integration_type: IntegrationType,
-    /// For a record's change, the type of the most urgent event folded into it.
+    /// For a record's job, the type of the most urgent event folded into it.
     pub job_type: String,
-    /// Where it stands.
+    /// State of the job.
     pub status: JobStatus,
     /// -100 to 100, higher first.
     pub priority: i16,
-    /// What `POST /jobs` gave; null for a record's change, whose payload is computed when it is sent.
+    /// As given to `POST /jobs`; null for a record's job, whose payload is computed when it is sent.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub payload: Option<Value>,
-    /// Of a record's change.
+    /// Record type, of a record's job.
     pub record_type: Option<String>,
-    /// Of a record's change.
+    /// Record id, of a record's job.
     pub record_id: Option<String>,
     /// One live job per integration and id.
     pub deduplication_id: Option<String>,
     /// Jobs of one key run one at a time, in order.
     pub serialize_key: Option<String>,
-    /// Ties together what belongs together: that of the call that made it.
+    /// Correlation id of the call that created it.
     pub correlation_id: String,
-    /// This one and those of the changes that were folded into it, the newest last: the last 20. What is sent bears the newest
-    /// (`x-correlation-id`), and the job is found by each.
+    /// This one and those of the changes folded into the job, newest last: the last 20. Requests carry the newest (`x-correlation-id`), and the job
+    /// is found by any of them.
     #[serde(default)]
     pub correlation_ids: Vec<String>,
-    /// How many there were before those 20.
+    /// Number of ids before those 20.
     #[serde(default)]
     pub earlier_correlations: i32,
-    /// The batch it is an item of.
+    /// Its batch, if any.
     pub batch_id: Option<BatchId>,
     /// Attempts begun.
     pub attempt: i16,
-    /// Attempts it may have.
+    /// Maximum number of attempts.
     pub max_attempts: i16,
-    /// Not before then.
+    /// The first attempt begins no earlier.
     pub run_at: DateTime<Utc>,
-    /// Of a pending job that gathers changes until its record is quiet (`debounce` of its integration): each puts `run_at` off, never beyond
-    /// this. Null otherwise, and once an urgent change was folded in.
+    /// Of a pending job that gathers changes (`debounce` of its integration): each change postpones `run_at`, but never beyond this. Null otherwise,
+    /// and once an urgent change was folded in.
     #[serde(default)]
     pub gathers_until: Option<DateTime<Utc>>,
     /// Next attempt of a job that is to be retried.
     pub retry_at: Option<DateTime<Utc>>,
-    /// A job that waits then, for its first attempt or another one, ends as `cancelled` with the `error_kind` `expired`: within some two
-    /// seconds, also while its integration is paused, limited or broken. An attempt that runs then is not stopped.
+    /// A job that still waits at this time, for its first or another attempt, ends as `cancelled` with the `error_kind` `expired`, within about two
+    /// seconds, even while its integration is paused or limited or its breaker is open. A running attempt is not stopped.
     pub expires_at: Option<DateTime<Utc>>,
-    /// Begin of the last attempt.
+    /// Start of the last attempt.
     pub started_at: Option<DateTime<Utc>>,
-    /// Of a job that is being processed: when someone asked to call it off. Its worker was told to stop and has not let go of it yet: until
-    /// then it stays `processing`, and no other job of its deduplication id or serialize key begins. It ends as `cancelled`, or as
-    /// `completed` if it was done by then. Null otherwise.
+    /// Of a job that is being processed: when its cancellation was requested. Its worker was told to stop and has not released it yet: until then it
+    /// stays `processing`, and no other job of its deduplication id or serialize key begins. It ends as `cancelled`, or as `completed` if it was
+    /// done by then. Null otherwise.
     #[serde(default)]
     pub cancel_requested_at: Option<DateTime<Utc>>,
-    /// Set when completed.
+    /// When it completed.
     pub completed_at: Option<DateTime<Utc>>,
-    /// Set when it became a dead letter.
+    /// When it became a dead letter.
     pub failed_at: Option<DateTime<Utc>>,
-    /// Set when called off.
+    /// When it was cancelled.
     pub cancelled_at: Option<DateTime<Utc>>,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
-    /// Of the last failed attempt.
+    /// Error of the last failed attempt.
     pub error_kind: Option<ErrorKind>,
-    /// Of the last failed attempt.
+    /// Error of the last failed attempt, as a sentence.
     pub error_message: Option<String>,
-    /// Of a finished job: `sent`, `unchanged`, `done`, or why it was called off.
+    /// Of a finished job: `sent`, `unchanged`, `done`, or why it was cancelled.
     pub outcome: Option<String>,
-    /// Further changes folded into it.
+    /// Number of further changes folded into it.
     pub folded: i32,
 }
 
 impl Job {
-    /// What its next request bears as `x-correlation-id`.
+    /// The `x-correlation-id` of its next request.
     #[must_use]
     pub fn last_correlation_id(&self) -> &str {
         self.correlation_ids.last().unwrap_or(&self.correlation_id)
@@ -203,69 +203,68 @@ pub struct JobDetail {
     /// The job.
     #[serde(flatten)]
     pub job: Job,
-    /// Every attempt that has ended, and the one that runs.
+    /// All finished attempts, and the running one.
     pub attempts: Vec<Attempt>,
-    /// Of a job that is processed: how far it is, when its handler says so; written once a second at most.
+    /// Of a job that is being processed: its progress, if its handler reports it; written at most once a second.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// The changes that were folded into it, oldest first: the last 20 of the `folded` there were. Empty also of jobs that are older than
-    /// this list.
+    /// The changes folded into it, oldest first: the last 20 of `folded`. Empty for jobs of versions that did not keep them.
     #[serde(default)]
-    pub twins: Vec<Twin>,
-    /// Of a completed job: what its handler, or its external worker, answered. Up to 1 MB; kept as long as the job.
+    pub twins: Vec<FoldedChange>,
+    /// Of a completed job: the result of its handler or external worker. Up to 1 MB; kept as long as the job.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Value>))]
     pub result: Option<Value>,
 }
 
-/// A change that was folded into a job which waited already.
+/// A change that was folded into a waiting job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Twin {
-    /// What happened to the record; null of a job that is about no record.
+pub struct FoldedChange {
+    /// What happened to the record; null if the job has no record.
     pub kind: Option<EventType>,
     /// When it was accepted, to the millisecond.
     pub at: DateTime<Utc>,
 }
 
-impl Twin {
-    /// Reads what the database's `headgate.twin` packs into eight bytes: sixteen times the milliseconds since 1970, and the place of the
-    /// kind in [`EventType::ALL`], 1 for the first, 0 for any other.
+impl FoldedChange {
+    /// Unpacks the eight bytes of the database's `headgate.twin`: sixteen times the milliseconds since 1970, plus the position of the kind in
+    /// [`EventType::ALL`] (1 for the first, 0 for any other).
     #[must_use]
     pub fn unpack(packed: i64) -> Option<Self> {
         let at = DateTime::from_timestamp_millis(packed.div_euclid(16))?;
-        let place = usize::try_from(packed.rem_euclid(16)).ok()?;
-        Some(Self { kind: place.checked_sub(1).and_then(|at| EventType::ALL.get(at)).copied(), at })
+        let kind = usize::try_from(packed.rem_euclid(16)).ok()?;
+        Some(Self { kind: kind.checked_sub(1).and_then(|index| EventType::ALL.get(index)).copied(), at })
     }
 }
 
-/// A job in the line of a serialize key.
+/// Another job of the same serialize key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyNeighbour {
     /// The job.
     pub id: JobId,
-    /// Where it stands.
+    /// State of the job.
     pub status: JobStatus,
-    /// What kind of job.
+    /// Type of the job.
     pub job_type: String,
 }
 
-/// How far an attempt is, as its handler says.
+/// Progress of an attempt, as reported by its handler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
-    /// Of `total`; whatever the handler counts.
+    /// Done so far, in units of the handler.
     pub done: i64,
-    /// Null when it does not know.
+    /// In the same units; null when it is not known.
     pub total: Option<i64>,
-    /// What it is at, for people: up to 200 characters.
+    /// Current step, for people: up to 200 characters.
     pub note: Option<String>,
-    /// When it said so.
+    /// When it was reported.
     pub at: DateTime<Utc>,
 }
 
 impl Progress {
-    /// The part that is done, 0 to 1; none when the total is not known.
+    /// The part that is done, 0 to 1. `None` when the total is not known.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let total = self.total.filter(|total| *total > 0)?;
@@ -278,10 +277,10 @@ impl Progress {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewJob {
-    /// For which integration; or `app_id` alone for the app's built-in one.
+    /// Its integration; or give only `app_id`, for the app's built-in one.
     #[serde(default)]
     pub integration_id: Option<IntegrationId>,
-    /// Whose it is.
+    /// Its app.
     #[serde(default)]
     pub app_id: Option<AppId>,
     /// 1 to 255 characters.
@@ -302,7 +301,8 @@ pub struct NewJob {
     /// Default: now.
     #[serde(default, deserialize_with = "moment::optional")]
     pub run_at: Option<DateTime<Utc>>,
-    /// When it waits then, it ends as `cancelled` with the `error_kind` `expired`. After `run_at`, and at most five minutes ago. Default: never.
+    /// If the job still waits at this time, it ends as `cancelled` with the `error_kind` `expired`. Must be after `run_at`, and at most five minutes
+    /// ago. Default: never.
     #[serde(default, deserialize_with = "moment::optional")]
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
@@ -311,29 +311,29 @@ pub struct NewJob {
     /// 100 to 3,600,000.
     #[serde(default)]
     pub timeout_ms: Option<i32>,
-    /// 1 to 255 characters; made when absent.
+    /// 1 to 255 characters; generated when absent.
     #[serde(default)]
     pub correlation_id: Option<String>,
     /// A batch of the same app.
     #[serde(default)]
     pub batch_id: Option<BatchId>,
-    /// That of the request it came with.
+    /// Trace context of the request.
     #[serde(skip)]
     pub trace: Option<TraceContext>,
 }
 
-/// A job may come this late after its `expires_at`, which then ends it as any that waited too long; beyond, the time is a mistake.
-const LATE: TimeDelta = TimeDelta::minutes(5);
+/// A job may be enqueued so long after its `expires_at`, and then expires like any other. An earlier `expires_at` is a mistake.
+const MAX_EXPIRED: TimeDelta = TimeDelta::minutes(5);
 
 impl NewJob {
-    /// What is wrong with its times when it is accepted now; [`check`](Self::check) asks no clock.
+    /// The part of [`check`](Self::check) that depends on the time.
     ///
     /// # Errors
-    /// An `expires_at` that passed over five minutes ago.
+    /// `expires_at` is more than five minutes ago.
     pub fn check_at(&self, now: DateTime<Utc>) -> Result<(), Faults> {
         let mut faults = Faults::default();
         faults.require(
-            self.expires_at.is_none_or(|at| now - at <= LATE),
+            self.expires_at.is_none_or(|at| now - at <= MAX_EXPIRED),
             "/expires_at",
             "passed more than 5 minutes ago",
         );
@@ -350,12 +350,12 @@ impl NewJob {
             "or app_id is required",
         );
         faults.require(is_key(&self.job_type), "/job_type", KEY);
-        for (place, value) in [
+        for (pointer, value) in [
             ("/deduplication_id", &self.deduplication_id),
             ("/serialize_key", &self.serialize_key),
             ("/correlation_id", &self.correlation_id),
         ] {
-            faults.require(value.as_deref().is_none_or(is_key), place, KEY);
+            faults.require(value.as_deref().is_none_or(is_key), pointer, KEY);
         }
         faults.require_within(Some(self.priority), &limits::PRIORITY, "/priority");
         faults.require_within(self.max_attempts, &limits::MAX_ATTEMPTS, "/max_attempts");
@@ -372,28 +372,28 @@ impl NewJob {
     }
 }
 
-/// What became of one accepted job.
+/// Result of enqueuing a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EnqueuedJob {
     /// The job that will do the work.
     pub id: JobId,
-    /// Whether it is a new one.
+    /// Whether it is new.
     pub outcome: EnqueueOutcome,
 }
 
-/// Whether a job was made or folded into one that waits.
+/// Whether a job was created or folded into one that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EnqueueOutcome {
     /// A new job.
     Created,
-    /// Folded into the job of the same deduplication id.
+    /// Folded into the waiting job of the same deduplication id.
     Coalesced,
 }
 
-/// The order inside a lane, lower first: urgent kinds below zero, everything else above, each by its priority.
+/// The order in a lane, lower first: urgent job types are below zero, all others above, each by priority.
 #[must_use]
 pub fn rank(job_type: &str, priority: i16) -> i16 {
     let is_urgent = job_type.parse::<EventType>().is_ok_and(EventType::is_urgent);
@@ -405,21 +405,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_known_with_the_total_and_never_beyond_the_whole() {
+    fn the_share_needs_a_total_and_is_at_most_one() {
         let share = |done, total| Progress { done, total, note: None, at: DateTime::UNIX_EPOCH }.share();
         assert_eq!(share(1, Some(4)), Some(0.25));
         assert_eq!((share(9, Some(4)), share(9, None), share(9, Some(0))), (Some(1.0), None, None));
     }
 
     #[test]
-    fn urgent_kinds_go_before_any_priority() {
+    fn urgent_types_come_before_any_priority() {
         assert!(rank("attribute.update", -100) < rank("record.updated", 100));
         assert!(rank("record.updated", 5) < rank("record.updated", 0));
         assert!(rank("attribute.update", -100) < 0 && rank("x", 100) > 0);
     }
 
     #[test]
-    fn a_retry_whose_time_has_come_shows_as_retrying() {
+    fn a_due_retry_shows_as_retrying() {
         let now = DateTime::UNIX_EPOCH + chrono::Duration::days(1);
         let second = chrono::Duration::seconds(1);
         for (code, retry_at, status) in [

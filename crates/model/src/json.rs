@@ -1,7 +1,7 @@
-//! What Headgate asks of JSON besides being JSON: no NUL, no more than 64 levels, a size.
+//! Limits of JSON documents: no NUL, at most 64 levels, a size.
 //!
-//! Numbers are 64-bit integers or IEEE 754 doubles. An integer beyond 64 bits is refused where text is read; a number with a fraction or an
-//! exponent is the double nearest to it (RFC 8259, 6). Send what must keep more digits as a string.
+//! Numbers are 64-bit integers or IEEE 754 doubles. An integer beyond 64 bits is refused where text is parsed; a number with a fraction or an
+//! exponent becomes the nearest double (RFC 8259, 6). Numbers with more digits have to be sent as strings.
 
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -12,16 +12,16 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_RECORD_BYTES: usize = 1_000_000;
 /// Bytes of a request.
 pub const MAX_REQUEST_BYTES: usize = 16_000_000;
-/// Values of a document: each array and object, and each text, number, boolean and null in them. At worst, as objects of one field, they take
-/// less than eight times as much memory as the largest request has bytes.
+/// Values of a document: each array and object, and each string, number, boolean and null in them. In the worst case, as objects of one field,
+/// they take less than eight times the memory of the largest request.
 pub const MAX_VALUES: usize = 250_000;
 
-/// Where a document cannot be stored: a JSON Pointer (RFC 6901) and the reason.
+/// Why a document cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// RFC 6901, relative to the document.
+    /// JSON Pointer (RFC 6901), relative to the document.
     pub pointer: String,
-    /// In words, for the one who sent it.
+    /// Sentence for the sender.
     pub detail: String,
 }
 
@@ -72,8 +72,8 @@ fn within(
     Ok(())
 }
 
-/// Whether two values say the same. Numbers are compared by what they are worth, so that `5`, `5.0` and `5e0` are one, `0` and `-0.0` too, as
-/// Postgres has it; integers keep their 64 bits.
+/// Whether two values are equal. Numbers are compared by value, as in Postgres: `5`, `5.0` and `5e0` are equal, `0` and `-0.0` too; integers are
+/// compared with all their 64 bits.
 #[must_use]
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -91,9 +91,9 @@ pub fn equal_objects(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
 }
 
 fn equal_numbers(a: &Number, b: &Number) -> bool {
-    /// The 64-bit integer it is, however it is written.
+    /// The value of a 64-bit integer, in any notation.
     fn integer(number: &Number) -> Option<i128> {
-        // 2^64 is the first double that is none; below it the conversion is exact.
+        // 2^64 is the first double that is not a 64-bit integer; below it the conversion is exact.
         let of_double = |double: f64| {
             (double.fract() == 0.0 && double.abs() < 18_446_744_073_709_551_616.0).then_some(double as i128)
         };
@@ -105,13 +105,13 @@ fn equal_numbers(a: &Number, b: &Number) -> bool {
     }
 }
 
-/// One reference token of a JSON Pointer.
+/// Escapes a reference token of a JSON Pointer.
 #[must_use]
 pub fn escape(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }
 
-/// Bytes of the value as JSON text, without making that text.
+/// Bytes of the value as JSON text, without allocating it.
 #[must_use]
 pub fn count_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
@@ -125,7 +125,7 @@ pub fn count_bytes(value: &impl Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // Writing into a counter cannot fail; a value that could not be written would be refused further on.
+    // Writing to a counter cannot fail; a value that cannot be serialized is refused later.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_compared_by_what_they_are_worth() {
+    fn numbers_are_compared_by_value() {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         for (a, b) in [
             ("5", "5.0"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_four_levels_are_the_most() {
+    fn more_than_sixty_four_levels_are_refused() {
         let nested = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
         assert_eq!(check(&nested(64)), Ok(()));
         assert!(check(&nested(65)).unwrap_err().detail.contains("64"));

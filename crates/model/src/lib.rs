@@ -1,7 +1,7 @@
-//! The words of Headgate and its pure rules, shared by engine, API and browser.
+//! The types of Headgate and its pure rules, shared by engine, API and browser.
 //!
-//! Nothing here does I/O or reads a clock: every rule is given the time. What the contract calls a thing is what it is
-//! called here, and what serde writes is what the API answers.
+//! Nothing here does I/O or reads a clock: rules get the time as an argument. The types serialize to the JSON of the API, and their names are
+//! those of the API.
 #![deny(missing_docs)]
 
 pub mod activity;

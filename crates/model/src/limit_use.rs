@@ -1,9 +1,9 @@
-//! How rate limits were used over time.
+//! Use of rate limits over time.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// How long back it is looked.
+/// The period that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum LimitWindow {
@@ -17,7 +17,7 @@ pub enum LimitWindow {
 }
 
 impl LimitWindow {
-    /// All, as a control offers them.
+    /// All, in the order a form offers them.
     pub const ALL: [Self; 2] = [Self::Hour, Self::Day];
 
     /// As it is written in URLs.
@@ -38,7 +38,7 @@ impl LimitWindow {
         }
     }
 
-    /// Steps.
+    /// Number of steps.
     #[must_use]
     pub fn steps(self) -> i32 {
         match self {
@@ -61,9 +61,9 @@ impl std::str::FromStr for LimitWindow {
 pub struct LimitUse {
     /// Seconds of one step.
     pub step_seconds: i32,
-    /// Oldest first, none left out; the last is not complete yet.
+    /// Oldest first, without gaps; the last is incomplete.
     pub steps: Vec<LimitStep>,
-    /// When the limit of an integration that passes it was edited, oldest first.
+    /// When the limit was edited in an integration that uses it, oldest first.
     pub edited_at: Vec<DateTime<Utc>>,
 }
 
@@ -73,22 +73,22 @@ pub struct LimitUse {
 pub struct LimitStep {
     /// Its beginning.
     pub at: DateTime<Utc>,
-    /// Send times given, exact.
+    /// Slots given to requests, exact.
     pub given: i64,
     /// Requests that the limit in force then allows in a step.
     pub allowed: f64,
-    /// Answers 429 of the integrations that pass the limit.
+    /// Answers 429 to the integrations that use the limit.
     pub refused: i64,
 }
 
 impl LimitStep {
-    /// Used of allowed: 0 to 1.
+    /// Used part of the limit, 0 to 1.
     #[must_use]
     pub fn share(&self) -> f64 {
         if self.allowed > 0.0 { (self.given as f64 / self.allowed).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Whether they said "too many requests" although we kept to the limit: theirs is lower than ours.
+    /// Whether there were 429 answers although the limit was kept: the external system's limit is lower.
     #[must_use]
     pub fn was_refused_below_limit(&self) -> bool {
         self.refused > 0 && self.given as f64 <= self.allowed.ceil()
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hatch_means_that_they_refused_what_our_limit_allowed() {
+    fn refusals_below_our_limit_are_recognised() {
         let step = |given, refused| LimitStep { at: DateTime::UNIX_EPOCH, given, allowed: 600.0, refused };
         assert!(!step(600, 0).was_refused_below_limit());
         assert!(step(600, 1).was_refused_below_limit());

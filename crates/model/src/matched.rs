@@ -1,23 +1,24 @@
-//! How many jobs a filter finds. Nobody waits for the exact number of many: beyond ten thousand it is "10,000+".
+//! How many jobs a filter matches, counted up to a limit: counting more would take too long, so it is shown as "10,000+".
 
 use crate::text::grouped;
 use serde::{Deserialize, Serialize};
 
-/// So many are counted exactly.
-pub const MOST: i64 = 10_000;
+/// Up to this, the number is exact.
+pub const MAX_COUNTED: i64 = 10_000;
 
-/// A number that may stop short of the truth, and says so.
+/// A number that may be a lower bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtLeast {
-    /// At least so many.
+    /// The number counted.
     pub n: i64,
-    /// There may be more.
+    /// Whether there may be more.
     pub is_more: bool,
 }
 
 impl std::fmt::Display for AtLeast {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", grouped(self.n.min(MOST)), if self.is_more || self.n > MOST { "+" } else { "" })
+        let plus = if self.is_more || self.n > MAX_COUNTED { "+" } else { "" };
+        write!(f, "{}{plus}", grouped(self.n.min(MAX_COUNTED)))
     }
 }
 
@@ -28,21 +29,21 @@ impl std::ops::AddAssign for AtLeast {
     }
 }
 
-/// What a filter finds, by what can be done with it: the scopes of the list and of the buttons below it.
+/// How many jobs a filter matches, for the list and for its bulk actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matched {
-    /// All that the list shows, over all its pages.
+    /// All jobs of the list.
     pub all: AtLeast,
-    /// What a requeue of all that match would touch.
+    /// Jobs that a requeue of all matches would change.
     pub requeue: AtLeast,
-    /// What calling off all that match would touch.
+    /// Jobs that a cancel of all matches would change.
     pub cancel: AtLeast,
 }
 
 impl Matched {
-    /// Counted beside a list that shows so many: never fewer than stand there.
+    /// Raises `all` to the number of jobs shown: list and count are read at different times.
     #[must_use]
-    pub fn beside(mut self, shown: usize) -> Self {
+    pub fn at_least_shown(mut self, shown: usize) -> Self {
         self.all.n = self.all.n.max(i64::try_from(shown).unwrap_or(i64::MAX));
         self
     }
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_stops_short_says_so() {
+    fn a_lower_bound_has_a_plus() {
         let at_least = |n, is_more| AtLeast { n, is_more }.to_string();
         assert_eq!(at_least(1_204, false), "1,204");
         assert_eq!(at_least(10_000, false), "10,000");
@@ -63,9 +64,9 @@ mod tests {
     }
 
     #[test]
-    fn a_count_never_says_fewer_than_stand_beside_it() {
+    fn a_count_is_at_least_the_number_shown() {
         let counted = Matched { all: AtLeast { n: 5, is_more: false }, ..Matched::default() };
-        assert_eq!(counted.beside(6).all.n, 6);
-        assert_eq!(counted.beside(3).all.n, 5);
+        assert_eq!(counted.at_least_shown(6).all.n, 6);
+        assert_eq!(counted.at_least_shown(3).all.n, 5);
     }
 }

@@ -1,13 +1,13 @@
-//! Moments as they come in: RFC 3339, whose years have four digits.
+//! Times in requests: RFC 3339, whose years have four digits.
 
 use chrono::{DateTime, Datelike, Utc};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// What chrono reads is wider: `+12026-01-01T00:00:00Z`, which no other reader of RFC 3339 takes when it comes back. Use with
+/// Stricter than chrono, which accepts `+12026-01-01T00:00:00Z`: answered back, other RFC 3339 parsers would refuse it. Use with
 /// `#[serde(default, deserialize_with = "moment::optional")]`.
 ///
 /// # Errors
-/// For what is no RFC 3339 time, and what lies outside of the years 0 to 9999 in UTC.
+/// Not an RFC 3339 time, or outside the years 0 to 9999 in UTC.
 pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     text.map(|text| {

@@ -1,4 +1,4 @@
-//! What a viewer has open, and what is told of it as soon as it changes.
+//! The object whose page is open in the console, and the live updates of it.
 
 use crate::{
     id::{IntegrationId, JobId, OperationId},
@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// One thing that a page is about. Written as its kind and its id: `job:0190…`.
+/// The object of a page. Written as kind and id: `job:0190…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Opened {
@@ -17,12 +17,12 @@ pub enum Opened {
     Job(JobId),
     /// An integration.
     Integration(IntegrationId),
-    /// What goes on in the background.
+    /// A background operation.
     Operation(OperationId),
 }
 
 impl Opened {
-    /// What kind of thing it is: the name of the event that tells of it.
+    /// Its kind, which is also the name of its live events.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl fmt::Display for Opened {
     }
 }
 
-/// No such thing can be open.
+/// Not an [`Opened`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be `job:`, `integration:` or `operation:` and an id")]
 pub struct UnknownThing;
@@ -78,17 +78,17 @@ impl TryFrom<String> for Opened {
     }
 }
 
-/// It as it is told: the `job`, `integration` and `operation` events of `GET /live`.
+/// Data of the `job`, `integration` and `operation` events of `GET /live`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Told<T> {
-    /// When it began to be read, by the database's clock: what was read later is newer.
+pub struct LiveUpdate<T> {
+    /// When reading began, by the database's clock; a later time is a newer version.
     pub at: DateTime<Utc>,
-    /// What it is now.
+    /// The object.
     pub now: T,
 }
 
-/// A job and the reasons behind it.
+/// A job with its explanation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExplainedJob {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_is_written_and_read_by_kind_and_id() {
+    fn an_opened_object_reads_back() {
         for opened in [
             Opened::Job(JobId::generate()),
             Opened::Integration(IntegrationId::generate()),

@@ -1,4 +1,4 @@
-//! Bulk actions, and deletions of apps and integrations: what was asked for, how far it is.
+//! Operations: bulk actions, and deletions of apps and integrations.
 
 use crate::{
     filter::JobFilter,
@@ -10,23 +10,23 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Up to so many jobs are changed at once: nothing to hold, nothing to pace.
+/// Up to so many jobs are changed at once, without hold and rate.
 pub const AT_ONCE: i64 = 100;
 
-/// What is done to each.
+/// What is done to each job or dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkAction {
-    /// Back into the queue with all attempts anew.
+    /// Puts it back into the queue with all its attempts.
     Requeue,
-    /// Called off.
+    /// Cancels it.
     Cancel,
-    /// Put into the bin, which is emptied after 24 hours (dead letters).
+    /// Moves it to the bin, where it is deleted after 24 hours (dead letters).
     Purge,
-    /// Put back where another bulk action found them: only by `POST /operations/{id}/undo`.
+    /// Reverts another bulk action: only by `POST /operations/{id}/undo`.
     Undo,
-    /// Deleted for good, with everything that is left of it: only by `DELETE /apps/{id}` and `DELETE /integrations/{id}`.
+    /// Deletes all remaining rows: only by `DELETE /apps/{id}` and `DELETE /integrations/{id}`.
     Delete,
 }
 
@@ -54,7 +54,7 @@ impl std::str::FromStr for BulkAction {
     }
 }
 
-/// What an operation works on.
+/// What an operation changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -63,9 +63,9 @@ pub enum BulkSubject {
     Jobs,
     /// Dead letters.
     DeadLetters,
-    /// What is left of an app that is deleted.
+    /// The remaining rows of a deleted app.
     App,
-    /// What is left of an integration that is deleted.
+    /// The remaining rows of a deleted integration.
     Integration,
 }
 
@@ -97,21 +97,21 @@ impl std::str::FromStr for BulkSubject {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewBulk {
-    /// What is done to each.
+    /// What is done to each job or dead letter.
     pub action: BulkAction,
-    /// Up to 1,000; or `filter`. Job ids; for dead letters their own ids.
+    /// Up to 1,000; or give `filter`. Job ids; for dead letters their own ids.
     #[serde(default)]
     pub ids: Option<Vec<Uuid>>,
-    /// Not empty; or `ids`.
+    /// Not empty; or give `ids`.
     #[serde(default)]
     pub filter: Option<JobFilter>,
     /// Only count and show.
     #[serde(default)]
     pub dry_run: bool,
-    /// 1 to 10,000; absent: as fast as it goes.
+    /// 1 to 10,000; absent: no limit.
     #[serde(default)]
     pub rate_per_second: Option<i32>,
-    /// How long more than 100 are held before the first is touched, 0 to 3,600; default 30.
+    /// Seconds before an action on more than 100 begins, in which it can be withdrawn: 0 to 3,600; default 30.
     #[serde(default)]
     pub hold_seconds: Option<i32>,
     /// For the audit log, up to 500 characters.
@@ -132,7 +132,7 @@ impl NewBulk {
                 faults.require(
                     !filter.is_empty(),
                     "/filter",
-                    "must not be empty: name at least one condition, for example integration_id",
+                    "must not be empty: give at least one condition, for example integration_id",
                 );
                 let found = match subject {
                     BulkSubject::DeadLetters => filter.check_of_dead_letters(),
@@ -145,7 +145,7 @@ impl NewBulk {
             (Some(_), Some(_)) => faults.add("/filter", "and ids exclude each other"),
             (None, None) => faults.add("/ids", "or filter is required"),
         }
-        let is_known = matches!(
+        let is_allowed = matches!(
             (subject, self.action),
             (_, BulkAction::Requeue)
                 | (BulkSubject::Jobs, BulkAction::Cancel)
@@ -154,9 +154,9 @@ impl NewBulk {
         let accepted = match subject {
             BulkSubject::Jobs => "must be requeue or cancel",
             BulkSubject::DeadLetters => "must be requeue or purge",
-            BulkSubject::App | BulkSubject::Integration => "is not for bulk actions",
+            BulkSubject::App | BulkSubject::Integration => "is not a bulk action",
         };
-        faults.require(is_known, "/action", accepted);
+        faults.require(is_allowed, "/action", accepted);
         faults.require_within(self.rate_per_second, &limits::RATE_PER_SECOND, "/rate_per_second");
         faults.require_within(self.hold_seconds, &limits::HOLD_SECONDS, "/hold_seconds");
         faults.require(
@@ -168,113 +168,112 @@ impl NewBulk {
     }
 }
 
-/// What a bulk action would touch.
+/// What a bulk action would change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DryRun {
-    /// Exactly, at the moment of asking.
+    /// Number of matches now, exact.
     pub matched: i64,
     /// By integration and status.
     pub breakdown: Vec<DryRunPart>,
     /// A few of them.
     pub sample: Vec<JobId>,
-    /// The same, with what to know them by.
+    /// The same jobs with some details.
     pub sample_rows: Vec<SampleRow>,
-    /// What a requeue adds to each rate limit, the slowest first; empty for other actions.
+    /// What a requeue adds to each rate limit, slowest first; empty for other actions.
     pub added_load: Vec<AddedLoad>,
-    /// How long it would take, the hold included, until everything is handed to the queue and, of a requeue, has passed the limits as
-    /// far as they alone decide; null when unknown.
+    /// Estimated time, including the hold, until all jobs are in the queue and, for a requeue, could have passed the rate limits; null when unknown.
     pub eta_seconds: Option<i64>,
 }
 
-/// One of those a bulk action would touch.
+/// A job that a bulk action would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct SampleRow {
     /// The job.
     pub job_id: JobId,
-    /// For which integration.
+    /// Its integration.
     pub integration_id: crate::id::IntegrationId,
-    /// What kind of job.
+    /// Type of the job.
     pub job_type: String,
-    /// Of a record's change.
+    /// Record type, of a record's job.
     pub record_type: Option<String>,
-    /// Of a record's change.
+    /// Record id, of a record's job.
     pub record_id: Option<String>,
 }
 
-/// What a requeue adds to one rate limit.
+/// The load that a requeue adds to one rate limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AddedLoad {
-    /// The integrations of the selection that share the limit; one, when it has none.
+    /// The matched integrations that share the limit; one, if it has no limit.
     pub integration_ids: Vec<crate::id::IntegrationId>,
-    /// Jobs that come on top.
+    /// Added jobs.
     pub added: i64,
-    /// Jobs of these integrations that are pending already.
+    /// Jobs of these integrations that are already pending.
     pub pending: i64,
-    /// The limit: requests per `per_seconds`; null: not limited.
+    /// The limit: requests per `per_seconds`; null: no limit.
     pub requests: Option<i32>,
     /// The limit's window.
     pub per_seconds: Option<i32>,
-    /// How long the limit alone needs to let all of them pass; null without one.
+    /// Time until all of them can have passed the limit; null without one.
     pub drain_seconds: Option<i64>,
 }
 
-/// A part of what would be touched.
+/// The matches of one integration and status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DryRunPart {
-    /// Which integration.
+    /// The integration.
     pub integration_id: crate::id::IntegrationId,
-    /// Which status.
+    /// The status.
     pub status: crate::job::JobStatus,
-    /// How many.
+    /// Number of matches.
     pub count: i64,
 }
 
-/// What became of a bulk action.
+/// Result of starting a bulk action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkOutcome {
     /// Up to 100: done.
     Done(BulkDone),
-    /// More than 100: it goes on in the background.
+    /// More than 100: runs in the background.
     Started(BulkStarted),
 }
 
-/// A bulk action of up to 100, which is done.
+/// A finished bulk action on up to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkDone {
-    /// How many matched.
+    /// Number of matches.
     pub matched: i64,
-    /// How many were changed.
+    /// Number of changed jobs or dead letters.
     pub changed: i64,
-    /// How many were not in a state that allows it any more.
+    /// Number of matches whose state no longer allowed it.
     pub skipped: i64,
-    /// Look at it, or take it back, under `/operations/{id}`; absent when nothing matched.
+    /// Read or undo it under `/operations/{id}`; absent when nothing matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = OperationId, required = false))]
     pub operation_id: Option<OperationId>,
 }
 
-/// A bulk action of more than 100, which goes on in the background.
+/// A bulk action on more than 100, which runs in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkStarted {
     /// Follow it under `/operations/{id}`.
     pub operation_id: OperationId,
-    /// How many it will touch.
+    /// Number of matches.
     pub matched: i64,
 }
 
-/// Why a bulk action left a row as it was.
+/// Why a bulk action did not change a job or dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SkipReason {
-    /// It is in the queue already.
+    /// It is already in the queue.
     Pending,
     /// A worker has it.
     Processing,
@@ -284,11 +283,11 @@ pub enum SkipReason {
     Completed,
     /// It was cancelled.
     Cancelled,
-    /// It was given up.
+    /// It is a dead letter.
     DeadLetter,
-    /// It is not there any more.
+    /// It no longer exists.
     Gone,
-    /// Between count and turn it ended, or left the filter.
+    /// It ended, or left the filter, after it was counted.
     MovedOn,
     /// Undo: it was tried since.
     Attempted,
@@ -301,18 +300,18 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// In words, after "12": `12 had been tried since`.
+    /// Words that follow a number: `12 tried since`.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Pending => "in the queue already",
+            Self::Pending => "already in the queue",
             Self::Processing => "being processed",
             Self::ToBeRetried => "waiting for their next attempt",
             Self::Completed => "completed meanwhile",
-            Self::Cancelled => "cancelled already",
-            Self::DeadLetter => "given up, and among the dead letters",
-            Self::Gone => "not there any more",
-            Self::MovedOn => "moved on before their turn",
+            Self::Cancelled => "already cancelled",
+            Self::DeadLetter => "dead letters",
+            Self::Gone => "no longer there",
+            Self::MovedOn => "ended or changed before they were reached",
             Self::Attempted => "tried since",
             Self::TakenOver => "taken over by a newer job of the same deduplication id",
             Self::ChangedSince => "changed since: a newer change is in them",
@@ -321,27 +320,27 @@ impl SkipReason {
     }
 }
 
-/// Rows left as they were for one reason.
+/// Number of matches skipped for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Skipped {
     /// Why.
     pub reason: SkipReason,
-    /// How many.
+    /// Number.
     pub count: i64,
 }
 
-/// What can be done about an operation.
+/// What can be done with an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationStep {
     /// Stops it until it is resumed.
     Pause,
-    /// Lets it go on, or ends its hold.
+    /// Continues it, or ends its hold.
     Resume,
     /// Stops it for good; what is done stays done.
     Abort,
-    /// Takes it back, where there is an inverse.
+    /// Reverts it, if it has an inverse.
     Undo,
 }
 
@@ -358,22 +357,22 @@ impl OperationStep {
     }
 }
 
-/// Where a bulk action stands.
+/// State of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum OperationState {
-    /// Nothing is touched yet: it can be withdrawn.
+    /// Nothing is changed yet: it can be withdrawn.
     Held,
-    /// It goes on.
+    /// Running.
     Running,
     /// Stopped until resumed.
     Paused,
-    /// Came to its end.
+    /// Finished.
     Done,
     /// Stopped for good.
     Aborted,
-    /// Taken back.
+    /// Reverted.
     Undone,
 }
 
@@ -402,8 +401,8 @@ impl std::str::FromStr for OperationState {
     }
 }
 
-/// The answer to a deletion that goes on: nothing of the app or integration is accepted, sent or shown any more, and what is left of it goes in
-/// the background.
+/// The answer to a deletion that continues in the background: nothing of the app or integration is accepted, sent or shown any more, and its
+/// remaining rows are being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletionStarted {
@@ -421,59 +420,59 @@ pub struct Operation {
     pub subject: BulkSubject,
     /// What is done to each.
     pub action: BulkAction,
-    /// To which.
+    /// To all that match it.
     pub filter: JobFilter,
-    /// So many were named one by one instead.
+    /// Number of ids that were given instead of a filter.
     pub named: Option<i64>,
-    /// What the app or integration was called that is deleted.
+    /// Name of the app or integration that is deleted.
     pub deleted_name: Option<String>,
-    /// Where it stands.
+    /// State of the operation.
     pub state: OperationState,
-    /// Why it was asked for.
+    /// Why it was requested.
     pub reason: Option<String>,
-    /// Who asked.
+    /// Who requested it.
     pub requested_by: String,
-    /// How many it will touch, counted when it was asked for. Of a deletion: about how many rows.
+    /// Number of matches when it was requested. Of a deletion: an estimate of the rows.
     pub matched: i64,
-    /// How many it changed. Of a deletion: rows deleted, and jobs called off.
+    /// Number of changed jobs or dead letters. Of a deletion: deleted rows and cancelled jobs.
     pub changed: i64,
-    /// How many were not in a state that allows it any more.
+    /// Number of matches whose state no longer allowed it.
     pub skipped: i64,
-    /// The same by reason, the most frequent first. Rows that are not reached yet are in none.
+    /// The skipped ones by reason, most frequent first. Those not reached yet are not counted.
     pub skipped_reasons: Vec<Skipped>,
-    /// What was counted when it was asked for, by integration and status.
+    /// The matches when it was requested, by integration and status.
     pub breakdown: Vec<DryRunPart>,
     /// A few of them.
     pub sample: Vec<JobId>,
-    /// Chosen pace; null: as fast as it goes.
+    /// Chosen rate; null: no limit.
     pub rate_per_second: Option<i32>,
-    /// About how long until it is done, its hold included; null unless it is held or running.
+    /// Estimated time until it is done, including its hold; null unless it is held or running.
     pub eta_seconds: Option<i64>,
-    /// The one it takes back, when it is an undo.
+    /// The operation that this one undoes.
     pub undoes: Option<OperationId>,
-    /// The one that took it back.
+    /// The operation that undid this one.
     pub undone_by: Option<OperationId>,
-    /// Until when `POST /operations/{id}/undo` may take it back: 24 hours after it ended; null when it cannot be. What was tried since
-    /// stays as it is, and is counted as skipped.
+    /// Until when `POST /operations/{id}/undo` can undo it: 24 hours after it ended; null when it cannot be undone. Jobs that were tried since are
+    /// not changed, and are counted as skipped.
     pub undo_until: Option<DateTime<Utc>>,
     /// End of the hold.
     pub hold_until: Option<DateTime<Utc>>,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: DateTime<Utc>,
-    /// When the first was touched.
+    /// When the first change was made.
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
 }
 
 impl Operation {
-    /// How many it came past: changed or left as they were.
+    /// Number of matches changed or skipped so far.
     #[must_use]
     pub fn handled(&self) -> i64 {
         self.changed + self.skipped
     }
 
-    /// What may be done about it now, in the order in which it is offered. Nothing stops a deletion.
+    /// The steps that are possible now, in the order of their buttons. A deletion cannot be stopped.
     #[must_use]
     pub fn steps(&self, now: DateTime<Utc>) -> Vec<OperationStep> {
         if self.action == BulkAction::Delete {

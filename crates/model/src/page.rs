@@ -1,11 +1,11 @@
-//! Keyset pages: newest first, the last id seen is where the next page begins.
+//! Keyset pages: newest first; the next page begins after the last id of this one.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Items of a page when the caller does not say.
+/// Items of a page by default.
 pub const DEFAULT_LIMIT: i64 = 50;
-/// The most a caller may ask for.
+/// Maximum number of items of a page.
 pub const MAX_LIMIT: i64 = 500;
 
 /// One page of a list.
@@ -14,13 +14,13 @@ pub const MAX_LIMIT: i64 = 500;
 pub struct Page<T> {
     /// Newest first.
     pub items: Vec<T>,
-    /// Where the next page begins; null on the last. A page of a filter that no index serves may hold fewer than were asked for, or none, and
-    /// not be the last; so may one of payloads and records end after 8 MB.
+    /// Cursor of the next page; null on the last. A page may be shorter than requested, or empty, without being the last: with a filter that has no
+    /// index, and when its payloads or records exceed 8 MB.
     pub next_cursor: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// Makes a page of rows that were read with one more than `limit`: the surplus row says that there is a next page.
+    /// A page of rows that were read with one more than `limit`: a surplus row means that there is a next page.
     #[must_use]
     pub fn from_surplus(mut rows: Vec<T>, limit: i64, id: impl Fn(&T) -> Uuid) -> Self {
         let limit = usize::try_from(limit).unwrap_or(0);
@@ -31,27 +31,27 @@ impl<T> Page<T> {
         Self { items: rows, next_cursor }
     }
 
-    /// The same page, which ends there because no more rows were looked at, unless it was full before.
+    /// Continues the next page after `bound`, up to which rows were scanned, unless this page was full before.
     #[must_use]
-    pub fn that_looked_as_far_as(self, bound: Option<Uuid>) -> Self {
+    pub fn scanned_until(self, bound: Option<Uuid>) -> Self {
         let here = bound.map(|id| Cursor::After(id).to_string());
         Self { next_cursor: self.next_cursor.or(here), ..self }
     }
 
-    /// What asks for the page after it; none on the last.
+    /// The request for the next page.
     #[must_use]
     pub fn following(&self, limit: i64) -> Option<PageRequest> {
         let cursor = self.next_cursor.as_deref()?;
         PageRequest::parse(Some(limit), Some(cursor)).ok()
     }
 
-    /// The same page of other things.
+    /// Converts the items.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(change).collect(), next_cursor: self.next_cursor }
     }
 }
 
-/// Which end of a list comes first. Ids sort by the moment they were made at, and every list has an index of them.
+/// Order of a list. Ids sort by time, and every list has an index on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The newest first.
@@ -61,7 +61,7 @@ pub enum Order {
     Oldest,
 }
 
-/// Which page of a list is asked for.
+/// Request for a page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// 1 to 500.
@@ -97,8 +97,8 @@ pub enum PageError {
     /// `limit` out of range.
     #[error("limit must be 1 to 500")]
     Limit,
-    /// A cursor that no answer of ours contained.
-    #[error("cursor is none that a list answered: start again without it")]
+    /// Not a cursor from an answer.
+    #[error("cursor is not one that a list returned: start again without it")]
     Cursor,
 }
 

@@ -1,26 +1,26 @@
-//! Fields of a PATCH: absent means "leave it", null means "take it away".
+//! Fields of a PATCH: an absent field is not changed, null removes its value.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A change of one optional field.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Change<T> {
-    /// Absent: the field stays.
+    /// Absent: not changed.
     #[default]
     Keep,
-    /// null: the field is taken away.
+    /// null: the value is removed.
     Clear,
     /// A new value.
     Set(T),
 }
 
 impl<T> Change<T> {
-    /// Whether the field stays as it is.
+    /// Whether the field is not changed.
     pub fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)
     }
 
-    /// The field after the change.
+    /// The value after the change.
     pub fn apply(self, before: Option<T>) -> Option<T> {
         match self {
             Self::Keep => before,
@@ -38,18 +38,18 @@ impl<T> Change<T> {
     }
 }
 
-/// For a field that cannot be taken away: an `Option` alone would read null as "leave it", and say nothing. Use with
+/// For a field that cannot be null: a plain `Option` would silently read null as "not changed". Use with
 /// `#[serde(default, deserialize_with = "patch::not_null")]`.
 ///
 /// # Errors
-/// For null, and for what is no `T`.
+/// For null, and for anything that is not a `T`.
 pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// Use with `#[serde(default)]`: an absent field never gets here.
+/// Use with `#[serde(default)]`, which handles the absent field.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Option::deserialize(deserializer)?.map_or(Self::Clear, Self::Set))

@@ -1,4 +1,4 @@
-//! Faults of an input, each with the place it is at.
+//! Faults of an input, each with its field.
 
 use crate::text::grouped;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct FieldError {
     pub detail: String,
 }
 
-/// Collects every fault of an input, so that the caller mends all in one go.
+/// All faults of an input, so that the caller can fix them at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<FieldError>);
 
@@ -31,7 +31,7 @@ impl Faults {
         }
     }
 
-    /// Adds a fault, which names what is accepted, when the value is given and outside the limits.
+    /// Adds a fault with the accepted range when the value is given and outside of it.
     pub fn require_within<N: PartialOrd + Into<i64> + Copy>(
         &mut self,
         value: Option<N>,
@@ -39,8 +39,8 @@ impl Faults {
         pointer: &str,
     ) {
         if value.is_some_and(|value| !limits.contains(&value)) {
-            let (least, most) = ((*limits.start()).into(), (*limits.end()).into());
-            self.add(pointer, format!("must be {} to {}", grouped(least), grouped(most)));
+            let (min, max) = ((*limits.start()).into(), (*limits.end()).into());
+            self.add(pointer, format!("must be {} to {}", grouped(min), grouped(max)));
         }
     }
 
@@ -54,10 +54,8 @@ impl Faults {
         );
     }
 
-    /// Ok when nothing was found.
-    ///
     /// # Errors
-    /// Itself, when there is a fault.
+    /// Itself, unless it is empty.
     pub fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

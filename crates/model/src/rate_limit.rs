@@ -1,4 +1,4 @@
-//! Rate limits: how many requests in how many seconds, and how slots are spaced to keep to it.
+//! Rate limits, and how slots are spaced to keep them.
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -34,9 +34,9 @@ impl RateLimit {
 
     /// Microseconds between two slots.
     ///
-    /// Slots evenly spaced at `per_seconds / requests` would keep to the limit at the moment of sending; stretched by 6 % they keep to
-    /// it at the moment of arrival too, as long as requests are late by less than that share of the window (60 ms of a second).
-    /// So 94 % of the rate is used and no sliding window holds more than the limit.
+    /// Slots spaced evenly by `per_seconds / requests` would keep the limit where requests are sent. Stretched by 6 %, they also keep it where
+    /// requests arrive, as long as they are delayed by less than 6 % of the window (60 ms of a second). So 94 % of the rate is used, and no sliding
+    /// window has more requests than the limit.
     #[must_use]
     pub fn emission_us(self) -> i64 {
         let window = i64::from(self.per_seconds.max(1)) * 1_060_000;
@@ -44,8 +44,8 @@ impl RateLimit {
         (window + requests - 1) / requests
     }
 
-    /// How late a slot may still be used: two thirds of what [`Self::emission_us`] leaves, at most 250 ms; a later one is given up and
-    /// another is reserved.
+    /// How late a slot may still be used: two thirds of the 6 % of [`Self::emission_us`], at most 250 ms. A later one is discarded, and another slot
+    /// is reserved.
     #[must_use]
     pub fn lateness_us(self) -> i64 {
         (i64::from(self.per_seconds) * 40_000).min(250_000)
@@ -57,9 +57,9 @@ impl RateLimit {
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum RateLimits {
-    /// One.
+    /// One limit.
     One(RateLimit),
-    /// Several: all hold.
+    /// Several limits, which all apply.
     Several(Vec<RateLimit>),
 }
 
@@ -73,7 +73,7 @@ impl RateLimits {
         }
     }
 
-    /// As it was given: none, one, or several.
+    /// `None` for an empty list.
     #[must_use]
     pub fn from_vec(mut limits: Vec<RateLimit>) -> Option<Self> {
         match limits.len() {
@@ -113,7 +113,7 @@ impl RateLimits {
     }
 }
 
-/// Object or array is told apart by looking: serde's untagged forms would try both and could not say which field is wrong.
+/// Decides by the first token whether it is an object or an array: serde's untagged enums would try both and could not say which field is wrong.
 impl<'de> Deserialize<'de> for RateLimits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrSeveral;
@@ -136,13 +136,13 @@ impl<'de> Deserialize<'de> for RateLimits {
     }
 }
 
-/// How much of a limit is used: for people to look at.
+/// Current use of a limit, to be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RateLimitUse {
     /// Requests allowed per window.
     pub limit: i32,
-    /// Requests in the current window (or the last one, when the current has just begun).
+    /// Requests in the current window, or in the last one when the current one has just begun.
     pub used: i32,
     /// Length of the window.
     pub per_seconds: i32,
@@ -153,12 +153,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_sliding_window_holds_more_slots_than_the_limit_even_when_late() {
+    fn no_sliding_window_has_more_slots_than_the_limit_even_with_late_ones() {
         for (requests, per_seconds) in [(1, 1), (2, 1), (7, 3), (10, 1), (100, 1), (999, 60), (1_000_000, 1)]
         {
             let limit = RateLimit { requests, per_seconds };
             let window = i64::from(per_seconds) * 1_000_000;
-            // The first of requests + 1 slots goes out as late as allowed, the last on time.
+            // The first of requests + 1 slots is used as late as allowed, the last on time.
             let span = i64::from(requests) * limit.emission_us() - limit.lateness_us();
             assert!(span >= window, "{limit:?}: {span}");
             let used = window as f64 / limit.emission_us() as f64 / f64::from(requests);

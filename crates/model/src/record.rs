@@ -16,23 +16,23 @@ use serde_json::{Map, Value};
 /// Attributes of a record: a JSON object.
 pub type Attributes = Map<String, Value>;
 
-/// A piece of an app's catalog that Headgate owns a copy of.
+/// An object of an app, such as an order or a product, of which Headgate keeps the newest version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Record {
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
     /// 1 to 255 characters.
     pub record_type: String,
     /// 1 to 255 characters.
     pub record_id: String,
-    /// Grows by one with each change. A record that comes back after its deletion was forgotten begins at 1.
+    /// Incremented by each change. A record that is created again after its deleted row was removed begins at 1.
     pub version: i64,
-    /// All attributes as of that version.
+    /// All attributes of that version.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
-    /// Set once it was deleted. When every integration that had it has been told, and `HEADGATE_DELETED_RECORD_RETENTION` has passed, the
-    /// record is forgotten.
+    /// When it was deleted. Once every integration that had it has received the deletion, and `HEADGATE_DELETED_RECORD_RETENTION` has passed, the
+    /// record is removed.
     pub deleted_at: Option<DateTime<Utc>>,
     /// When it was first accepted.
     pub created_at: DateTime<Utc>,
@@ -40,18 +40,18 @@ pub struct Record {
     pub updated_at: DateTime<Utc>,
 }
 
-/// A record with what each integration has of it.
+/// A record with its state in each integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordWithSync {
     /// The record.
     #[serde(flatten)]
     pub record: Record,
-    /// One entry per interested integration.
+    /// One entry per integration that is sent this type of record.
     pub integrations: Vec<RecordSync>,
 }
 
-/// What one integration has of a record.
+/// State of a record in one integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordSync {
@@ -59,19 +59,19 @@ pub struct RecordSync {
     pub integration_id: IntegrationId,
     /// Its name.
     pub integration_name: String,
-    /// The version it last accepted; null: none yet.
+    /// Version that it last accepted; null: none yet.
     pub version: Option<i64>,
-    /// When it accepted that.
+    /// When it accepted that version.
     pub sent_at: Option<DateTime<Utc>>,
     /// Whether it has the newest version.
     pub in_sync: bool,
-    /// The live job or dead letter that stands for the difference.
+    /// The live job or dead letter that is to send the difference.
     pub job_id: Option<JobId>,
     /// That job's status.
     pub job_status: Option<JobStatus>,
 }
 
-/// The data last sent to an integration, per record.
+/// Sent state: what an integration last accepted of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SentRecord {
@@ -79,11 +79,11 @@ pub struct SentRecord {
     pub record_type: String,
     /// The record's id.
     pub record_id: String,
-    /// The version it accepted.
+    /// Version that it accepted.
     pub version: i64,
-    /// When it accepted that.
+    /// When it accepted that version.
     pub sent_at: DateTime<Utc>,
-    /// All attributes as of that version.
+    /// All attributes of that version.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
 }
@@ -92,28 +92,28 @@ pub struct SentRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EventType {
-    /// It is new; attributes merge if it is known after all.
+    /// It is new; if it exists already, attributes are merged.
     #[serde(rename = "record.created")]
     Created,
-    /// Attributes merge; an unknown record is created.
+    /// Attributes are merged; an unknown record is created.
     #[serde(rename = "record.updated")]
     Updated,
-    /// The attributes are all there are.
+    /// The attributes replace all others.
     #[serde(rename = "record.replaced")]
     Replaced,
-    /// It is gone.
+    /// It was deleted.
     #[serde(rename = "record.deleted")]
     Deleted,
-    /// Urgent; attributes merge.
+    /// Urgent; attributes are merged.
     #[serde(rename = "attribute.update")]
     AttributeUpdate,
-    /// Urgent; attributes merge.
+    /// Urgent; attributes are merged.
     #[serde(rename = "attribute.delta_update")]
     AttributeDeltaUpdate,
-    /// Urgent; attributes merge.
+    /// Urgent; attributes are merged.
     #[serde(rename = "metadata.update")]
     MetadataUpdate,
-    /// Urgent; attributes merge.
+    /// Urgent; attributes are merged.
     #[serde(rename = "metadata.single_update")]
     MetadataSingleUpdate,
 }
@@ -131,7 +131,7 @@ impl EventType {
         Self::MetadataSingleUpdate,
     ];
 
-    /// As it is written on the wire; also the `job_type` of the job it makes.
+    /// As it is written on the wire; also the `job_type` of its job.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ impl EventType {
         }
     }
 
-    /// Whether it goes before everything that is not urgent.
+    /// Whether it comes before everything that is not urgent.
     #[must_use]
     pub fn is_urgent(self) -> bool {
         matches!(
@@ -179,7 +179,7 @@ pub struct UnknownEventType;
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// Whose record.
+    /// The record's app.
     pub app_id: AppId,
     /// What happened.
     #[serde(rename = "type")]
@@ -188,30 +188,30 @@ pub struct Event {
     pub record_type: String,
     /// 1 to 255 characters.
     pub record_id: String,
-    /// A null value is a value; a key is taken away by `record.replaced` without it. Ignored in `record.deleted`.
+    /// Null is a value; to remove a key, send `record.replaced` without it. Ignored in `record.deleted`.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub attributes: Attributes,
-    /// When it happened at the source. An event does not overwrite, attribute by attribute, what another one set that occurred later; a deletion
-    /// that occurred before anything the record has is left out. An event without it always applies; a time yet to come counts as now.
+    /// When it happened at the source. An attribute is not overwritten if another event set it that occurred later; a deletion is ignored if it
+    /// occurred before any change of the record. An event without it always applies; a time in the future counts as now.
     #[serde(default, deserialize_with = "moment::optional")]
     pub occurred_at: Option<DateTime<Utc>>,
-    /// 1 to 255 characters; made when absent.
+    /// 1 to 255 characters; generated when absent.
     #[serde(default)]
     pub correlation_id: Option<String>,
-    /// The sender's id of the event, 1 to 255 characters: another event of the app with this id changes nothing for 24 hours
+    /// The sender's id of the event, 1 to 255 characters: for 24 hours, another event of the app with this id changes nothing
     /// (`HEADGATE_EVENT_ID_RETENTION`).
     #[serde(default)]
     pub id: Option<String>,
-    /// That of the request it came with.
+    /// Trace context of the request.
     #[serde(skip)]
     pub trace: Option<TraceContext>,
 }
 
-/// What types and ids of records are, in words.
+/// What a record's type or id must be, as a sentence.
 pub const RECORD_KEY: &str = "must be 1 to 255 characters without control characters, those of text direction among them, and neither . nor ..";
 
-/// The type or the id of a record. Both are steps of the path that `rest` sends to, where `.` and `..` name no record.
+/// Whether this can be the type or id of a record. Both are segments of the path that `rest` sends to, so `.` and `..` are excluded.
 #[must_use]
 pub fn is_record_key(key: &str) -> bool {
     is_key(key) && key != "." && key != ".."
@@ -237,24 +237,24 @@ impl Event {
     }
 }
 
-/// What became of a request's events.
+/// Result of accepting events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Accepted {
-    /// Events taken in.
+    /// Accepted events.
     pub accepted: i64,
     /// Events that changed their record.
     pub records_changed: i64,
     /// New jobs.
     pub jobs_created: i64,
-    /// Changes folded into a job that waits.
+    /// Changes folded into waiting jobs.
     pub jobs_coalesced: i64,
-    /// Events that said what is so already.
+    /// Events whose record already had these attributes.
     pub unchanged: i64,
-    /// Events that were accepted before, by their `id`: they changed nothing.
+    /// Events whose `id` was accepted before: they changed nothing.
     #[serde(default)]
     pub repeated: i64,
-    /// Events that were left out, or some of their attributes, because another one occurred later (`occurred_at`).
+    /// Events that were ignored, entirely or in some attributes, because another event occurred later (`occurred_at`).
     #[serde(default)]
     pub stale: i64,
 }

@@ -1,8 +1,8 @@
-//! A request as it would be sent, for people to repeat it by hand: without what proves who sends it.
+//! A preview of a job's request, without credentials, to be sent by hand.
 
 use serde::{Deserialize, Serialize};
 
-/// What stands in the place of a secret.
+/// Placeholder of a secret.
 pub const SECRET: &str = "<secret>";
 
 /// The request that the next attempt of a job would make.
@@ -10,16 +10,16 @@ pub const SECRET: &str = "<secret>";
 pub struct RequestPreview {
     /// `POST`, `PUT`, `PATCH`, `DELETE`.
     pub method: String,
-    /// Where to.
+    /// Full URL.
     pub url: String,
-    /// Names and values; of secret ones [`SECRET`].
+    /// Names and values; secret values are [`SECRET`].
     pub headers: Vec<(String, String)>,
-    /// What is sent; none: a request without a body.
+    /// The body, if the request has one.
     pub body: Option<String>,
 }
 
 impl RequestPreview {
-    /// As a command for a POSIX shell.
+    /// A curl command for a POSIX shell.
     #[must_use]
     pub fn to_curl(&self) -> String {
         let mut lines = vec![format!("curl --request {} {}", self.method, quoted(&self.url))];
@@ -33,7 +33,7 @@ impl RequestPreview {
     }
 }
 
-/// One word for the shell, whatever it holds.
+/// Quoted as one word of the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_is_one_word_each_whatever_they_hold() {
+    fn arguments_of_the_command_are_quoted() {
         let preview = RequestPreview {
             method: "POST".into(),
             url: "https://x.test/?a=1&b=$HOME".into(),

@@ -1,4 +1,4 @@
-//! Re-syncs: sending an integration its catalog again.
+//! Re-syncs: sending all records of an integration again.
 
 use crate::{
     id::{AppId, BatchId, IntegrationId, ResyncId},
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncMode {
-    /// Every record, whole.
+    /// All records, with all attributes.
     #[default]
     Full,
-    /// Only records of which the integration does not have the newest version; each of them whole.
+    /// Only records of which the integration does not have the newest version, with all attributes.
     Changed,
 }
 
@@ -48,7 +48,7 @@ impl std::str::FromStr for ResyncMode {
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewResync {
-    /// Absent: all types the integration is interested in.
+    /// Absent: all types that the integration is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_type: Option<String>,
     /// Up to 1,000, together with `record_type`.
@@ -79,20 +79,20 @@ impl NewResync {
     }
 }
 
-/// What can be done about a re-sync.
+/// What can be done with a re-sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResyncStep {
-    /// Makes no further jobs until resumed, and holds those that wait.
+    /// Creates no further jobs until resumed, and parks those that wait.
     Pause,
-    /// Lets it go on where it stopped.
+    /// Continues where it stopped.
     Resume,
-    /// Calls it off, its waiting jobs too.
+    /// Cancels it and its waiting jobs.
     Cancel,
 }
 
 impl ResyncStep {
-    /// As a form says it.
+    /// As it is written in forms.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -103,18 +103,18 @@ impl ResyncStep {
     }
 }
 
-/// Where a re-sync stands.
+/// State of a re-sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncState {
-    /// Jobs are made and sent.
+    /// Jobs are created and sent.
     Running,
-    /// No further jobs are made, and those that wait are held until it is resumed. A record that changes meanwhile is sent all the same.
+    /// No further jobs are created, and those that wait are parked until it is resumed. Records that change meanwhile are still sent.
     Paused,
-    /// Every job came to its end.
+    /// All its jobs have ended.
     Completed,
-    /// Called off: its waiting jobs too.
+    /// Cancelled, with its waiting jobs.
     Cancelled,
 }
 
@@ -141,39 +141,39 @@ impl std::str::FromStr for ResyncState {
     }
 }
 
-/// A re-sync and how far it is.
+/// A re-sync and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Resync {
     /// UUIDv7.
     pub id: ResyncId,
-    /// Whose it is.
+    /// Its app.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its integration.
     pub integration_id: IntegrationId,
-    /// The batch its jobs are items of.
+    /// The batch of its jobs.
     pub batch_id: BatchId,
     /// Null: all types.
     pub record_type: Option<String>,
     /// What is sent again.
     pub mode: ResyncMode,
-    /// Where it stands.
+    /// State of the re-sync.
     pub state: ResyncState,
-    /// Jobs so far; final once the catalog was read to its end.
+    /// Jobs created so far; final once all records were read.
     pub total: i64,
     /// Jobs that completed.
     pub done: i64,
     /// Jobs that became dead letters.
     pub failed: i64,
-    /// Who asked.
+    /// Who requested it.
     pub requested_by: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: DateTime<Utc>,
-    /// When the first job was made.
+    /// When the first job was created.
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// At the pace so far; null when that says nothing, and while it is paused.
+    /// Estimated from the rate so far; null while that is unknown or the re-sync is paused.
     pub eta_seconds: Option<i64>,
 }
 

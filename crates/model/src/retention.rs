@@ -1,30 +1,30 @@
-//! How long things are kept: the one table of what goes by itself after a time that a deployment chooses.
+//! Retention: everything that is deleted automatically after a configurable time.
 
 use crate::duration;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What goes by itself after a time that a deployment chooses.
+/// What is deleted automatically after a configurable time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Retained {
     /// Completed and cancelled jobs and failed attempts, by the day of their end.
     FinishedJobs,
-    /// Deleted records, since their deletion; those alone that no integration has, or may have, any more.
+    /// Deleted records, from their deletion; only those that no integration has, or may have, any more.
     DeletedRecords,
-    /// Re-syncs and their batches, since their end.
+    /// Re-syncs and their batches, from their end.
     Resyncs,
-    /// Bulk actions, since their end.
+    /// Bulk actions, from their end.
     Operations,
     /// Lines of the audit log.
     AuditLog,
-    /// The ids of accepted events, by which the same event again changes nothing.
+    /// Ids of accepted events, which make repeated events change nothing.
     EventIds,
 }
 
 impl Retained {
-    /// All of them, as they are told.
+    /// All, in the order in which they are shown.
     pub const ALL: [Self; 6] = [
         Self::FinishedJobs,
         Self::DeletedRecords,
@@ -47,13 +47,13 @@ impl Retained {
         }
     }
 
-    /// What it says, after the setting's name.
+    /// Description of the setting.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::FinishedJobs => "how long finished jobs and attempts stay",
             Self::DeletedRecords => {
-                "how long a deleted record is remembered, at least until every integration that had it has been told"
+                "how long a deleted record is kept, at least until every integration that had it has received the deletion"
             }
             Self::Resyncs => "how long re-syncs and their batches stay after their end",
             Self::Operations => "how long bulk actions stay after their end",
@@ -62,7 +62,7 @@ impl Retained {
         }
     }
 
-    /// What holds when nothing is set, as the setting would say it.
+    /// Default of the setting, as text.
     #[must_use]
     pub const fn default_text(self) -> &'static str {
         match self {
@@ -74,14 +74,14 @@ impl Retained {
         }
     }
 
-    /// The same as a time.
+    /// Default of the setting.
     #[must_use]
     pub fn default_duration(self) -> Duration {
         duration::parse(self.default_text()).expect("a duration")
     }
 }
 
-/// What a deployment has chosen.
+/// The configured times of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retentions([Duration; Retained::ALL.len()]);
 
@@ -92,7 +92,7 @@ impl Retentions {
         self.0[what as usize]
     }
 
-    /// The same, but for one.
+    /// Changes one of them.
     #[must_use]
     pub const fn with(mut self, what: Retained, kept: Duration) -> Self {
         self.0[what as usize] = kept;
@@ -111,9 +111,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_place_of_its_own() {
-        for (at, what) in Retained::ALL.into_iter().enumerate() {
-            assert_eq!(what as usize, at);
+    fn each_has_its_own_index() {
+        for (index, what) in Retained::ALL.into_iter().enumerate() {
+            assert_eq!(what as usize, index);
             let changed = Retentions::default().with(what, Duration::from_secs(1));
             let differs = |other: &Retained| changed.of(*other) != other.default_duration();
             assert_eq!(Retained::ALL.into_iter().filter(differs).collect::<Vec<_>>(), [what]);

@@ -3,7 +3,7 @@
 use crate::{
     actor::Scope,
     breaker::Breaker,
-    failure::FailurePulse,
+    failure::FailureSummary,
     histogram::Percentiles,
     id::{AppId, IntegrationId},
     integration::{IntegrationState, IntegrationType},
@@ -30,7 +30,7 @@ pub struct Snapshot {
     pub workers: i64,
     /// Failures by cause, of all apps together: left out where less is told. Minutes that an older version kept know of none.
     #[serde(default)]
-    pub failures: FailurePulse,
+    pub failures: FailureSummary,
     /// What is wrong with the deployment itself, worst first; of no concern to a single app, and left out there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -79,7 +79,7 @@ impl Snapshot {
         }
         // The deployment is nobody's but its operators'.
         let warnings = if scope == Scope::AllApps { self.warnings.clone() } else { Vec::new() };
-        let failures = FailurePulse::default();
+        let failures = FailureSummary::default();
         Self { at: self.at, totals, retry_pyramid, integrations, workers: self.workers, failures, warnings }
     }
 }
@@ -428,7 +428,7 @@ pub(crate) mod tests {
             retry_pyramid: Vec::new(),
             integrations,
             workers: 1,
-            failures: FailurePulse::default(),
+            failures: FailureSummary::default(),
             warnings: Vec::new(),
         }
     }
@@ -445,12 +445,12 @@ pub(crate) mod tests {
         let snapshot = Snapshot {
             totals: Totals { backlog: 107, ..Totals::default() },
             retry_pyramid: vec![52, 2],
-            failures: FailurePulse { open: Some(3), ..FailurePulse::default() },
+            failures: FailureSummary { open: Some(3), ..FailureSummary::default() },
             ..snapshot_of(integrations)
         };
         let app = snapshot.narrowed(Scope::App(own), None);
         assert_eq!((app.integrations.len(), app.totals.backlog, app.totals.processing), (2, 7, 2));
-        assert_eq!(app.failures, FailurePulse::default());
+        assert_eq!(app.failures, FailureSummary::default());
         assert_eq!((app.totals.oldest_pending_age_seconds, app.retry_pyramid), (Some(9), vec![2, 2]));
         let one = snapshot.narrowed(Scope::AllApps, Some(first));
         assert_eq!((one.integrations.len(), one.totals.backlog), (1, 3));

@@ -1,5 +1,4 @@
-//! What can go wrong between a caller and the engine. What is no error (folded, already done, nothing due) is an outcome of
-//! the function that says so.
+//! Errors of the engine. Results that are no errors (folded, already done, nothing due) are outcomes in the return type of their function.
 
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
 
@@ -8,46 +7,46 @@ use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::F
 /// Not `non_exhaustive`: the API and the console match every variant, so that a new one stops the build instead of answering 500.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// No such thing, or it belongs to an app outside the caller's scope: nobody learns which.
+    /// It does not exist, or belongs to an app outside the caller's scope: callers cannot tell which.
     #[error("not found")]
     NotFound,
     /// The job's status does not allow it.
     #[error("a job that is {} cannot be {wanted}", .status.as_str())]
     WrongState {
-        /// Where it stands.
+        /// The job's current status.
         status: JobStatus,
-        /// What was asked for, as a past participle: `requeued`, `cancelled`.
+        /// The requested change, as a past participle: `requeued`, `cancelled`.
         wanted: &'static str,
     },
     /// The bulk action's state does not allow it.
     #[error("a bulk action that is {} cannot be {wanted}", .state.as_str())]
     WrongOperationState {
-        /// Where it stands.
+        /// The bulk action's current state.
         state: OperationState,
-        /// What was asked for, as a past participle: `paused`, `aborted`.
+        /// The requested change, as a past participle: `paused`, `aborted`.
         wanted: &'static str,
     },
-    /// The assignment was taken away: nothing was recorded.
+    /// The worker no longer has the lease: nothing was recorded.
     #[error("the lease was lost")]
     LeaseLost,
     /// The input cannot be accepted.
     #[error("{0}")]
     Invalid(#[from] Faults),
-    /// It was changed since it was read, and the change was to be made of what was read.
+    /// It was changed after the caller read it.
     #[error(transparent)]
     Changed(#[from] Changed),
-    /// The statement took longer than it may: a search that needs a narrower filter.
+    /// The statement exceeded its time-out: most often a search that needs a narrower filter.
     #[error("the database took too long")]
     Timeout,
     /// The database cannot be reached, or no connection came free in time.
     #[error("the database cannot be reached")]
     Unavailable(#[source] sqlx::Error),
-    /// The connection goes through a transaction pooler, behind which answers reach the wrong client (RELIABILITY 0.2).
+    /// The connection goes through a transaction pooler, which can deliver answers to the wrong client.
     #[error(
         "the database is behind a transaction pooler, which mixes up answers: connect directly or through a session pooler"
     )]
     TransactionPooler,
-    /// The schema could not be brought up to date.
+    /// A migration failed.
     #[error("the migrations could not be applied")]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// Anything else the database refused.
@@ -74,25 +73,25 @@ impl QueueError {
         matches!(self, Self::Unavailable(_))
     }
 
-    /// Whether the database broke a transaction off in favour of another one, which it waited for or came too late for: nothing is stored,
-    /// and the same again may succeed at once.
+    /// Whether the database aborted the transaction in favour of another one (a deadlock or a serialization failure): nothing is stored, and a
+    /// retry may succeed at once.
     #[must_use]
     pub fn lost_a_race(&self) -> bool {
         matches!(self, Self::Database(error) if code(error).is_some_and(|code| code == "40P01" || code == "40001"))
     }
 
-    /// Whether somebody else held for too long what was asked for.
+    /// Whether another transaction kept a lock for longer than the lock time-out.
     #[must_use]
-    pub fn waited_for_a_lock(&self) -> bool {
+    pub fn is_lock_timeout(&self) -> bool {
         matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
 
-    /// Whether it is unavailable for want of the day's partition, which we can make.
-    pub(crate) fn wants_partition(&self) -> bool {
+    /// Whether the day's partition is missing, which the caller can create.
+    pub(crate) fn lacks_partition(&self) -> bool {
         matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))
     }
 
-    /// An answer that did not come in time: whatever was asked may or may not have been done.
+    /// For an answer that did not come in time: the statement may or may not have been executed.
     pub(crate) fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)
     }
@@ -103,7 +102,7 @@ pub(crate) fn code(error: &sqlx::Error) -> Option<String> {
     error.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned())
 }
 
-/// Whether the database is away rather than unwilling: no connection, a broken one, or a server that starts, stops or is full.
+/// Whether the database is away, as opposed to refusing the statement: no connection, a broken one, or a server that starts, stops or is full.
 pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -113,8 +112,8 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => {
             error.code().is_some_and(|code| {
-                // Connection failure; too many connections; shut down, crashed, starting up; a session that was idle for too long, outside
-                // a transaction or inside; disk full; read only after a failover.
+                // 08: connection failure. Then: too many connections; shut down, crashed, starting up; session idle for too long outside or
+                // inside a transaction; disk full; read only after a failover.
                 code.starts_with("08")
                     || matches!(
                         &*code,
@@ -126,13 +125,13 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the day's partition is not there: nothing is wrong with the row, and trying again helps once the partition is made.
+/// Nothing is wrong with the row: a retry succeeds once the day's partition has been created.
 fn is_missing_partition(error: &dyn sqlx::error::DatabaseError) -> bool {
     error.code().as_deref() == Some("23514") && error.message().starts_with("no partition of relation")
 }
 
-/// Whether the statement lost a race against another one and may simply be tried again: a deadlock, a serialisation failure, a
-/// unique row that appeared meanwhile, a lock that did not come free.
+/// Whether the statement lost a race and may simply be retried: a deadlock, a serialization failure, a unique row that appeared meanwhile, a lock
+/// time-out.
 pub(crate) fn is_race(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| matches!(code.as_str(), "40P01" | "40001" | "23505" | "55P03"))
 }

@@ -1,68 +1,79 @@
-//! A job queue on Postgres, and nothing but Postgres: the engine of Headgate, usable by any program.
+//! A job queue that needs Postgres and nothing else: the engine of Headgate, usable by any program.
 //!
-//! # A job in thirty lines
+//! # A first job
 //!
 //! ```no_run
 #![doc = include_str!("../examples/invoice.rs")]
 //! ```
 //!
-//! Run it with `DATABASE_URL=postgres://… cargo run -p queue --example invoice`: Postgres 15 or newer, a direct or session-pooled connection. The
-//! queue lives in the schema `headgate` and needs to own it. `headgate serve --workers 0` on the same database shows it all in a console.
+//! Run it with `DATABASE_URL=postgres://… cargo run -p queue --example invoice`. It needs Postgres 15 or newer and a direct or session-pooled
+//! connection. The tables live in the schema `headgate`, which the connection's user must own. `headgate serve --workers 0` on the same database
+//! shows the jobs in a console.
 //!
 //! # The words
 //!
-//! - A [`Job`] is a type of yours: the payload, and the name of the kind of job it makes. A [`JobHandler`] does jobs of that kind.
-//! - A [`Client`] enqueues, on its own or in a transaction of yours. A [`Runner`] starts the workers of a process.
-//! - An *app* is whom jobs belong to: a customer of yours, or your program. A *lane* ([`LaneOptions`]) is one of its lines of jobs, with
-//!   a concurrency and a rate limit of its own. (To API and console a lane is an *integration* of type `external`.)
-//! - A *program* is a set of processes with the same handlers. Each lane is one program's, and a process claims from no other lanes: of two programs
-//!   on one database at least one takes a name ([`Runner::program`], [`Client::open_for`]; without one it is `main`). `headgate`'s deliveries are
-//!   nobody's but `headgate`'s. Two programs that go by one name take each other's jobs and give them back for 5 s: each process that starts
-//!   beside one that does other kinds of jobs logs a warning with the names of both kinds, and the job's page says that nobody does it.
-//! - Each try at a job is an *attempt*, made under a *lease*, which ends when its process stops renewing it. A job that will not be
-//!   tried again by itself is a *dead letter*: kept until someone requeues or purges it.
+//! - **Job** ([`Job`]): one unit of work. You write a type for its payload, which also names the kind of job, and a [`JobHandler`] that does jobs
+//!   of that kind.
+//! - **Client** ([`Client`]): enqueues jobs, in a transaction of yours or in one of its own. **Runner** ([`Runner`]): runs the workers of a process.
+//! - **App**: the tenant that jobs belong to, such as one of your customers, or simply your program.
+//! - **Lane** ([`LaneOptions`]): one line of an app's jobs, with a concurrency limit and a rate limit of its own. River and Oban call it a queue,
+//!   Temporal a task queue; the API and the console show it as an *integration* of type `external`.
+//! - **Program**: the processes that have the same handlers. Every lane belongs to one program, and a process claims jobs from the lanes of its own
+//!   program only.
+//! - **Attempt**: one try at a job. It is made under a **lease** of the worker process, which ends when the process stops renewing it.
+//! - **Dead letter**: a job that will not be tried again by itself. It is kept until someone requeues or purges it.
 //!
-//! # What you can count on
+//! # Guarantees
 //!
-//! - **A job is enqueued if and only if your transaction commits** ([`Client`] says how).
-//! - **It is done at least once.** A process that dies has its jobs taken over when its lease has run out (30 s with the default
-//!   heartbeat), and nobody knows how far it was. Three such losses in a row make a dead letter (`worker_lost`), because a job that kills its
-//!   process would kill the next.
-//! - **It is ended exactly once**, and so is what [`JobHandler::on_completed`] writes: in the transaction that records the end, fenced by
-//!   the lease. Whatever a worker without its lease still says is dropped.
-//! - **Order.** Urgent jobs first (`priority`), then first in, first out, within a lane; lanes take turns. That is the order in which they
-//!   *begin*: only jobs of one [`serialize_key`](Job::serialize_key) wait for each other, one at a time, also while the first waits for its
-//!   retry.
-//! - **Deduplication.** At most one job of a type and [`deduplication_id`](Job::deduplication_id) waits in a lane, however many enqueue
-//!   it at once. One that comes while its twin runs follows it, and is never lost.
-//! - **Nothing is lost while the database is away**: ends that cannot be written are kept and written later; new claims wait.
-//! - **Deployments.** Shutdown lets running jobs finish and gives the rest back. A worker of your program that does not know a kind of job, being
-//!   of the version before, leaves it to one that does ([`worker::Unhandled`]). Old programs run on a newer schema.
+//! - **A job is enqueued if and only if your transaction commits**; see [`Client`].
+//! - **It is done at least once.** If a process dies, others take over its jobs when its lease has run out (30 s with the default heartbeat), and
+//!   nobody knows how far they got. Three such losses in a row make a dead letter (`worker_lost`), because a job that kills its process would kill
+//!   the next one too.
+//! - **It ends exactly once**, and so does what [`JobHandler::on_completed`] writes: it is part of the transaction that records the end, which is
+//!   fenced by the lease. Results of a worker that lost its lease are dropped.
+//! - **Order.** Within a lane urgent jobs start first (`priority`), then in the order they came; lanes take turns. Only jobs of one
+//!   [`serialize_key`](Job::serialize_key) wait for each other to *end*: they run one at a time, and a job that waits for its retry holds back
+//!   those behind it.
+//! - **Deduplication.** At most one job of a type and [`deduplication_id`](Job::deduplication_id) waits in a lane, however many callers enqueue it
+//!   at once. One that is enqueued while its predecessor runs is kept, and runs afterwards.
+//! - **Nothing is lost while the database is away**: results are kept in memory and recorded when it is back; nothing is claimed meanwhile.
+//! - **Deployments.** A shutdown lets running jobs finish and releases the rest. A worker that does not know a kind of job, because it is of the
+//!   previous version, leaves it to one that does ([`worker::Unhandled`]). Old programs run on a newer schema.
 //!
-//! # When it fails
+//! # When an attempt fails
 //!
 //! | what happens | what follows | `error_kind` |
 //! | --- | --- | --- |
-//! | `?` on any error, [`JobError::retryable`], a panic | tried again as [`EngineConfig::backoff`] says (0 s, 10 s, 30 s, 1 m … 30 m), or the `retry_schedule` an operator gave the lane, at [`after`](JobError::after) at the earliest | `retryable` |
-//! | the same at the last attempt | a dead letter | `retries_exceeded` |
-//! | [`JobError::not_retryable`], a payload that cannot be read | a dead letter at once | `not_retryable` |
-//! | [`JobError::snooze`] | goes back, no attempt counted | – |
-//! | the attempt takes longer than its time-out | stopped at its next `await`, tried again | `timeout` |
-//! | [`JobHandler::on_completed`] answers an error, or five times does something else for more than 5 s than asking the database | the attempt failed, tried again | `retryable` |
-//! | its process dies | begins elsewhere | `worker_lost` |
-//! | it waits when its `expires_at` has passed, wherever that is | called off, within some two seconds | `expired` |
-//! | it is called off while it runs ([`Client::cancel`]) | stopped at its next `await`, `cancelled`; nothing of its id or key begins before, and what it fails with is not tried again | – |
+//! | `?` on any error, [`JobError::retryable`], a panic | retried after the wait of [`EngineConfig::backoff`] (0 s, 10 s, 30 s, 1 m … 30 m) or of the `retry_schedule` an operator gave the lane, and not before [`after`](JobError::after) | `retryable` |
+//! | the same at the last attempt | dead letter | `retries_exceeded` |
+//! | [`JobError::not_retryable`], a payload that cannot be read | dead letter at once | `not_retryable` |
+//! | [`JobError::snooze`] | released; the attempt does not count | – |
+//! | the attempt exceeds its time-out | stopped at its next `await`, retried | `timeout` |
+//! | [`JobHandler::on_completed`] returns an error, or five times lets its transaction idle for more than 5 s | the attempt has failed, retried | `retryable` |
+//! | the process dies | the job starts again elsewhere | `worker_lost` |
+//! | the job still waits, for whatever reason, when `expires_at` has passed | cancelled within about two seconds | `expired` |
+//! | the job is cancelled while it runs ([`Client::cancel`]) | stopped at its next `await`, `cancelled`; no other job of its deduplication id or serialize key starts before, and a failure is not retried | – |
 //!
 //! # Limits
 //!
-//! Payload and result 1 MB of JSON each, 64 levels deep, without NUL characters; job type, keys and ids 1 to 255 characters; `priority` -100
-//! to 100; `max_attempts` 1 to 100; a time-out of 100 ms to 1 h, a wait of at most 24 h. What does not fit is refused with every fault named
-//! ([`QueueError::Invalid`]). Wake-ups are hints: a job begins within `poll_interval` (1 s) without one.
+//! Payload and result: 1 MB of JSON each, 64 levels deep, no NUL characters. Job type, keys and ids: 1 to 255 characters. `priority`: -100 to 100.
+//! `max_attempts`: 1 to 100. Time-out: 100 ms to 1 h. Any wait: at most 24 h. Input beyond a limit is refused with all its faults named
+//! ([`QueueError::Invalid`]). Wake-ups are hints: a job whose wake-up is lost starts within `poll_interval` (1 s).
+//!
+//! Every function that asks the database can fail with [`QueueError::Unavailable`], [`QueueError::Timeout`] or [`QueueError::Database`]. The
+//! `# Errors` sections name only what is particular to a function.
+//!
+//! # Several programs on one database
+//!
+//! All but one of them need a name ([`Runner::program`], [`Client::open_for`]); the default is `main`. Lanes of `headgate` itself, its deliveries, are
+//! claimed by `headgate` alone. Two programs with the same name would claim each other's jobs and release them for 5 s. A process that starts
+//! next to one of the same name with other kinds of jobs therefore logs a warning that names both sets, and the job's page says that no worker does
+//! such jobs.
 //!
 //! # Tests
 //!
-//! `testing::TestKit` runs jobs by hand: one, everything, or everything to the last retry, without engine, sleep or mock. It comes with the feature
-//! `testing`, which is off: turn it on for tests alone, and no program carries the kit.
+//! `testing::TestKit` runs jobs without engine, sleep or mock: one, all that are due, or all to their last retry. It comes with the feature
+//! `testing`; enable it in `[dev-dependencies]`, so that no program carries it:
 //!
 //! ```toml
 //! [dependencies]
@@ -72,10 +83,10 @@
 //! queue = { path = "…", features = ["testing"] }
 //! ```
 //!
-//! # Beneath
+//! # Lower layers
 //!
-//! [`worker::Engine`] and [`worker::AttemptHandler`] are what [`Runner`] and [`JobHandler`] stand on, [`store`] is the SQL, [`maintenance`]
-//! keeps order, [`live`] has the numbers. Deliveries are written against these. The crate knows no HTTP and no routes.
+//! [`Runner`] and [`JobHandler`] are built on [`worker::Engine`] and [`worker::AttemptHandler`], which Headgate's deliveries use directly. [`store`]
+//! has the SQL, [`maintenance`] the background services of the leader, [`live`] the live numbers. The crate knows nothing of HTTP and routes.
 #![deny(missing_docs)]
 
 mod client;
@@ -101,4 +112,4 @@ pub use job::{Job, JobError, JobHandler, NewJob, OrJobError};
 pub use migrate::MIGRATOR;
 pub use runner::{Runner, Running};
 pub use wake::Waker;
-pub use worker::{HeldJob, LeaseLost, Progress};
+pub use worker::{LeaseLost, LeasedJob, Progress};

@@ -1,4 +1,4 @@
-//! The schema, embedded, and how it is brought up to date while other processes work on it.
+//! The embedded migrations, and how they are applied while other processes use the schema.
 
 use crate::error::{QueueError, is_race};
 use sqlx::{
@@ -7,51 +7,51 @@ use sqlx::{
 };
 use std::{borrow::Cow, time::Duration};
 
-/// Every migration of `migrations/`.
+/// The migrations of the repository's folder `migrations`.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
-/// One process migrates at a time: class and object of the advisory lock. (The claim holds 4711, 1; making partitions 4711, 2.)
+/// Advisory lock (class, object): one process migrates at a time. (Claims lock 4711, 1; creating partitions locks 4711, 2.)
 const LOCK: (i32, i32) = (4711, 3);
-/// How long another process may take before we give up.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long another process may take to migrate before this one fails.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Where sqlx notes by default what was applied.
-const SHARED: &str = "public._sqlx_migrations";
-/// Where it is noted that a program with migrations of its own is not disturbed.
-const OWN: &str = "headgate._sqlx_migrations";
+/// The default table of sqlx for applied migrations.
+const DEFAULT_TABLE: &str = "public._sqlx_migrations";
+/// A table of our own, so that it does not mix with the list of a program that has its own migrations.
+const OWN_TABLE: &str = "headgate._sqlx_migrations";
 
-/// Applies what is missing, as the program `headgate` does, whose database is its own.
+/// Applies missing migrations to a database that belongs to `headgate` alone.
 ///
-/// The lock is polled instead of waited for, so that nobody waits inside a transaction, and every statement has a
-/// `lock_timeout`: an `alter table` that queues behind a long reader would hold up every claim behind it (RELIABILITY 2.28).
+/// The lock is polled instead of awaited, so that nobody waits inside a transaction, and every statement has a `lock_timeout`: an `alter table`
+/// that queues behind a long reader would block every claim behind it.
 ///
 /// # Errors
-/// When the database is away, another process holds the lock too long, or a migration fails.
+/// [`QueueError::Timeout`] when another process keeps the lock for two minutes; [`QueueError::Migration`].
 pub async fn run(pool: &PgPool) -> Result<(), QueueError> {
-    run_with(pool, SHARED).await
+    run_with(pool, DEFAULT_TABLE).await
 }
 
-/// The same for a program that keeps tables of its own in the database, and may have migrations of its own too: they share no list with
-/// these, so that neither meets the other's numbers. A database that [`run`] has made stays as it is. ([`Runner`](crate::Runner) calls this.)
+/// As [`run`], for a program that has tables, and perhaps sqlx migrations, of its own in the database: the list of applied migrations is a separate
+/// one, so that version numbers cannot collide. A database that [`run`] has set up keeps its list. [`Runner`](crate::Runner) calls this.
 ///
 /// # Errors
-/// As with [`run`].
-pub async fn run_beside(pool: &PgPool) -> Result<(), QueueError> {
-    run_with(pool, OWN).await
+/// As [`run`].
+pub async fn run_embedded(pool: &PgPool) -> Result<(), QueueError> {
+    run_with(pool, OWN_TABLE).await
 }
 
-async fn run_with(pool: &PgPool, unless_noted: &'static str) -> Result<(), QueueError> {
+async fn run_with(pool: &PgPool, new_table: &'static str) -> Result<(), QueueError> {
     let mut connection = pool.acquire().await?.detach();
     crate::pool::prepare(&mut connection, None).await?;
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + LOCK_TIMEOUT;
     while !try_lock(&mut connection).await? {
         if tokio::time::Instant::now() > deadline {
             return Err(QueueError::Timeout);
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    let result = apply(&mut connection, unless_noted, deadline).await;
-    // Closing the connection gives the lock back, whatever happened.
+    let result = apply(&mut connection, new_table, deadline).await;
+    // Closing the connection releases the lock, whatever happened.
     connection.close().await?;
     result
 }
@@ -64,17 +64,17 @@ async fn try_lock(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         .await
 }
 
-/// The list of what was applied, if there is one.
-async fn noted_in(connection: &mut PgConnection) -> Result<Option<&'static str>, QueueError> {
+/// The table with the applied migrations, if there is one.
+async fn migrations_table(connection: &mut PgConnection) -> Result<Option<&'static str>, QueueError> {
     let (has_shared, has_own): (bool, bool) =
         sqlx::query_as("select to_regclass($1) is not null, to_regclass($2) is not null")
-            .bind(SHARED)
-            .bind(OWN)
+            .bind(DEFAULT_TABLE)
+            .bind(OWN_TABLE)
             .fetch_one(&mut *connection)
             .await?;
     let first = MIGRATOR.iter().next().filter(|_| has_shared && !has_own);
-    let Some(first) = first else { return Ok(has_own.then_some(OWN)) };
-    // Another program's list may stand there: it has a first migration too.
+    let Some(first) = first else { return Ok(has_own.then_some(OWN_TABLE)) };
+    // The table may be another program's, which has a first migration too.
     let is_ours = sqlx::query_scalar(
         "select exists (select 1 from public._sqlx_migrations where version = $1 and checksum = $2)",
     )
@@ -82,18 +82,18 @@ async fn noted_in(connection: &mut PgConnection) -> Result<Option<&'static str>,
     .bind(&*first.checksum)
     .fetch_one(connection)
     .await?;
-    if is_ours { Ok(Some(SHARED)) } else { Ok(None) }
+    if is_ours { Ok(Some(DEFAULT_TABLE)) } else { Ok(None) }
 }
 
 async fn apply(
     connection: &mut PgConnection,
-    unless_noted: &'static str,
+    new_table: &'static str,
     deadline: tokio::time::Instant,
 ) -> Result<(), QueueError> {
     sqlx::raw_sql("set lock_timeout = '500ms'").execute(&mut *connection).await?;
-    let table = noted_in(connection).await?.unwrap_or(unless_noted);
-    if table == OWN {
-        // Asked first: a user who may not make schemas may still find this one made.
+    let table = migrations_table(connection).await?.unwrap_or(new_table);
+    if table == OWN_TABLE {
+        // Not `create schema if not exists`: that fails for a user without the right to create schemas even if this one exists.
         let is_missing = sqlx::query_scalar("select to_regnamespace('headgate') is null");
         if is_missing.fetch_one(&mut *connection).await? {
             sqlx::raw_sql("create schema headgate").execute(&mut *connection).await?;
@@ -102,7 +102,7 @@ async fn apply(
     let migrator = Migrator {
         migrations: Cow::Borrowed(&MIGRATOR.migrations),
         locking: false,
-        // A newer process of a rolling upgrade may have been here already.
+        // A newer process of a rolling upgrade may have migrated already.
         ignore_missing: true,
         table_name: Cow::Borrowed(table),
         ..Migrator::DEFAULT
@@ -119,27 +119,24 @@ async fn apply(
     }
 }
 
-/// The database's schema, compared with what this program knows.
+/// The database's schema compared with the migrations this program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// Migrations are to be applied.
+    /// Migrations are missing.
     Behind,
-    /// The very same.
+    /// All migrations are applied.
     Current,
-    /// A newer process of a rolling upgrade was here: this program runs on it all the same.
+    /// A newer process of a rolling upgrade has migrated; this program runs on that schema too.
     Ahead,
 }
 
-/// How far the schema is.
-///
-/// # Errors
-/// When the database is away.
+/// Compares the database's schema with this program's migrations.
 pub async fn schema(pool: &PgPool) -> Result<Schema, QueueError> {
     let newest = MIGRATOR.iter().map(|migration| migration.version).max();
     let mut connection = pool.acquire().await?;
-    let sql = match noted_in(&mut connection).await? {
+    let sql = match migrations_table(&mut connection).await? {
         None => return Ok(Schema::Behind),
-        Some(OWN) => "select max(version) from headgate._sqlx_migrations where success",
+        Some(OWN_TABLE) => "select max(version) from headgate._sqlx_migrations where success",
         Some(_) => "select max(version) from public._sqlx_migrations where success",
     };
     let applied: Option<i64> = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;

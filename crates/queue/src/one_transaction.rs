@@ -1,11 +1,14 @@
-//! A call that is one transaction, whatever it does.
+//! Runs a whole call in one transaction.
 //!
-//! It runs with a pool of one connection that is inside a transaction from before the call to after it: what the call begins by that pool is
-//! a savepoint, what it commits is kept if the whole is, and what it reads is what it wrote. So no function on the way has to know.
+//! The call gets a pool of one connection that is inside a transaction from before the call until after it. Transactions that the call begins on
+//! that pool become savepoints, what they commit is kept if the outer transaction commits, and the call reads its own writes. So no function on
+//! the way has to know.
 
 use crate::{
     error::QueueError,
-    pool::{LONGEST_LOCK_WAIT, LONGEST_STATEMENT, PATIENCE, is_sound, prepare, set_lock_timeout},
+    pool::{
+        ACQUIRE_TIMEOUT, DEFAULT_LOCK_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout,
+    },
 };
 use sqlx::{
     AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlSafeStr as _,
@@ -23,35 +26,35 @@ use std::{
     time::Duration,
 };
 
-/// While the call waits for something else than the database, the session says this often that it is alive: Postgres ends one that is silent
-/// inside a transaction for 15 seconds.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// While the call waits for something other than the database, the session is pinged this often: Postgres ends one that idles inside a
+/// transaction for 15 seconds.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
 
-/// One connection, for one call at a time.
+/// A pool of one connection, for one call at a time.
 pub struct OneTransaction {
     pool: PgPool,
     is_open: Arc<AtomicBool>,
 }
 
 impl OneTransaction {
-    /// With the other pool's address; connects when it is first used.
+    /// Connects to the address of `pool`, when it is first used.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
         let is_open = Arc::new(AtomicBool::new(false));
         let (before_connect, before_use) = (Arc::clone(&is_open), Arc::clone(&is_open));
         let options = PgPoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
             .max_lifetime(None)
             .idle_timeout(Duration::from_secs(5 * 60))
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
                 let is_open = Arc::clone(&before_connect);
                 Box::pin(async move {
-                    prepare(connection, Some(LONGEST_STATEMENT)).await?;
-                    set_lock_timeout(connection, LONGEST_LOCK_WAIT).await?;
+                    prepare(connection, Some(DEFAULT_STATEMENT_TIMEOUT)).await?;
+                    set_lock_timeout(connection, DEFAULT_LOCK_TIMEOUT).await?;
                     if is_open.load(Ordering::Acquire) {
-                        // In place of one that broke: it is not in the transaction.
+                        // It replaces a connection that broke, and is not in the transaction: nothing may be written outside of that.
                         sqlx::raw_sql("set default_transaction_read_only = on").execute(connection).await?;
                     }
                     Ok(())
@@ -66,20 +69,17 @@ impl OneTransaction {
         Self { pool: options.connect_lazy_with((*pool.connect_options()).clone()), is_open }
     }
 
-    /// What the call is to use for everything it reads and writes.
+    /// The pool for everything the call reads and writes.
     #[must_use]
     pub const fn pool(&self) -> &PgPool {
         &self.pool
     }
 
-    /// Begins, and lets no lock be waited for longer than that until `set local lock_timeout` says otherwise.
-    ///
-    /// # Errors
-    /// When the database is away.
-    pub async fn begin(&self, lock_wait: Duration) -> Result<(), QueueError> {
-        let begin = format!("begin; set local lock_timeout = {}", lock_wait.as_millis());
+    /// Begins the transaction. Its lock time-out is `lock_timeout` until `set local lock_timeout` changes it.
+    pub async fn begin(&self, lock_timeout: Duration) -> Result<(), QueueError> {
+        let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis());
         let begin = AssertSqlSafe(begin).into_sql_str();
-        // Of a call that panicked: its connection is inside of that one's transaction, and is replaced.
+        // A call that panicked left its connection inside a transaction: with this flag unset the pool replaces it.
         self.is_open.store(false, Ordering::Release);
         let mut connection = self.pool.acquire().await?;
         PgTransactionManager::begin(&mut connection, Some(begin)).await?;
@@ -87,13 +87,13 @@ impl OneTransaction {
         Ok(())
     }
 
-    /// What comes of `work`, which the transaction stays open for.
-    pub async fn during<F: Future>(&self, work: F) -> F::Output {
+    /// Runs `work` and keeps the transaction alive meanwhile.
+    pub async fn run<F: Future>(&self, work: F) -> F::Output {
         let mut work = pin!(work);
         loop {
-            match tokio::time::timeout(SIGN_OF_LIFE, &mut work).await {
+            match tokio::time::timeout(PING_INTERVAL, &mut work).await {
                 Ok(done) => return done,
-                // A connection that is in use is no silent one, and a broken one is found out by whoever uses it.
+                // A connection in use does not idle, and one that broke fails at its next use.
                 Err(_) => {
                     if let Some(mut connection) = self.pool.try_acquire() {
                         let _ = connection.ping().await;
@@ -103,15 +103,15 @@ impl OneTransaction {
         }
     }
 
-    /// Keeps everything.
+    /// Commits.
     ///
     /// # Errors
-    /// [`QueueError::Unavailable`] when the connection broke: if that was while it committed, nobody knows whether everything is kept or nothing.
+    /// [`QueueError::Unavailable`] when the connection broke; if that happened during the commit, everything or nothing may have been stored.
     pub async fn commit(&self) -> Result<(), QueueError> {
         self.end(async |connection| PgTransactionManager::commit(connection).await).await
     }
 
-    /// Keeps nothing. What cannot be undone because the connection broke is undone by that.
+    /// Rolls back. If the connection broke, the database has rolled back by itself.
     pub async fn rollback(&self) {
         if let Err(error) =
             self.end(async |connection| PgTransactionManager::rollback(connection).await).await

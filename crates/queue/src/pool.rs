@@ -1,8 +1,8 @@
-//! Connections the engine can trust.
+//! Connection pools of the engine.
 //!
-//! Three things go wrong with a plain pool: a cancelled `begin()` leaves a connection inside a transaction (RELIABILITY 0.1), a
-//! cut-off peer keeps its locks for hours (0.10), and a transaction pooler hands over other clients' answers (0.2). The settings
-//! are sent as statements and not as start-up options, which session poolers refuse.
+//! Three things go wrong with a plain pool: a cancelled `begin()` leaves a connection inside a transaction, a peer that was cut off keeps its
+//! locks for hours, and a transaction pooler delivers other clients' answers. The session settings are sent as statements because session poolers
+//! refuse start-up options.
 
 use crate::error::{QueueError, is_unavailable};
 use rand::Rng as _;
@@ -12,20 +12,20 @@ use sqlx::{
 };
 use std::{str::FromStr as _, time::Duration};
 
-/// How long a connection may take to come, or to prove that it is sound.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take to get a connection, and to check one.
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that lay idle for less is handed out unasked.
-const ASKED_AFTER: Duration = Duration::from_millis(100);
+/// A connection that was idle for less than this is handed out unchecked.
+const CHECK_AFTER_IDLE: Duration = Duration::from_millis(100);
 
-/// The longest statement of a pool that sets none: far beyond anything we do, and yet an end.
-pub(crate) const LONGEST_STATEMENT: Duration = Duration::from_secs(60);
-/// The longest wait for a lock, unless a transaction sets its own.
-pub const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(20);
+/// Statement time-out of a pool that sets none: far beyond any statement of ours.
+pub(crate) const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Lock time-out of every connection; a transaction may set its own.
+pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Settings of a session (`set`) or a transaction (`set local`) whose statements probe tables by key: plans are kept, and what the planner
-/// believes of a table's size decides nothing.
-macro_rules! probing_settings {
+/// Settings of a session (`set`) or transaction (`set local`) whose statements look rows up by key: plans are kept, and do not depend on what
+/// the planner believes about the size of a table.
+macro_rules! lookup_settings {
     ($set:literal) => {
         concat!(
             $set,
@@ -39,18 +39,18 @@ macro_rules! probing_settings {
         )
     };
 }
-pub(crate) use probing_settings;
+pub(crate) use lookup_settings;
 
-/// Where and how to connect.
+/// Address and limits of a pool.
 #[derive(Clone)]
 pub struct PoolSettings {
     /// `postgres://…`
     pub url: String,
-    /// The most connections at once.
+    /// Most connections at once.
     pub max_connections: u32,
-    /// As `pg_stat_activity` shows it.
+    /// Name of the connections in `pg_stat_activity`.
     pub application_name: String,
-    /// What stops a statement that takes too long; none: a minute.
+    /// Time-out of a statement; none: a minute.
     pub statement_timeout: Option<Duration>,
 }
 
@@ -79,80 +79,77 @@ impl std::fmt::Debug for PoolSettings {
 }
 
 /// Opens a pool and its first connection.
-///
-/// # Errors
-/// When the address cannot be read or nobody answers there.
 pub async fn connect(settings: &PoolSettings) -> Result<PgPool, QueueError> {
     let pool = connect_lazy(settings)?;
     drop(pool.acquire().await?);
     Ok(pool)
 }
 
-/// The same without connecting: the first use does.
+/// As [`connect`], but connects at the first use.
 ///
 /// # Errors
-/// When the address cannot be read.
+/// [`QueueError::Database`] when the address cannot be parsed.
 pub fn connect_lazy(settings: &PoolSettings) -> Result<PgPool, QueueError> {
     let options = PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name);
-    let statement_timeout = settings.statement_timeout.unwrap_or(LONGEST_STATEMENT);
-    Ok(guarded(settings.max_connections, statement_timeout, ASKED_AFTER).connect_lazy_with(options))
+    let statement_timeout = settings.statement_timeout.unwrap_or(DEFAULT_STATEMENT_TIMEOUT);
+    Ok(guarded(settings.max_connections, statement_timeout, CHECK_AFTER_IDLE).connect_lazy_with(options))
 }
 
-/// A pool for what is done in the background again and again, under a name of its own: neither uses the other's connections up. One that broke
-/// within the last seconds is found out by the statement, which is repeated soon.
-pub(crate) fn background(pool: &PgPool, name: &str, most: u32) -> PgPool {
-    guarded(most, LONGEST_STATEMENT, PATIENCE)
+/// A pool for repeated background work, with a name of its own, so that neither pool uses up the other's connections. Connections are checked
+/// less often: a statement that meets a broken one fails, and is repeated soon anyway.
+pub(crate) fn background(pool: &PgPool, name: &str, max_connections: u32) -> PgPool {
+    guarded(max_connections, DEFAULT_STATEMENT_TIMEOUT, ACQUIRE_TIMEOUT)
         .connect_lazy_with((*pool.connect_options()).clone().application_name(name))
 }
 
-fn guarded(most: u32, statement_timeout: Duration, asked_after: Duration) -> PgPoolOptions {
+fn guarded(max_connections: u32, statement_timeout: Duration, check_after: Duration) -> PgPoolOptions {
     PgPoolOptions::new()
-        .max_connections(most)
-        .acquire_timeout(PATIENCE)
+        .max_connections(max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
         .max_lifetime(Duration::from_secs(30 * 60))
         .idle_timeout(Duration::from_secs(5 * 60))
-        // The hooks below do.
+        // The hooks below test it.
         .test_before_acquire(false)
         .after_connect(move |connection, _| {
             Box::pin(async move {
                 prepare(connection, Some(statement_timeout)).await?;
-                set_lock_timeout(connection, LONGEST_LOCK_WAIT).await
+                set_lock_timeout(connection, DEFAULT_LOCK_TIMEOUT).await
             })
         })
         .before_acquire(move |connection, metadata| {
             Box::pin(async move {
-                // It was asked when it was put back, which nobody waits for; what broke since tells the next statement.
-                if metadata.idle_for < asked_after { Ok(true) } else { is_sound(connection).await }
+                // It was checked when it was put back, at nobody's expense; if it broke since, the next statement fails.
+                if metadata.idle_for < check_after { Ok(true) } else { is_sound(connection).await }
             })
         })
         .after_release(|connection, _| Box::pin(is_sound(connection)))
 }
 
-/// Connections for single statements that probe tables by key, and are run again and again. No transaction may be begun on them; with the
-/// other pool's address and settings.
+/// A pool at the same address for single statements that look rows up by key and are repeated often: their plans are kept. It is not for
+/// transactions.
 #[must_use]
-pub fn probing(pool: &PgPool, most: u32) -> PgPool {
+pub fn for_lookups(pool: &PgPool, max_connections: u32) -> PgPool {
     PgPoolOptions::new()
-        .max_connections(most)
-        .acquire_timeout(PATIENCE)
+        .max_connections(max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
         .max_lifetime(Duration::from_secs(30 * 60))
         .idle_timeout(Duration::from_secs(5 * 60))
         .test_before_acquire(false)
         .after_connect(|connection, _| {
             Box::pin(async move {
-                // Later than those who wait for an answer: one that comes too late is no refusal.
-                prepare(connection, Some(PATIENCE * 2)).await?;
-                sqlx::raw_sql(probing_settings!("set")).execute(connection).await?;
+                // Longer than its users wait: to them a late answer is a time-out, and not a refused statement.
+                prepare(connection, Some(ACQUIRE_TIMEOUT * 2)).await?;
+                sqlx::raw_sql(lookup_settings!("set")).execute(connection).await?;
                 Ok(())
             })
         })
         .connect_lazy_with((*pool.connect_options()).clone())
 }
 
-/// The session settings of every connection: no JIT (it added 40 ms to a claim of 2 ms), UTC, and an end for peers that vanish.
+/// The session settings of every connection: no JIT (it added 40 ms to a claim of 2 ms), UTC, and time-outs for peers that vanish.
 ///
-/// The search path is fixed because by default it begins with the schema of the user's own name: for a user `headgate` the list of
-/// applied migrations would be looked for in another schema once ours exists, and every migration would be applied again.
+/// The search path is fixed because by default it begins with the schema named like the user: for a user `headgate` sqlx would look for the list
+/// of applied migrations in our schema once that exists, and would apply every migration again.
 pub(crate) async fn prepare(
     connection: &mut PgConnection,
     statement_timeout: Option<Duration>,
@@ -177,11 +174,8 @@ pub(crate) async fn set_lock_timeout(
     Ok(())
 }
 
-/// Begins a transaction, or a part of [the one](crate::one_transaction) its pool is in; on another connection when the one it got turns out to be broken, because nothing is done by then. For those whom
-/// somebody waits for: after the database was away each connection of the pool may be one that broke since it was last asked.
-///
-/// # Errors
-/// When the database is away.
+/// Begins a transaction, or a savepoint if the pool's connection is [inside one](crate::one_transaction). A broken connection is replaced by
+/// another, because nothing has been done by then: after an outage of the database every idle connection of the pool may be broken.
 pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, QueueError> {
     for _ in 0..pool.options().get_max_connections() {
         match try_begin(pool, begin).await {
@@ -207,12 +201,12 @@ async fn try_begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Po
     Ok(part)
 }
 
-/// Whether the connection is of no use, and another one may be.
+/// Whether another connection may succeed.
 fn is_broken(error: &sqlx::Error) -> bool {
     is_unavailable(error) && !matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
 }
 
-/// Commits what went well, and undoes what did not before it says so: whoever tries a part of it again would meet its locks otherwise.
+/// Commits after a success. After an error it waits for the rollback, because a retry would otherwise run into the locks of this transaction.
 pub(crate) async fn end<T>(
     transaction: Transaction<'_, Postgres>,
     answer: Result<T, QueueError>,
@@ -227,30 +221,30 @@ pub(crate) async fn end<T>(
 
 /// Refuses a connection that is inside a transaction, or does not answer in time.
 ///
-/// By the simple protocol a statement outside a transaction starts one of its own, at the very microsecond; inside one, the
-/// transaction is older than the statement.
+/// Under the simple protocol a statement outside a transaction starts its own one in the same microsecond; inside a transaction, that is older
+/// than the statement.
 pub(crate) async fn is_sound(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    let asked = sqlx::raw_sql("select now() = statement_timestamp()").fetch_one(connection);
-    match tokio::time::timeout(PATIENCE, asked).await {
+    let check = sqlx::raw_sql("select now() = statement_timestamp()").fetch_one(connection);
+    match tokio::time::timeout(ACQUIRE_TIMEOUT, check).await {
         Ok(Ok(row)) => {
             let is_outside: bool = row.try_get(0)?;
             if !is_outside {
-                tracing::warn!("a connection came back inside a transaction and is closed");
+                tracing::warn!("closed a connection that was still inside a transaction");
             }
             Ok(is_outside)
         }
         Ok(Err(error)) => Err(error),
         Err(_) => {
-            tracing::warn!("a connection does not answer and is closed");
+            tracing::warn!("closed a connection that does not answer");
             Ok(false)
         }
     }
 }
 
-/// Finds out whether a transaction pooler stands between: a notification it swallows tells.
+/// Detects a transaction pooler in between: it swallows notifications, and changes the backend between statements.
 ///
 /// # Errors
-/// [`QueueError::TransactionPooler`] when one does.
+/// [`QueueError::TransactionPooler`] when there is one.
 pub async fn refuse_transaction_pooler(pool: &PgPool) -> Result<(), QueueError> {
     let channel = format!("headgate_probe_{:016x}", rand::rng().random::<u64>());
     let mut listener = PgListener::connect_with(pool).await?;

@@ -1,4 +1,4 @@
-//! A program's workers in a few lines: migrations, handlers, engine, maintenance, an orderly end.
+//! The workers of a program in a few lines: migrations, handlers, engine, maintenance, orderly shutdown.
 
 use crate::{
     Client, EngineConfig, QueueError,
@@ -13,17 +13,17 @@ use sqlx::PgPool;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Sets up the workers of a process. Start as many processes as you like on one database: they share the work, and one of them keeps
-/// everything in order.
+/// Sets up the workers of a process. Start as many processes as you like on one database: they share the work, and one of them runs the
+/// maintenance.
 ///
 /// ```no_run
-/// # use queue::{HeldJob, Job, JobError, JobHandler, Runner, pool};
+/// # use queue::{LeasedJob, Job, JobError, JobHandler, Runner, pool};
 /// # #[derive(serde::Serialize, serde::Deserialize)] struct GenerateInvoice { order_id: u64 }
 /// # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
 /// # struct Invoicing;
 /// # impl JobHandler<GenerateInvoice> for Invoicing {
 /// #     type Output = ();
-/// #     async fn run(&self, _: GenerateInvoice, _: &HeldJob) -> Result<(), JobError> { Ok(()) }
+/// #     async fn run(&self, _: GenerateInvoice, _: &LeasedJob) -> Result<(), JobError> { Ok(()) }
 /// # }
 /// # async fn example() -> Result<(), queue::QueueError> {
 /// let pool = pool::connect(&pool::PoolSettings::new("postgres:///shop")).await?;
@@ -41,12 +41,12 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// With the defaults of [`EngineConfig`], and no handler yet. The circuit breaker alone is off (`breaker_failures: 0`; operators may
-    /// still open it by hand): it is about one external system, and a lane may have jobs of many kinds.
+    /// A runner with the defaults of [`EngineConfig`] and no handler yet. Only the circuit breaker is off (`breaker_failures: 0`; operators can
+    /// still open it): it watches one external system, while a lane may have jobs of many kinds.
     ///
-    /// A pool of [`pool::connect`](crate::pool::connect) has the session settings the engine is measured with, and gives up connections
-    /// that a cancelled transaction left behind. The engine opens some connections of its own beside it (claims, heartbeats, wake-ups, the
-    /// leader's lease, vacuum), with the pool's options.
+    /// A pool of [`pool::connect`](crate::pool::connect) has the session settings the engine is measured with, and closes connections that a
+    /// cancelled transaction left behind. With the same options the engine opens some connections of its own: for claims, heartbeats, wake-ups,
+    /// the leader's lease and vacuum.
     pub fn new(pool: &PgPool) -> Self {
         Self {
             pool: pool.clone(),
@@ -56,53 +56,51 @@ impl Runner {
         }
     }
 
-    /// Registers who does jobs of type `J`; name it where the handler does several: `.handle::<GenerateInvoice>(invoicing)`. Jobs of types
-    /// that were not registered are left to other processes of the program, such as one of its next version: they go back for 5 s.
+    /// Registers the handler of jobs of type `J`. Name the type when the handler does several: `.handle::<GenerateInvoice>(invoicing)`. Jobs of
+    /// other types are left to other processes of the program, such as those of its next version: they are released for 5 s.
     pub fn handle<J: Job>(mut self, handler: impl JobHandler<J>) -> Self {
         self.handlers = self.handlers.handle(handler);
         self
     }
 
-    /// Which program this is, 1 to 100 characters; default `main`. A runner claims from lanes of its program and from no others, be they
-    /// another program's or `headgate`'s deliveries: what it cannot run is never taken. So programs with different handlers on one database
-    /// take different names, and all processes of one program the same; who enqueues for it opens its client with
-    /// [`Client::open_for`](crate::Client::open_for). Should two programs go by one name all the same, each one's processes log a warning when
-    /// they start beside the other's.
+    /// The name of the program, 1 to 100 characters; default `main`. A runner claims only from the lanes of its program, never from those of
+    /// another program or from `headgate`'s deliveries. So programs with different handlers on one database need different names, all processes of
+    /// one program share a name, and callers that enqueue for it open their client with [`Client::open_for`](crate::Client::open_for). If two
+    /// programs have the same name after all, their processes log a warning when they start.
     pub fn program(mut self, name: &str) -> Self {
         self.handlers = self.handlers.program(name);
         self
     }
 
-    /// Jobs that run at once in this process; default 100.
+    /// Most jobs that run at once in this process; default 100.
     pub fn workers(mut self, workers: usize) -> Self {
         self.config.workers = workers;
         self
     }
 
-    /// Every setting, [`workers`](Self::workers) and the circuit breaker among them: [`EngineConfig::default`] opens it after 20 failures in
-    /// a row, where [`Runner::new`] leaves it off.
+    /// Replaces every setting, including [`workers`](Self::workers) and the circuit breaker, which [`EngineConfig::default`] opens after 20
+    /// failures in a row and [`Runner::new`] leaves off.
     pub fn config(self, config: EngineConfig) -> Self {
         Self { config, ..self }
     }
 
-    /// Does not migrate at the start: it is done elsewhere, by `headgate migrate` or [`migrate::run_beside`].
+    /// Skips the migrations at the start: they are run by `headgate migrate` or [`migrate::run_embedded`].
     pub fn without_migrations(self) -> Self {
         Self { is_migrated: true, ..self }
     }
 
-    /// Brings the schema `headgate` up to date and starts to work.
+    /// Migrates the schema `headgate` and starts the workers. Once it has started, outages of the database are waited out.
     ///
     /// # Errors
-    /// [`QueueError::Invalid`] for the name of a program that is none; when a migration fails, or the database is away now. (Later it may be
-    /// away as long as it likes.)
+    /// [`QueueError::Invalid`] for an invalid name of the program; [`QueueError::Migration`].
     pub async fn start(self) -> Result<Running, QueueError> {
         self.handlers.program_name().map_or(Ok(()), check_program)?;
         if !self.is_migrated {
-            migrate::run_beside(&self.pool).await?;
+            migrate::run_embedded(&self.pool).await?;
         }
         let stop = CancellationToken::new();
         let engine = Engine::start(self.pool.clone(), self.config.clone(), self.handlers, stop);
-        // Counters want folding until the last job has ended: maintenance stops after the engine.
+        // Maintenance folds counters until the last job has ended, so it stops after the engine.
         let maintenance_stop = CancellationToken::new();
         let maintenance = Maintenance::start_as(
             engine.worker_id(),
@@ -115,7 +113,7 @@ impl Runner {
     }
 }
 
-/// The workers of this process, at work. Dropping it leaves them at work: shut it down.
+/// The running workers of this process. Dropping it does not stop them: call [`shutdown`](Self::shutdown).
 #[must_use = "it goes on until `shutdown`"]
 pub struct Running {
     engine: EngineHandle,
@@ -125,50 +123,51 @@ pub struct Running {
 }
 
 impl Running {
-    /// Lets a client of this process wake these workers directly: its next job begins a millisecond sooner than by way of the database.
+    /// Lets a client of this process wake these workers directly: its jobs start a millisecond sooner than with a notification of the database.
     pub fn woken_by(self, client: &Client) -> Self {
         client.wake_directly(&self.engine);
         self
     }
 
-    /// Which worker this is, as the list of workers shows it; another one after a lost lease.
+    /// The id in the list of workers; it changes after a lost lease.
     #[must_use]
     pub fn worker_id(&self) -> WorkerId {
         self.engine.worker_id()
     }
 
-    /// Whether it holds its lease and takes jobs: what a readiness probe asks. False while the database is away, when a process must not be
-    /// killed: it holds results that are still to be recorded. (One whose loops have stopped gives its lease up by itself.)
+    /// Whether the process has its lease and claims jobs, for a readiness probe. Do not use it for a liveness probe: it is false while the
+    /// database is away, when the process has results that are still to be recorded. (A process whose loops have stopped releases its lease by
+    /// itself.)
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.engine.is_alive()
     }
 
-    /// How the services do that keep the queue in order; only the leader's run.
+    /// The state of the maintenance services, which run in the leader only.
     #[must_use]
     pub fn health(&self) -> Vec<ServiceHealth> {
         self.maintenance.health()
     }
 
-    /// The engine itself.
+    /// The handle of the underlying engine.
     #[must_use]
     pub fn engine(&self) -> &EngineHandle {
         &self.engine
     }
 
-    /// Waits for SIGTERM or SIGINT (Ctrl-C), and shuts down in order. A second signal does nothing: the grace time ends it.
+    /// Waits for SIGTERM or SIGINT (Ctrl-C), then [shuts down](Self::shutdown). A second signal has no effect; the grace time bounds the shutdown.
     pub async fn until_signal(self) {
         signalled().await;
         self.shutdown().await;
     }
 
-    /// Shuts down in order and within [`shutdown_grace`](EngineConfig::shutdown_grace): no more claims; running jobs get time to end, the
-    /// rest goes back with no attempt counted; everything that ended is recorded; the lease and the lead are given up.
+    /// Shuts down within [`shutdown_grace`](EngineConfig::shutdown_grace): claims no more jobs, gives running jobs time to end, releases the rest
+    /// without counting an attempt, records all results, and releases the worker's lease and the leader's.
     pub async fn shutdown(self) {
-        let ends_at = self.config.end_of_shutdown(Instant::now());
+        let ends_at = self.config.shutdown_deadline(Instant::now());
         self.engine.shutdown().await;
         self.maintenance_stop.cancel();
-        // A database that is away gives nothing back: the lead runs out.
+        // While the database is away the leader's lease cannot be released: it runs out.
         let _ = timeout_at(ends_at, self.maintenance.stopped()).await;
     }
 }

@@ -1,9 +1,10 @@
-//! Tells the workers of all processes that there is work.
+//! Notifies the workers of all processes that there is work.
 //!
-//! Sent after the commit and never inside the data's transaction, where the notification's database-wide lock made inserting five
-//! times slower (RELIABILITY 0.7). The first call notifies at once, further ones within the gap are gathered into one at
-//! its end. The gap is so short that hundreds of jobs a second are told of one by one; only where calls keep coming within it does it grow,
-//! because whoever works through thousands a second looks for more by itself. The payload says nothing about jobs, only who tells: the engine that this waker rang itself need not look again.
+//! The notification is sent after the commit and never inside the data's transaction, where its database-wide lock made inserts five times slower.
+//! The first call notifies at once; further calls within a gap are combined into one notification at its end. The gap is so short that hundreds of
+//! jobs a second are announced one by one. It grows only while calls keep coming within it, because workers that process thousands a second
+//! claim again by themselves. The payload says nothing about the jobs, only which waker sent it: an engine that this waker has woken directly
+//! ignores it.
 
 use crate::{error::QueueError, worker::EngineHandle};
 use sqlx::PgPool;
@@ -14,18 +15,15 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
-/// The channel workers listen on.
+/// The channel that announces new work.
 pub const CHANNEL: &str = "headgate_jobs";
-/// The channel workers hear on which of their assignments they are to let go of: their ids, separated by commas.
-pub(crate) const CANCELS: &str = "headgate_cancels";
-/// At most one notification in this time, at first; twice as much after each in which it was asked for again.
-const SHORTEST_GAP: Duration = Duration::from_millis(1);
-const LONGEST_GAP: Duration = Duration::from_millis(8);
+/// The channel for cancel requests of running jobs; the payload is the assignments' ids, separated by commas.
+pub(crate) const CANCEL_CHANNEL: &str = "headgate_cancels";
+/// At most one notification in this time; the gap doubles as long as more calls come within it.
+const MIN_GAP: Duration = Duration::from_millis(1);
+const MAX_GAP: Duration = Duration::from_millis(8);
 
-/// Wakes the workers of all processes once, and says so when it cannot. For those that have no [`Waker`].
-///
-/// # Errors
-/// When the database is away.
+/// Wakes the workers of all processes once, for callers without a [`Waker`].
 pub(crate) async fn all(pool: &PgPool) -> Result<(), QueueError> {
     sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(pool).await?;
     Ok(())
@@ -34,69 +32,69 @@ pub(crate) async fn all(pool: &PgPool) -> Result<(), QueueError> {
 /// Wakes the workers of all processes. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Waker {
-    /// Its notifications carry it.
+    /// The payload of its notifications.
     id: Uuid,
-    asked: Arc<Notify>,
-    own: Own,
+    requested: Arc<Notify>,
+    local: LocalEngines,
     // Dropping the last waker ends the task behind it.
     _alive: Arc<tokio::sync::mpsc::Sender<()>>,
 }
 
-/// The engines of this process that need no notification.
-type Own = Arc<RwLock<Vec<Arc<Notify>>>>;
+/// The engines of this process, which need no notification.
+type LocalEngines = Arc<RwLock<Vec<Arc<Notify>>>>;
 
 impl Waker {
-    /// Must be called inside a runtime: the notifications are sent by a task.
+    /// Must be called inside a tokio runtime: a task sends the notifications.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
         let id = Uuid::now_v7();
-        let (asked, own) = (Arc::new(Notify::new()), Own::default());
+        let (requested, local) = (Arc::new(Notify::new()), LocalEngines::default());
         let (alive, mut ended) = tokio::sync::mpsc::channel::<()>(1);
-        let waiting = Arc::clone(&asked);
+        let waiting = Arc::clone(&requested);
         tokio::spawn(async move {
-            let (mut gap, mut quiet_from) = (SHORTEST_GAP, Instant::now());
+            let (mut gap, mut next_at) = (MIN_GAP, Instant::now());
             loop {
                 tokio::select! {
                     () = waiting.notified() => {}
                     _ = ended.recv() => return,
                 }
                 let sent_at = Instant::now();
-                // Within the gap it would have been asked at once.
-                let is_crowded = sent_at < quiet_from + SHORTEST_GAP;
-                gap = if is_crowded { (gap * 2).min(LONGEST_GAP) } else { SHORTEST_GAP };
-                // A wake-up that cannot be sent is no loss: every worker polls.
-                // And nobody waits for it to reach the disk, which would take longer than all the rest.
-                let told =
+                // A call that came within the gap is taken at once when that has passed.
+                let is_crowded = sent_at < next_at + MIN_GAP;
+                gap = if is_crowded { (gap * 2).min(MAX_GAP) } else { MIN_GAP };
+                // A lost wake-up does no harm, because every worker polls. For the same reason it need not reach the disk, which would
+                // take longer than all the rest.
+                let notify =
                     sqlx::query("select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
-                if let Err(error) = told.bind(CHANNEL).bind(id.to_string()).execute(&pool).await {
+                if let Err(error) = notify.bind(CHANNEL).bind(id.to_string()).execute(&pool).await {
                     tracing::debug!(%error, "no wake-up sent");
                 }
-                quiet_from = sent_at + gap;
-                tokio::time::sleep_until(quiet_from).await;
+                next_at = sent_at + gap;
+                tokio::time::sleep_until(next_at).await;
             }
         });
-        Self { id, asked, own, _alive: Arc::new(alive) }
+        Self { id, requested, local, _alive: Arc::new(alive) }
     }
 
-    /// Wakes the engine of this process directly, too: its next job need not wait for a notification to come back from the database.
+    /// Also wakes this engine of the same process directly, so that its next job does not wait for a notification from the database.
     pub fn wake_directly(&self, engine: &EngineHandle) {
-        self.own.write().unwrap_or_else(PoisonError::into_inner).push(engine.bell_for(self.id));
+        self.local.write().unwrap_or_else(PoisonError::into_inner).push(engine.local_wake(self.id));
     }
 
-    /// Call after the commit that made jobs claimable.
+    /// Wakes the workers. Call it after the commit that made jobs claimable.
     pub fn jobs_added(&self) {
-        for bell in read(&self.own).iter() {
-            bell.notify_one();
+        for work in read(&self.local).iter() {
+            work.notify_one();
         }
-        self.asked.notify_one();
+        self.requested.notify_one();
     }
 
-    /// The same.
+    /// As [`jobs_added`](Self::jobs_added), for work that is not a new job.
     pub fn wake(&self) {
         self.jobs_added();
     }
 }
 
-fn read(own: &Own) -> RwLockReadGuard<'_, Vec<Arc<Notify>>> {
-    own.read().unwrap_or_else(PoisonError::into_inner)
+fn read(local: &LocalEngines) -> RwLockReadGuard<'_, Vec<Arc<Notify>>> {
+    local.read().unwrap_or_else(PoisonError::into_inner)
 }

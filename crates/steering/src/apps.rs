@@ -1,4 +1,4 @@
-//! Apps: made, changed, deleted.
+//! Apps.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -11,7 +11,7 @@ use model::{
 use queue::store::deletions;
 
 impl Steering {
-    /// Makes an app, together with its built-in integration `workers`.
+    /// Creates an app and its built-in integration `workers`.
     ///
     /// # Errors
     /// Faults by field; the slug is taken.
@@ -24,7 +24,7 @@ impl Steering {
         .await
     }
 
-    /// Changes its name or slug.
+    /// Changes an app's name or slug.
     ///
     /// # Errors
     /// No such app; faults by field; the slug is taken.
@@ -43,10 +43,10 @@ impl Steering {
         .await
     }
 
-    /// Deletes it with its integrations and its catalog. Answers the operation under which what is left goes on being deleted; none: nothing is.
+    /// Deletes an app with its integrations and records. Returns the operation that deletes the remaining rows, or `None` when none are left.
     ///
     /// # Errors
-    /// No such app; it was changed meanwhile; live jobs stand against it.
+    /// No such app; it was changed meanwhile; it has live jobs.
     pub async fn delete_app(
         &self,
         actor: &Actor,
@@ -61,12 +61,12 @@ impl Steering {
                 Ok((tx, deletion, Entry::new("app.delete").about(id).of_app(id).without(&before)))
             })
             .await?;
-        Ok(self.work_off(deletion).await)
+        Ok(self.finish_if_small(deletion).await)
     }
 
-    /// Deletes what a deletion left behind, if that is little; answers its id otherwise.
-    pub(crate) async fn work_off(&self, deletion: OperationId) -> Option<OperationId> {
-        let is_over = deletions::work_off_at_once(self.pool(), deletion).await;
-        (!is_over).then_some(deletion)
+    /// Deletes the remaining rows if they are few. `None`: all are deleted.
+    pub(crate) async fn finish_if_small(&self, deletion: OperationId) -> Option<OperationId> {
+        let is_finished = deletions::finish_if_small(self.pool(), deletion).await;
+        (!is_finished).then_some(deletion)
     }
 }

@@ -1,68 +1,65 @@
-//! A change and its line of the audit log.
+//! A change and its line of the audit log, in one transaction.
 
 use crate::{Steering, SteeringError};
 use access::audit::{Entry, record};
 use model::actor::Actor;
 use std::future::Future;
 
-/// How often a change is tried that loses against others every time.
-const TRIES: usize = 4;
+/// How often a change is tried when it loses every race.
+const MAX_TRIES: usize = 4;
 
-/// What a change is made in, and what holds its line too.
 pub(crate) type Tx = sqlx::Transaction<'static, sqlx::Postgres>;
 
-/// The transaction again, what was made in it, and what to record of that.
-pub(crate) type Made<T> = (Tx, T, Entry);
+/// The transaction, the result of the change, and its line of the audit log.
+pub(crate) type Changed<T> = (Tx, T, Entry);
 
 impl Steering {
-    /// Makes a change and its line in one transaction, and [`again`] when that lost a race.
-    pub(crate) async fn change<T, F: Future<Output = Result<Made<T>, SteeringError>>>(
+    /// Commits a change together with its line; see [`retry_lost_races`].
+    pub(crate) async fn change<T, F: Future<Output = Result<Changed<T>, SteeringError>>>(
         &self,
         actor: &Actor,
         make: impl Fn(Tx) -> F,
     ) -> Result<T, SteeringError> {
-        again(|| self.once(actor, &make)).await
+        retry_lost_races(|| self.try_change(actor, &make)).await
     }
 
-    /// A change and its line in one transaction.
-    pub(crate) async fn once<T, F: Future<Output = Result<Made<T>, SteeringError>>>(
+    async fn try_change<T, F: Future<Output = Result<Changed<T>, SteeringError>>>(
         &self,
         actor: &Actor,
         make: impl Fn(Tx) -> F,
     ) -> Result<T, SteeringError> {
-        let (mut tx, made, entry) = make(self.pool().begin().await?).await?;
+        let (mut tx, result, entry) = make(self.pool().begin().await?).await?;
         record(&mut tx, actor, entry).await?;
         tx.commit().await?;
-        Ok(made)
+        Ok(result)
     }
 
-    /// Records what was just done elsewhere. Done it stays: a line that could not be written goes to the log instead, because an error here
-    /// would make the caller do it again.
-    pub(crate) async fn done(&self, actor: &Actor, entry: Entry) {
+    /// Records an action that is already done. A line that cannot be written is logged, since an error would make the caller repeat the action.
+    pub(crate) async fn record_done(&self, actor: &Actor, entry: Entry) {
         let action = entry.action;
-        if let Err(error) = self.try_done(actor, entry).await {
+        if let Err(error) = self.try_record(actor, entry).await {
             tracing::error!(%error, action, actor = actor.owner(), "an audit entry could not be written");
         }
     }
 
-    async fn try_done(&self, actor: &Actor, entry: Entry) -> Result<(), SteeringError> {
+    async fn try_record(&self, actor: &Actor, entry: Entry) -> Result<(), SteeringError> {
         let mut conn = self.pool().acquire().await?;
         Ok(record(&mut conn, actor, entry).await?)
     }
 }
 
-/// Tries again when the database broke a try off in favour of another transaction: a worker that ends the same jobs, a deletion that meets
-/// them from the other side. Nothing of such a try is stored, and nobody waits for a second one.
-pub(crate) async fn again<T, F: Future<Output = Result<T, SteeringError>>>(
-    try_it: impl Fn() -> F,
+/// Retries at once when the database aborted the transaction in favour of another: a worker that ends the same jobs, or a deletion that locks
+/// them in another order. Nothing of an aborted try is stored.
+async fn retry_lost_races<T, F: Future<Output = Result<T, SteeringError>>>(
+    change: impl Fn() -> F,
 ) -> Result<T, SteeringError> {
-    for _ in 1..TRIES {
-        match try_it().await {
+    for _ in 1..MAX_TRIES {
+        match change().await {
             Err(error) if error.lost_a_race() => {
-                tracing::warn!(error = %model::text::causes(&error), "a change lost a race and is made again");
+                tracing::warn!(error = %model::text::causes(&error), "a change lost a race and is retried");
             }
-            done => return done,
+            result => return result,
         }
     }
-    try_it().await
+    change().await
 }

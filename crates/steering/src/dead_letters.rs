@@ -1,4 +1,4 @@
-//! Single dead letters: brought back, purged, restored.
+//! Single dead letters: requeue, purge, restore.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -7,7 +7,7 @@ use queue::store::dead_letters;
 use serde_json::json;
 
 impl Steering {
-    /// Puts its job back into the queue, with its id and all attempts anew.
+    /// Puts its job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such dead letter.
@@ -23,7 +23,7 @@ impl Steering {
         Ok(job)
     }
 
-    /// Puts it into the bin, which is emptied after 24 hours.
+    /// Moves it to the bin, where it is deleted after 24 hours.
     ///
     /// # Errors
     /// No such dead letter.
@@ -37,10 +37,10 @@ impl Steering {
         .await
     }
 
-    /// Takes a purged one out of the bin.
+    /// Restores a purged one from the bin.
     ///
     /// # Errors
-    /// The bin has none of that id, or its integration is gone.
+    /// Not in the bin, or its integration is deleted.
     pub async fn restore_dead_letter(
         &self,
         actor: &Actor,

@@ -1,25 +1,23 @@
-//! Why something was not changed.
-
 use access::AccessError;
 use delivery::DeliveryError;
 use queue::QueueError;
 
-/// What the one who keeps the changed thing answered, or the audit log.
+/// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum SteeringError {
-    /// It cannot be changed so.
+    /// The change was refused or failed.
     #[error(transparent)]
     Delivery(#[from] DeliveryError),
-    /// Its line of the audit log could not be written: nothing is changed.
+    /// The line of the audit log could not be written, so nothing was changed; or a change of users and keys was refused.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The actor's role does not allow what would be done.
+    /// The actor's role does not allow the change.
     #[error("the role does not allow that")]
     NotAllowed,
 }
 
 impl SteeringError {
-    /// Whether another transaction was in the way: the same again may succeed at once.
+    /// Whether the database aborted this in favour of another transaction: a retry may succeed at once.
     #[must_use]
     pub fn lost_a_race(&self) -> bool {
         match self {

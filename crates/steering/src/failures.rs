@@ -1,10 +1,10 @@
-//! Groups of failures: tried again, put aside, said to be mended, told to customers.
+//! Failure groups: retry, snooze, mark as fixed, publish a note for the affected apps.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
 use model::{
     actor::Actor,
-    failure::{CauseId, FailureTold, RetryFailure, TellFailure},
+    failure::{CauseId, FailureNoteResult, RetryFailure, SetFailureNote},
     filter::JobFilter,
     operation::{BulkAction, BulkSubject, NewBulk},
 };
@@ -14,7 +14,7 @@ use queue::store::{
 };
 
 impl Steering {
-    /// Counts, or requeues, everything that waits or was given up by this cause: a bulk action as any other.
+    /// Counts or requeues all jobs of a group, both waiting for a retry and dead-lettered, as a bulk action.
     ///
     /// # Errors
     /// Faults by field.
@@ -42,10 +42,10 @@ impl Steering {
         self.bulk(actor, BulkSubject::Jobs, new).await
     }
 
-    /// Puts a group aside, says that it is mended, or neither any more. A group is the deployment's: an actor of one app may not.
+    /// Snoozes a group, marks it as fixed, or reopens it. Groups span all apps, so an actor of one app may not.
     ///
     /// # Errors
-    /// No such group; not for this actor.
+    /// No such group; `NotAllowed`.
     pub async fn mark_failure(&self, actor: &Actor, cause: CauseId, mark: Mark) -> Result<(), SteeringError> {
         if actor.scope().app_id().is_some() {
             return Err(SteeringError::NotAllowed);
@@ -62,24 +62,24 @@ impl Steering {
         .await
     }
 
-    /// Tells the customers of those who are affected, or takes back what they were told.
+    /// Publishes a note for the affected apps, or removes it.
     ///
     /// # Errors
-    /// Nobody in scope is affected.
-    pub async fn tell_failure(
+    /// No integration in scope is affected.
+    pub async fn set_failure_note(
         &self,
         actor: &Actor,
         cause: CauseId,
-        tell: TellFailure,
-    ) -> Result<FailureTold, SteeringError> {
-        tell.check().map_err(queue::QueueError::from)?;
-        let tell = &tell;
+        note: SetFailureNote,
+    ) -> Result<FailureNoteResult, SteeringError> {
+        note.check().map_err(queue::QueueError::from)?;
+        let note = &note;
         self.change(actor, async |mut tx| {
-            let integrations = failures::tell(&mut tx, actor.scope(), cause, tell).await?;
-            let told = FailureTold { integrations };
+            let integrations = failures::set_note(&mut tx, actor.scope(), cause, note).await?;
+            let result = FailureNoteResult { integrations };
             let entry =
-                Entry::new("failure.tell").about(cause).of_app(tell.app_id.or(actor.app_id)).with(&tell);
-            Ok((tx, told, entry))
+                Entry::new("failure.tell").about(cause).of_app(note.app_id.or(actor.app_id)).with(&note);
+            Ok((tx, result, entry))
         })
         .await
     }

@@ -1,5 +1,5 @@
-//! The same done to many integrations, each in a transaction of its own with its line of the audit log: one that cannot be changed keeps no
-//! other from it.
+//! The same change of many integrations, each in a transaction of its own with its line of the audit log: one that cannot be changed does not
+//! stop the others.
 
 use crate::{Steering, SteeringError};
 use delivery::{DeliveryError, IntegrationFilter};
@@ -8,7 +8,7 @@ use model::{
     id::IntegrationId,
     integration::{IntegrationChanges, IntegrationState, PAUSED_BY_HAND},
     integration_bulk::{
-        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MOST, NewIntegrationBulk,
+        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS, NewIntegrationBulk,
         SkippedIntegration,
     },
     page::PageRequest,
@@ -17,10 +17,10 @@ use model::{
 };
 
 impl Steering {
-    /// Pauses, resumes or limits each of many; `dry_run` only counts them.
+    /// Pauses or resumes integrations, or sets their limit; `dry_run` only counts them.
     ///
     /// # Errors
-    /// Faults by field; more than 1,000 fit the filter. What cannot be done to one is told in the outcome.
+    /// Faults by field; more than 1,000 match the filter. An integration that cannot be changed is reported in the outcome.
     pub async fn bulk_integrations(
         &self,
         actor: &Actor,
@@ -38,7 +38,7 @@ impl Steering {
             return Ok(outcome);
         }
         for id in ids {
-            match self.one_of_many(actor, bulk, id).await {
+            match self.change_one(actor, bulk, id).await {
                 Ok(None) => outcome.changed += 1,
                 Ok(Some(reason)) => {
                     outcome.skipped.push(SkippedIntegration { id, reason: reason.to_owned() });
@@ -54,8 +54,8 @@ impl Steering {
         Ok(outcome)
     }
 
-    /// Why it was left as it is; none: it was changed.
-    async fn one_of_many(
+    /// The reason why the integration was skipped. `None`: it was changed.
+    async fn change_one(
         &self,
         actor: &Actor,
         bulk: &NewIntegrationBulk,
@@ -63,14 +63,14 @@ impl Steering {
     ) -> Result<Option<&'static str>, SteeringError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
         let limits = |limit: &Option<RateLimits>| limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
-        let is_so = match bulk.action {
+        let is_done = match bulk.action {
             IntegrationBulkAction::Pause => before.state == IntegrationState::Paused,
             IntegrationBulkAction::Resume => before.state == IntegrationState::Active,
             IntegrationBulkAction::SetLimit => limits(&before.rate_limit) == limits(&bulk.rate_limit),
             IntegrationBulkAction::ClearLimit => before.rate_limit.is_none(),
         };
-        if is_so {
-            return Ok(Some("it is so already"));
+        if is_done {
+            return Ok(Some("no change needed"));
         }
         match bulk.action {
             IntegrationBulkAction::Pause => {
@@ -99,15 +99,17 @@ impl Steering {
         loop {
             let found = self.delivery.integrations(actor.scope(), narrowed, page).await?;
             page.after = found.items.last().map(|last| last.id.0);
-            let fits = found.items.iter().filter(|integration| {
+            let matching = found.items.iter().filter(|integration| {
                 filter.integration_type.is_none_or(|kind| kind == integration.integration_type)
                     && integration.name.to_lowercase().contains(&wanted)
             });
-            ids.extend(fits.map(|integration| integration.id));
-            if ids.len() > MOST {
-                return Err(
-                    DeliveryError::fault("/filter", "fits more than 1,000 integrations: narrow it").into()
-                );
+            ids.extend(matching.map(|integration| integration.id));
+            if ids.len() > MAX_INTEGRATIONS {
+                return Err(DeliveryError::fault(
+                    "/filter",
+                    "matches more than 1,000 integrations: narrow it",
+                )
+                .into());
             }
             if found.next_cursor.is_none() {
                 return Ok(ids);

@@ -1,4 +1,4 @@
-//! Integrations: made, changed, deleted, paused, and what is done with their breakers and secrets.
+//! Integrations, their breakers and signing secrets.
 
 use crate::{Steering, SteeringError, change::Tx};
 use access::audit::Entry;
@@ -11,7 +11,7 @@ use model::{
 };
 
 impl Steering {
-    /// Makes an integration. The answer holds its signing secret this once.
+    /// Creates an integration. Only this answer has its signing secret.
     ///
     /// # Errors
     /// Faults by field; no such app.
@@ -22,16 +22,16 @@ impl Steering {
     ) -> Result<IntegrationWithSecret, SteeringError> {
         self.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
         self.change(actor, async |mut tx| {
-            let made = self.delivery.create_integration(&mut tx, actor.scope(), new.clone()).await?;
-            let integration = &made.integration;
+            let created = self.delivery.create_integration(&mut tx, actor.scope(), new.clone()).await?;
+            let integration = &created.integration;
             let entry = Entry::new("integration.create").about(integration.id).of_app(integration.app_id);
             let entry = entry.with(integration);
-            Ok((tx, made, entry))
+            Ok((tx, created, entry))
         })
         .await
     }
 
-    /// Changes what it sends, where and how fast. A shorter window of a bundle holds for what waits already.
+    /// Changes an integration's settings. A shorter bundle window also applies to jobs that wait already.
     ///
     /// # Errors
     /// No such integration; faults by field.
@@ -43,23 +43,22 @@ impl Steering {
     ) -> Result<Integration, SteeringError> {
         self.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
         let after = self
-            .steer(actor, id, "integration.update", async |mut tx| {
+            .change_integration(actor, id, "integration.update", async |mut tx| {
                 let after =
                     self.delivery.update_integration(&mut tx, actor.scope(), id, changes.clone()).await?;
                 Ok((tx, after))
             })
             .await?;
         if !changes.bundle_window_seconds.is_keep() {
-            self.delivery.hasten_bundle(id).await;
+            self.delivery.apply_shorter_window(id).await;
         }
         Ok(after)
     }
 
-    /// Deletes it and what is known of its copy of the catalog. Answers the operation under which what is left goes on being deleted; none: nothing
-    /// is.
+    /// Deletes an integration and its sent state. Returns the operation that deletes the remaining rows, or `None` when none are left.
     ///
     /// # Errors
-    /// No such integration; it was changed meanwhile; it is the built-in one; live jobs stand against it.
+    /// No such integration; it was changed meanwhile; it is the built-in one; it has live jobs.
     pub async fn delete_integration(
         &self,
         actor: &Actor,
@@ -77,10 +76,10 @@ impl Steering {
                 Ok((tx, deletion, entry.without(&before)))
             })
             .await?;
-        Ok(self.work_off(deletion).await)
+        Ok(self.finish_if_small(deletion).await)
     }
 
-    /// Holds its jobs back: they are collected and wait.
+    /// Pauses it: jobs are still accepted and wait.
     ///
     /// # Errors
     /// No such integration; it is switched off.
@@ -90,14 +89,14 @@ impl Steering {
         id: IntegrationId,
         reason: Option<&str>,
     ) -> Result<Integration, SteeringError> {
-        self.steer(actor, id, "integration.pause", async |mut tx| {
+        self.change_integration(actor, id, "integration.pause", async |mut tx| {
             let after = self.delivery.pause_integration(&mut tx, actor.scope(), id, reason).await?;
             Ok((tx, after))
         })
         .await
     }
 
-    /// Lets its jobs go out again.
+    /// Resumes it.
     ///
     /// # Errors
     /// No such integration; it is switched off.
@@ -106,7 +105,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
     ) -> Result<Integration, SteeringError> {
-        self.steer(actor, id, "integration.resume", async |mut tx| {
+        self.change_integration(actor, id, "integration.resume", async |mut tx| {
             let after = self.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
             Ok((tx, after))
         })
@@ -116,21 +115,21 @@ impl Steering {
     /// Probes, closes or holds open its circuit breaker.
     ///
     /// # Errors
-    /// No such integration; a hold that does not end within 30 days.
-    pub async fn steer_breaker(
+    /// No such integration; a hold of more than 30 days.
+    pub async fn control_breaker(
         &self,
         actor: &Actor,
         id: IntegrationId,
         order: BreakerOrder,
     ) -> Result<Integration, SteeringError> {
-        self.steer(actor, id, "integration.breaker", async |mut tx| {
-            let after = self.delivery.steer_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
+        self.change_integration(actor, id, "integration.breaker", async |mut tx| {
+            let after = self.delivery.control_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
             Ok((tx, after))
         })
         .await
     }
 
-    /// Makes a new signing secret, which the answer holds this once. For 24 hours requests carry both signatures.
+    /// Creates a new signing secret, which only this answer has. For 24 hours requests carry both signatures.
     ///
     /// # Errors
     /// No such integration.
@@ -147,22 +146,22 @@ impl Steering {
         .await
     }
 
-    /// Sends one signed sample now, past queue and limits.
+    /// Sends one signed sample request at once, bypassing queue and limits.
     ///
     /// # Errors
-    /// No such integration; nothing is sent to one of its type.
+    /// No such integration; its type sends nothing.
     pub async fn test_integration(
         &self,
         actor: &Actor,
         id: IntegrationId,
     ) -> Result<(Integration, TestReport), SteeringError> {
         let (integration, report) = self.delivery.test_integration(actor.scope(), id).await?;
-        self.done(actor, Entry::new("integration.test").about(id).of_app(integration.app_id)).await;
+        self.record_done(actor, Entry::new("integration.test").about(id).of_app(integration.app_id)).await;
         Ok((integration, report))
     }
 
-    /// A change of one that is there, recorded by what differs afterwards.
-    async fn steer<F: Future<Output = Result<(Tx, Integration), SteeringError>>>(
+    /// Changes an integration and records the fields that differ.
+    async fn change_integration<F: Future<Output = Result<(Tx, Integration), SteeringError>>>(
         &self,
         actor: &Actor,
         id: IntegrationId,

@@ -1,4 +1,4 @@
-//! Single jobs: brought back, called off.
+//! Single jobs: requeue, cancel, edit.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -8,7 +8,7 @@ use queue::store::jobs;
 use serde_json::Value;
 
 impl Steering {
-    /// Puts a dead or cancelled job back into the queue, with its id and all attempts anew.
+    /// Puts a dead or cancelled job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such job; its state does not allow it.
@@ -24,7 +24,7 @@ impl Steering {
         Ok(job)
     }
 
-    /// Calls a live job off. One that is being processed is waited for a moment: the answer tells how it stands by then.
+    /// Cancels a live job. For one that is being processed, this waits up to `CANCEL_TIMEOUT` and returns the job as it is then.
     ///
     /// # Errors
     /// No such job; its state does not allow it.
@@ -36,16 +36,16 @@ impl Steering {
                 Ok((tx, job, entry))
             })
             .await?;
-        // Another of its serialize key may be first now.
+        // Another job of its serialize key may be the head now.
         self.delivery.wake();
-        Ok(jobs::until_let_go(self.pool(), actor.scope(), job, jobs::LET_GO_PATIENCE).await)
+        Ok(jobs::wait_for_cancel(self.pool(), actor.scope(), job, jobs::CANCEL_TIMEOUT).await)
     }
 
-    /// Gives a failed job another payload and requeues it; the line has both, without their secrets.
+    /// Gives a failed job another payload and requeues it. The audit line has both payloads, with secrets masked.
     ///
     /// # Errors
-    /// No such job; it has not failed, or follows a record; a payload that cannot be stored; a job of its deduplication id that waits, which
-    /// would take it over.
+    /// No such job; it has not failed, or is a record's job; the payload cannot be stored; a job with its deduplication id waits, which it would
+    /// be folded into.
     pub async fn edit_job(&self, actor: &Actor, id: JobId, payload: &Value) -> Result<Job, SteeringError> {
         check_payload(payload)?;
         let app_id = jobs::get(self.pool(), actor.scope(), id).await?.job.app_id;
@@ -57,9 +57,9 @@ impl Steering {
                 if job.id != id {
                     return Err(taken_over(job.id));
                 }
-                let (mut was, mut is) = (shown(before.payload), shown(Some(payload.clone())));
-                masks.of(app_id).both(&mut was, &mut is);
-                Ok((tx, job, Entry::new("job.edit").about(id).of_app(app_id).changed(&was, &is)))
+                let (mut old, mut new) = (audited(before.payload), audited(Some(payload.clone())));
+                masks.of(app_id).both(&mut old, &mut new);
+                Ok((tx, job, Entry::new("job.edit").about(id).of_app(app_id).changed(&old, &new)))
             })
             .await?;
         self.delivery.wake();
@@ -67,14 +67,14 @@ impl Steering {
     }
 }
 
-/// Bytes of a payload that the audit log keeps whole.
-const MOST_KEPT: usize = 100_000;
+/// Larger payloads are not kept in the audit log.
+const MAX_AUDITED_BYTES: usize = 100_000;
 
-fn shown(payload: Option<Value>) -> Attributes {
+fn audited(payload: Option<Value>) -> Attributes {
     let bytes = payload.as_ref().map_or(0, |payload| payload.to_string().len());
-    let kept = payload.filter(|_| bytes <= MOST_KEPT);
-    let shown = kept.unwrap_or_else(|| Value::from(format!("({bytes} bytes, too large to be kept here)")));
-    Attributes::from_iter([("payload".to_owned(), shown)])
+    let kept = payload.filter(|_| bytes <= MAX_AUDITED_BYTES);
+    let kept = kept.unwrap_or_else(|| Value::from(format!("({bytes} bytes, too large to be kept here)")));
+    Attributes::from_iter([("payload".to_owned(), kept)])
 }
 
 fn check_payload(payload: &Value) -> Result<(), DeliveryError> {
@@ -87,6 +87,6 @@ fn check_payload(payload: &Value) -> Result<(), DeliveryError> {
 }
 
 fn taken_over(by: JobId) -> SteeringError {
-    let detail = format!("job {by} of the same deduplication id waits already and would take it over");
+    let detail = format!("job {by} with the same deduplication id is already waiting and would take it over");
     DeliveryError::Conflict { code: "taken-over", detail }.into()
 }

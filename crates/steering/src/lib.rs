@@ -1,12 +1,12 @@
-//! What people and programs change, by the API or by a button of the console: apps, integrations, jobs, re-syncs, bulk actions, workers.
+//! Every change that people and programs make through the API or the console: apps, integrations, jobs, re-syncs, bulk actions, workers.
 //!
-//! Whichever way it comes, a change is the same here: made in one transaction with its line of the audit log, made again when it lost a race
-//! against a worker, and told to the workers afterwards. Whether somebody may make it is asked before (`model::rules::permission`); what is
-//! outside an actor's scope is not found. Events and jobs that programs send are the traffic, not the steering: they are accepted by
-//! `delivery`, without a line. Users and keys steer themselves (`access`).
+//! A change and its line of the audit log are written in one transaction, which is retried when it lost a race against a worker; afterwards the
+//! workers are woken. Callers check permission first (`model::rules::permission`); what is outside an actor's scope is not found. Events and jobs
+//! that programs send are accepted by `delivery`, without an audit line. Users and keys are changed in `access`.
+//!
+//! Every call that reads or writes may fail because the database is away; `# Errors` sections name only other errors.
 #![deny(missing_docs)]
 
-mod amends;
 mod apps;
 mod change;
 mod dead_letters;
@@ -19,22 +19,23 @@ mod operations;
 mod resyncs;
 mod reveal;
 mod saved_views;
+mod undo;
 mod workers;
 
-pub use amends::Ledger;
 pub use error::SteeringError;
+pub use undo::AuditActions;
 
 use delivery::Delivery;
 use sqlx::PgPool;
 
-/// The door. Cheap to clone.
+/// Makes the changes. Cheap to clone.
 #[derive(Clone)]
 pub struct Steering {
     delivery: Delivery,
 }
 
 impl Steering {
-    /// Changes are made through the pool of `delivery`: not the engine's, whose connections belong to jobs.
+    /// Uses the pool of `delivery`, not the engine's, whose connections belong to jobs.
     #[must_use]
     pub const fn new(delivery: Delivery) -> Self {
         Self { delivery }

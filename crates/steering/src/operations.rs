@@ -1,4 +1,4 @@
-//! Bulk actions on jobs and dead letters, and the operations that large ones are.
+//! Bulk actions on jobs and dead letters, and their operations.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -11,7 +11,7 @@ use queue::store::operations::{self, BulkStart};
 use serde_json::json;
 
 impl Steering {
-    /// Counts, does or begins a bulk action within the actor's scope.
+    /// Counts, runs or starts a bulk action within the actor's scope.
     ///
     /// # Errors
     /// Faults by field.
@@ -32,7 +32,7 @@ impl Steering {
         if let Some(filter) = &mut new.filter {
             *filter = self.delivery.filter_for(actor, filter, "/filter/payload/").await?;
         }
-        let asked = operations::ask(self.pool(), actor, subject, new).await?;
+        let asked = operations::prepare(self.pool(), actor, subject, new).await?;
         if is_dry {
             return Ok(BulkStart::DryRun(asked.dry_run(self.pool()).await?));
         }
@@ -46,12 +46,12 @@ impl Steering {
                 Ok((tx, id, entry))
             })
             .await?;
-        let outcome = operations::begun(self.pool(), actor, &asked, id).await?;
+        let outcome = operations::outcome(self.pool(), actor, &asked, id).await?;
         self.delivery.wake();
         Ok(BulkStart::Outcome(outcome))
     }
 
-    /// Pauses, resumes, aborts or undoes one.
+    /// Pauses, resumes, aborts or undoes an operation.
     ///
     /// # Errors
     /// No such operation; its state does not allow it.

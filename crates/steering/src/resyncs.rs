@@ -1,4 +1,4 @@
-//! Re-syncs: started, paused, resumed, called off.
+//! Re-syncs: start, pause, resume, cancel.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -9,10 +9,10 @@ use model::{
 };
 
 impl Steering {
-    /// Sends an integration its catalog again, or a part of it.
+    /// Sends an integration all its records again, or a part of them.
     ///
     /// # Errors
-    /// No such integration; one of the same scope runs; it is too soon after the last one.
+    /// No such integration; a re-sync of the same scope is running; it is too soon after the last one.
     pub async fn start_resync(
         &self,
         actor: &Actor,
@@ -22,9 +22,9 @@ impl Steering {
         let app_id = self.delivery.integration(actor.scope(), id).await?.app_id;
         let started = self
             .change(actor, async |mut tx| {
-                let wanted_too = wanted.clone();
+                let new = wanted.clone();
                 let started =
-                    self.delivery.start_resync(&mut tx, actor.scope(), id, wanted_too, &actor.name).await?;
+                    self.delivery.start_resync(&mut tx, actor.scope(), id, new, &actor.name).await?;
                 let entry = Entry::new("resync.start").about(started.resync_id).of_app(app_id).with(wanted);
                 Ok((tx, started, entry))
             })
@@ -33,7 +33,7 @@ impl Steering {
         Ok(started)
     }
 
-    /// Pauses, resumes or cancels one.
+    /// Pauses, resumes or cancels a re-sync.
     ///
     /// # Errors
     /// No such re-sync; its state does not allow it.

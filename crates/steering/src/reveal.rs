@@ -1,4 +1,4 @@
-//! The secrets in a job's payload and answers, shown on demand: who wants to see them leaves a line first, and the line is what shows them.
+//! Masked secrets of a job's payload and answers, shown on demand. Whoever asks leaves a line in the audit log, and that line is what grants it.
 
 use crate::{Steering, SteeringError};
 use access::audit::{self, Entry};
@@ -6,11 +6,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use model::{actor::Actor, id::JobId};
 use queue::store::jobs;
 
-/// How long a line shows its actor what it names.
+/// How long a line grants it to its actor.
 const SHOWN_FOR: TimeDelta = TimeDelta::minutes(5);
 
 impl Steering {
-    /// Shows the actor what is masked of a job, for a while.
+    /// Shows the actor what is masked of a job, for five minutes.
     ///
     /// # Errors
     /// No such job.
@@ -19,18 +19,15 @@ impl Steering {
         self.change(actor, async |tx| Ok((tx, (), line(id).of_app(app_id)))).await
     }
 
-    /// Until when the actor may see it; none: nobody asked, or the time is over.
-    ///
-    /// # Errors
-    /// The database's.
+    /// Until when the actor may see it. `None`: not asked for, or the time is over.
     pub async fn revealed_until(
         &self,
         actor: &Actor,
         id: JobId,
     ) -> Result<Option<DateTime<Utc>>, SteeringError> {
         let since = Utc::now() - SHOWN_FOR;
-        let asked = audit::last_done(self.pool(), actor, &line(id), since).await?;
-        Ok(asked.map(|at| at + SHOWN_FOR))
+        let revealed_at = audit::last_done(self.pool(), actor, &line(id), since).await?;
+        Ok(revealed_at.map(|at| at + SHOWN_FOR))
     }
 }
 

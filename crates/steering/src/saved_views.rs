@@ -1,4 +1,4 @@
-//! Saved views of the list of jobs: saved, changed, shared, pinned, deleted.
+//! Saved views of the list of jobs.
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
@@ -13,7 +13,7 @@ use model::{
 use queue::{QueueError, store::saved_views};
 
 impl Steering {
-    /// Saves a view; `filter` is what its query narrows to.
+    /// Saves a view; `filter` is its parsed query.
     ///
     /// # Errors
     /// Faults by field.
@@ -24,7 +24,7 @@ impl Steering {
         filter: &JobFilter,
     ) -> Result<SavedView, SteeringError> {
         new.check(actor).map_err(QueueError::from)?;
-        let filter = &self.kept(filter).await?;
+        let filter = &self.checked(filter).await?;
         self.change(actor, async |mut tx| {
             let view = saved_views::insert(&mut tx, actor.user_id(), new, filter).await?;
             let entry = Entry::new("saved_view.create").about(view.id).with(&shown(&view));
@@ -33,11 +33,11 @@ impl Steering {
         .await
     }
 
-    /// Changes a view its actor sees. Pinning is everybody's own and leaves no line; anything else is for its owner and, of shared ones,
-    /// operators. `filter` comes with a new query.
+    /// Changes a view that the actor can see. Pins are personal and leave no audit line; everything else may only be changed by the owner and, in
+    /// shared views, by operators. `filter` is given with a new query.
     ///
     /// # Errors
-    /// No such view; not for this actor; faults by field.
+    /// No such view; `NotAllowed`; faults by field.
     pub async fn change_view(
         &self,
         actor: &Actor,
@@ -51,7 +51,7 @@ impl Steering {
         drop(conn);
         changes.check(actor).map_err(QueueError::from)?;
         let filter = match filter {
-            Some(filter) => Some(&self.kept(filter).await?),
+            Some(filter) => Some(&self.checked(filter).await?),
             None => None,
         };
         if changes.is_pin_alone() {
@@ -78,21 +78,21 @@ impl Steering {
         .await
     }
 
-    /// Whoever saves it: a view's filters are written in it and its count is kept, for others to read.
-    async fn kept(&self, filter: &JobFilter) -> Result<JobFilter, SteeringError> {
-        let (filter, hidden) = self.delivery.without_guesses(Scope::AllApps, filter).await?;
+    /// Refuses conditions on masked values, whoever saves the view: others can read its filter and its count.
+    async fn checked(&self, filter: &JobFilter) -> Result<JobFilter, SteeringError> {
+        let (filter, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, filter).await?;
         let mut faults = Faults::default();
         for path in hidden {
-            faults.add("/query", format!("asks for payload.{path}, which is masked: no view keeps it"));
+            faults.add("/query", format!("asks for payload.{path}, which is masked: a view cannot use it"));
         }
         faults.into_result().map_err(QueueError::from)?;
         Ok(filter)
     }
 
-    /// Deletes a view, for everybody who saw it.
+    /// Deletes a view for all its users.
     ///
     /// # Errors
-    /// No such view; not for this actor; it was changed meanwhile.
+    /// No such view; `NotAllowed`; it was changed meanwhile.
     pub async fn delete_view(
         &self,
         actor: &Actor,
@@ -100,7 +100,7 @@ impl Steering {
         if_match: &IfMatch,
     ) -> Result<(), SteeringError> {
         self.change(actor, async |mut tx| {
-            saved_views::hold(&mut tx, id).await?;
+            saved_views::lock_view(&mut tx, id).await?;
             let view = saved_views::get(&mut tx, actor.user_id(), id).await?;
             if !view.may_be_changed_by(actor.role) {
                 return Err(SteeringError::NotAllowed);
@@ -114,7 +114,7 @@ impl Steering {
     }
 }
 
-/// What a line of the log holds of a view: its settings, not what was counted.
+/// What the audit log keeps of a view: its settings, not its count.
 fn shown(view: &SavedView) -> impl serde::Serialize {
     serde_json::json!({
         "name": view.name,

@@ -6,14 +6,14 @@ use model::{actor::Actor, id::WorkerId, worker::Worker};
 use queue::store::workers;
 
 impl Steering {
-    /// Makes a process claim nothing more; what it runs comes to its end.
+    /// Makes a process claim nothing more; running jobs are finished.
     ///
     /// # Errors
     /// No such process.
     pub async fn drain_worker(&self, actor: &Actor, id: WorkerId) -> Result<Worker, SteeringError> {
         self.change(actor, async |mut tx| {
             let worker = workers::drain(&mut tx, id).await?;
-            // The id alone says nothing once the process is gone.
+            // The whole worker, since its id alone says nothing once the process is gone.
             let entry = Entry::new("worker.drain").about(id).with(&worker);
             Ok((tx, worker, entry))
         })

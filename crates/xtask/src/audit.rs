@@ -1,4 +1,4 @@
-//! `make audit`: the dependencies' licences, bans and sources, and known faults where a database can be reached.
+//! `make audit`: checks licences, bans and sources of the dependencies, and advisories if their database can be reached.
 
 use crate::{process, progress};
 use anyhow::{Result, bail};
@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<()> {
     })?;
     progress::step("advisories", || {
         if process::run_quietly(process::cargo().args(["deny", "fetch", "db"])).is_err() {
-            progress::note("no advisory database can be reached from here: advisories were NOT checked");
+            progress::note("the advisory database cannot be reached: advisories were NOT checked");
             return Ok(());
         }
         process::run(process::cargo().args(["deny", "--offline", "--workspace", "check", "advisories"]))

@@ -1,4 +1,4 @@
-//! `make bench`: measures the engine beside the floor and the console's pages, on a Postgres of its own (crates/bench says what).
+//! `make bench`: runs `crates/bench` on a Postgres of its own.
 
 use crate::{
     front, process, progress,
@@ -10,13 +10,13 @@ use std::process::Command;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    // The pages are those of the program as it ships; which wasm lies beside them does not matter for their time.
+    // The pages are measured without their wasm, so the fast build of it will do.
     front::build(front::Mode::Dev)?;
     progress::step("bench and headgate (release)", || {
         process::run(process::cargo().args(["build", "--locked", "--release", "-p", "bench", "-p", "server"]))
     })?;
     let services = Services::start_durable()?;
-    // pgbench lies beside the server's programs, which are not on everybody's path.
+    // pgbench is next to the server's programs, which may not be on the path.
     let binaries =
         services::find_binaries().context("no PostgreSQL server: `cargo xtask setup` installs it")?;
     let target = workspace::target_dir();

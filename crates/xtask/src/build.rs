@@ -1,16 +1,15 @@
-//! `make build`: the one binary to put on a server, with the console inside.
+//! `make build`: the release binary, with the console inside.
 
 use crate::{front, process, progress, setup, workspace};
 use anyhow::Result;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// What is built.
 const RELEASE: [&str; 4] = ["--locked", "--release", "-p", "server"];
 
 pub(crate) fn run() -> Result<()> {
     setup::run(setup::Purpose::Run)?;
-    // The console's files are needed by the program alone, which is small.
-    front::build_beside(front::Mode::Release, || {
+    // Only the program itself, which is small, needs the console's files: the libraries are built meanwhile.
+    front::build_during(front::Mode::Release, || {
         progress::step("libraries (release)", || {
             process::run(process::cargo().arg("build").args(RELEASE).arg("--lib"))
         })
@@ -40,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_release_has_no_test_kit() {
-        // What cargo would build, and with which features: one line for each.
+        // One line for each package that cargo would build, with its features.
         let tree = [
             "tree",
             "--locked",

@@ -1,9 +1,9 @@
-//! Everything that looks at the code without running it.
+//! Static checks.
 
 use crate::{css, process, progress, workspace};
 use anyhow::Result;
 
-/// `make check`: what an editor cannot tell, in seconds.
+/// `make check`: the fast checks that an editor does not make.
 pub(crate) fn run() -> Result<()> {
     progress::step("format", format)?;
     css::check()?;
@@ -15,7 +15,7 @@ pub(crate) fn format() -> Result<()> {
     process::run(process::cargo().args(["fmt", "--all", "--check"]))
 }
 
-/// The whole workspace: `server` asks for the console's `ssr` half, so that is what is seen of `app` here.
+/// The whole workspace: `server` enables the feature `ssr` of `app`, so this checks the console's server half.
 pub(crate) fn clippy() -> Result<()> {
     process::run(process::cargo().args([
         "clippy",
@@ -28,7 +28,7 @@ pub(crate) fn clippy() -> Result<()> {
     ]))
 }
 
-/// The browser's half of the console. Never both features at once: they exclude each other.
+/// The browser half of the console, separately because the features `ssr` and `hydrate` exclude each other.
 pub(crate) fn clippy_wasm() -> Result<()> {
     process::run(
         process::cargo()

@@ -1,4 +1,4 @@
-//! Puts a brotli and a gzip form beside each generated file, so that the server never compresses them itself.
+//! Writes a brotli and a gzip form next to each generated file, so that the server never compresses them itself.
 
 use crate::{progress, workspace};
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Compresses all of `dir` as far as it goes: done once, sent often.
+/// Compresses all files of `dir` at the highest level: compressed once, sent often.
 pub(crate) fn compress(dir: &Path) -> Result<()> {
     for file in workspace::files_below(dir)?.into_iter().filter(|file| !is_compressed(file)) {
         if is_fresh(&file) {
@@ -31,7 +31,7 @@ pub(crate) fn compress(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether both forms were made after the file was: the best compression of ten megabytes takes a minute.
+/// Whether both forms are newer than the file: the best compression of ten megabytes takes a minute.
 fn is_fresh(file: &Path) -> bool {
     let modified = |file: &Path| fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
     let Some(plain) = modified(file) else { return false };

@@ -1,4 +1,4 @@
-//! What browsers load: the console as wasm, its style sheet and the files of `public/`, together in `target/site`.
+//! Builds what browsers load into `target/site`: the console as wasm, its style sheet and the files of `public/`.
 
 use crate::{compress, css, process, progress, split, workspace};
 use anyhow::{Context, Result, anyhow};
@@ -9,12 +9,11 @@ use std::{
 };
 use wasm_bindgen_cli_support::Bindgen;
 
-/// How the wasm is built.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Mode {
     /// Fast to build.
     Dev,
-    /// Small, with compressed forms beside each file.
+    /// Small, with compressed forms of each file.
     Release,
 }
 
@@ -39,8 +38,8 @@ pub(crate) fn build(mode: Mode) -> Result<()> {
     }
 }
 
-/// Builds it beside something else: it has a target directory of its own, and much of it is one core's work.
-pub(crate) fn build_beside(mode: Mode, work: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Builds it while `work` runs: it has a target directory of its own, and uses one core most of the time.
+pub(crate) fn build_during(mode: Mode, work: impl FnOnce() -> Result<()>) -> Result<()> {
     thread::scope(|scope| {
         let site = scope.spawn(|| build(mode));
         let done = work();
@@ -58,14 +57,14 @@ fn compile(mode: Mode) -> Result<PathBuf> {
             .args(["--crate-type", "cdylib"])
             .arg("--target-dir")
             .arg(&target_dir)
-            // What refers to what: the cut needs it.
+            // Relocations, which the split needs.
             .args(["--", "-C", "link-arg=--emit-relocs"]),
     )?;
     Ok(target_dir.join("wasm32-unknown-unknown").join(mode.profile()).join("app.wasm"))
 }
 
-/// wasm-bindgen as a library: its version is in our lock file and can never differ from the app's.
-/// The names stay `headgate.js` and `headgate_bg.wasm`, which is what the page asks for.
+/// Runs wasm-bindgen as a library: its version is in our lock file and can never differ from the app's.
+/// The page loads `headgate.js` and `headgate_bg.wasm`, so these names stay.
 fn bind(wasm: &Path, mode: Mode) -> Result<()> {
     let out = workspace::pkg_dir();
     let stamp = workspace::front_target_dir().join("bound-as");
@@ -77,7 +76,7 @@ fn bind(wasm: &Path, mode: Mode) -> Result<()> {
         return Ok(());
     }
     fs::create_dir_all(&out)?;
-    let main = split::split(wasm).context("cutting the wasm")?;
+    let main = split::split(wasm).context("splitting the wasm")?;
     Bindgen::new()
         .input_path(main)
         .web(true)?
@@ -86,7 +85,7 @@ fn bind(wasm: &Path, mode: Mode) -> Result<()> {
         .keep_debug(false)
         .remove_name_section(mode == Mode::Release)
         .remove_producers_section(true)
-        // The function table, which the packs put their functions into.
+        // Keeps the function table, into which the packs put their functions.
         .keep_lld_exports(true)
         .out_name("headgate")
         .generate(&out)

@@ -1,6 +1,6 @@
-//! Headgate's build tool: `cargo xtask <step>`; the Makefile is a list of doors to it.
+//! Headgate's build tool: `cargo xtask <step>`; the targets of the Makefile call it.
 //!
-//! A program instead of shell scripts and foreign tools, so that everything it needs is in our `Cargo.lock`
+//! It is a program instead of shell scripts and foreign tools, so that everything it needs is in our `Cargo.lock`
 //! and a bare machine with Rust can build, run and test.
 
 mod audit;
@@ -29,11 +29,11 @@ cargo xtask <step>
   run [-- ARGS]        build everything and start `headgate demo ARGS`
   test                 everything CI checks, from scratch; ends with a summary
   check                the fast inner loop: format, classes, clippy
-  build                the one release binary, console inside: target/release/headgate
-  prepare [--check]    write .sqlx (what compile-time checked SQL needs without a database), or fail when stale
-  bench [-- ARGS]      what the engine costs, beside the floor: a table, and target/bench.json (about 20 minutes; -- --quick: one)
+  build                the release binary with the console inside: target/release/headgate
+  prepare [--check]    write .sqlx (what compile-time checked SQL needs without a database), or fail when it is stale
+  bench [-- ARGS]      what the engine costs, compared with bare Postgres: a table, and target/bench.json (about 20 minutes; -- --quick: one)
   audit                licences, bans, sources and advisories of the dependencies
-  setup [run|test]     install what the machine lacks
+  setup [run|test]     install what is missing on this machine
   css                  target/site/pkg/headgate.css
   front [--release]    css, wasm and public files: target/site
   services [-- CMD]    a throw-away Postgres while CMD runs with DATABASE_URL (default: a shell)

@@ -1,7 +1,7 @@
-//! Writes `.sqlx`: the description of every compile-time checked statement, so that nobody needs a database to build.
+//! Writes `.sqlx`: the description of every compile-time checked statement, so that building needs no database.
 //!
-//! This is what `cargo sqlx prepare` does, without that tool: the macros are expanded against a fresh, migrated cluster
-//! with `SQLX_OFFLINE_DIR` set, and each leaves its description there.
+//! This does what `cargo sqlx prepare` does, without that tool: the macros are expanded against a fresh, migrated cluster
+//! with `SQLX_OFFLINE_DIR` set, and each writes its description there.
 
 use crate::{process, progress, services::Services, workspace};
 use anyhow::{Context, Result, bail};
@@ -18,30 +18,30 @@ type Statements = BTreeMap<OsString, String>;
 /// Brings `.sqlx` up to date.
 pub(crate) fn write() -> Result<()> {
     let services = Services::start()?;
-    let fresh = progress::step("describe statements", || describe(&services))?;
+    let current = progress::step("describe statements", || describe(&services))?;
     let committed = workspace::root().join(".sqlx");
     fs::create_dir_all(&committed)?;
-    for stale in read(&committed)?.keys().filter(|name| !fresh.contains_key(*name)) {
+    for stale in read(&committed)?.keys().filter(|name| !current.contains_key(*name)) {
         fs::remove_file(committed.join(stale))?;
     }
-    for (name, content) in &fresh {
+    for (name, content) in &current {
         fs::write(committed.join(name), content)?;
     }
-    progress::note(&format!("{} statements in .sqlx", fresh.len()));
+    progress::note(&format!("{} statements in .sqlx", current.len()));
     Ok(())
 }
 
-/// Fails when `.sqlx` is not what the sources ask for.
+/// Fails when `.sqlx` does not match the sources.
 pub(crate) fn check() -> Result<()> {
     check_with(&Services::start()?)
 }
 
-/// The same on a cluster that runs already.
+/// As [`check`], on a running cluster.
 pub(crate) fn check_with(services: &Services) -> Result<()> {
-    let fresh = describe(services)?;
+    let current = describe(services)?;
     let committed = read(&workspace::root().join(".sqlx"))?;
     let mut faults = Vec::new();
-    for (name, content) in &fresh {
+    for (name, content) in &current {
         match committed.get(name) {
             None => faults.push(format!("missing: {}", statement(content))),
             Some(other) if other != content => faults.push(format!("changed: {}", statement(content))),
@@ -51,13 +51,13 @@ pub(crate) fn check_with(services: &Services) -> Result<()> {
     faults.extend(
         committed
             .iter()
-            .filter(|(name, _)| !fresh.contains_key(*name))
-            .map(|(_, content)| format!("not used any more: {}", statement(content))),
+            .filter(|(name, _)| !current.contains_key(*name))
+            .map(|(_, content)| format!("no longer used: {}", statement(content))),
     );
     if !faults.is_empty() {
         bail!(".sqlx is stale, run `make prepare` and commit it\n  {}", faults.join("\n  "));
     }
-    progress::note(&format!("{} statements are fresh", fresh.len()));
+    progress::note(&format!("{} statements are up to date", current.len()));
     Ok(())
 }
 
@@ -72,8 +72,8 @@ fn describe(services: &Services) -> Result<Statements> {
     result
 }
 
-/// Applies `migrations/*.sql` with `psql`, which is part of the server's packages, in the order of their numbers; to an empty database,
-/// whatever the tests have made of the template.
+/// Applies `migrations/*.sql` in the order of their numbers with `psql`, which is part of the server's packages. The database is made from `template0`,
+/// because the tests may have migrated the default template.
 fn migrate(services: &Services) -> Result<()> {
     let psql = |database: &str| {
         let mut command = std::process::Command::new(psql_binary());
@@ -97,12 +97,12 @@ fn migrate(services: &Services) -> Result<()> {
 }
 
 fn psql_binary() -> PathBuf {
-    let beside_server = crate::services::find_binaries().map(|folder| folder.join("psql"));
-    beside_server.filter(|psql| psql.is_file()).unwrap_or_else(|| "psql".into())
+    let next_to_server = crate::services::find_binaries().map(|folder| folder.join("psql"));
+    next_to_server.filter(|psql| psql.is_file()).unwrap_or_else(|| "psql".into())
 }
 
-/// Cargo would call the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build
-/// them anew while all other crates are shared with clippy and doc; what it built is thrown away afterwards.
+/// Cargo would consider the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build
+/// them again while all other crates are shared with clippy and doc; these builds are deleted afterwards.
 fn expand_all_macros(services: &Services, scratch: &Path, out: &Path) -> Result<()> {
     let wrapper = scratch.join("rustc-wrapper");
     std::os::unix::fs::symlink(process::find("env").context("no program `env`")?, &wrapper)?;
@@ -129,7 +129,7 @@ fn expand_all_macros(services: &Services, scratch: &Path, out: &Path) -> Result<
     result
 }
 
-/// The files cargo names in a message about one of our own crates.
+/// The files that a message of cargo about one of our own crates names.
 fn artefacts_of_members(message: &str) -> Vec<PathBuf> {
     let Ok(message) = serde_json::from_str::<serde_json::Value>(message) else { return Vec::new() };
     let is_of_member = message["manifest_path"]
@@ -139,7 +139,7 @@ fn artefacts_of_members(message: &str) -> Vec<PathBuf> {
     files.into_iter().flatten().filter_map(|file| file.as_str().map(PathBuf::from)).collect()
 }
 
-/// Removes `lib<crate>-<hash>.rmeta` and cargo's note about it. Best effort: what stays only takes room.
+/// Removes `lib<crate>-<hash>.rmeta` and its fingerprint. Best effort: a file that stays only takes space.
 fn remove(artefact: &Path) {
     let _ = fs::remove_file(artefact);
     let stem = artefact.file_stem().unwrap_or_default().to_string_lossy();
@@ -163,7 +163,7 @@ fn read(folder: &Path) -> Result<Statements> {
     Ok(statements)
 }
 
-/// The first words of a description's statement, to find it by.
+/// The first words of a statement, to recognise it by.
 fn statement(content: &str) -> String {
     let text = serde_json::from_str::<serde_json::Value>(content)
         .ok()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_artefacts_of_our_own_crates_are_thrown_away() {
+    fn only_artefacts_of_our_own_crates_are_deleted() {
         let own = workspace::root().join("crates/queue/Cargo.toml");
         let message =
             serde_json::json!({"manifest_path": own, "filenames": ["/t/debug/deps/libqueue-1f.rmeta"]});

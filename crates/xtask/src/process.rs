@@ -1,4 +1,4 @@
-//! Starting other programs.
+//! Runs other programs.
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -10,8 +10,8 @@ use std::{
 
 /// Cargo, in the workspace's root, with compile-time checked SQL read from `.sqlx`.
 ///
-/// What `cargo run` told *us* about xtask is taken out of the environment: build scripts that watch
-/// `CARGO_PKG_NAME` (ring) would otherwise run again, and with them half the tree.
+/// The variables that `cargo run` has set for xtask are removed: build scripts that watch `CARGO_PKG_NAME` (ring)
+/// would otherwise run again, and with them half the tree.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
@@ -28,7 +28,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs to the end with our own input and output.
+/// Runs to the end with our own standard input and output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", describe(command)))?;
     expect_success(command, status)
@@ -46,8 +46,8 @@ pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
     expect_success(command, output.status)
 }
 
-/// Runs to the end, passing standard output and standard error on line by line, in the order they came,
-/// and shows each line to `watch` without colours.
+/// Runs to the end, passes standard output and standard error on line by line in their order,
+/// and calls `watch` with each line without colours.
 pub(crate) fn run_watched(command: &mut Command, mut watch: impl FnMut(&str)) -> Result<()> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let mut child = command
@@ -56,7 +56,7 @@ pub(crate) fn run_watched(command: &mut Command, mut watch: impl FnMut(&str)) ->
         .stderr(writer)
         .spawn()
         .with_context(|| format!("cannot start {}", describe(command)))?;
-    // The command keeps copies of the pipe's writing end; while they are open the reader never sees the end.
+    // The command keeps copies of the pipe's writing end, and the reader sees no end while they are open.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     for line in BufReader::new(reader).split(b'\n') {
         let line = line?;
@@ -68,7 +68,7 @@ pub(crate) fn run_watched(command: &mut Command, mut watch: impl FnMut(&str)) ->
     expect_success(command, status)
 }
 
-/// Runs to the end; standard error is passed on, each line of standard output goes to `take` alone.
+/// Runs to the end, passes standard error on, and calls `take` with each line of standard output.
 pub(crate) fn run_captured(command: &mut Command, mut take: impl FnMut(&str)) -> Result<()> {
     let mut child = command
         .stdin(Stdio::null())
@@ -84,13 +84,13 @@ pub(crate) fn run_captured(command: &mut Command, mut take: impl FnMut(&str)) ->
     expect_success(command, status)
 }
 
-/// What a program printed on standard output, when it could be started and succeeded.
+/// The standard output of a program; none when it could not be started or failed.
 pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The first program of that name in `PATH` or where administrators' programs lie.
+/// The first program of that name in `PATH` or in the system's directories.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -113,7 +113,7 @@ fn describe(command: &Command) -> String {
     format!("`{}`", std::iter::once(name).chain(arguments).collect::<Vec<_>>().join(" "))
 }
 
-/// Takes terminal colour sequences (`ESC [ … m`) out of a line.
+/// Removes terminal colour sequences (`ESC [ … m`) from a line.
 fn without_colours(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_taken_out_of_a_line() {
+    fn colours_are_removed_from_a_line() {
         assert_eq!(without_colours("\u{1b}[32m  3 passed\u{1b}[39m (1.2s)"), "  3 passed (1.2s)");
         assert_eq!(without_colours("plain"), "plain");
     }

@@ -1,4 +1,4 @@
-//! One line when a step begins, one when it ends, with the time it took and the time since the start.
+//! Prints a line when a step begins and one when it ends, with its duration and the time since the start.
 
 use anyhow::Result;
 use std::{
@@ -29,7 +29,6 @@ pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T>
     result
 }
 
-/// A remark inside a step.
 pub(crate) fn note(text: &str) {
     eprintln!("    {text}");
 }
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_as_a_person_would_say_them() {
+    fn durations_are_readable() {
         assert_eq!(seconds(Duration::from_millis(4_240)), "4.2 s");
         assert_eq!(seconds(Duration::from_secs(187)), "3 min 07 s");
     }

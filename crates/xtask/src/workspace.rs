@@ -1,30 +1,30 @@
-//! Where things are, whatever directory the step was started from.
+//! Paths of the workspace, whatever directory the step was started in.
 
 use std::path::{Path, PathBuf};
 
-/// The workspace's root. Asked at run time first: a checkout may be moved after xtask was built.
+/// The workspace's root. The variable of the running process counts first, because a checkout may be moved after xtask was built.
 pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     manifest.ancestors().nth(2).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Where cargo puts native artefacts.
+/// Cargo's target directory of native builds.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// The program as `run` and the tests build it.
+/// The program as built by `run` and the tests.
 pub(crate) fn debug_program() -> PathBuf {
     target_dir().join("debug/headgate")
 }
 
-/// The wasm build has a directory of its own, so that it never waits for the lock of a native build.
+/// The target directory of the wasm build, separate so that it never waits for the lock of a native build.
 pub(crate) fn front_target_dir() -> PathBuf {
     target_dir().join("front")
 }
 
-/// What the server serves from disk (debug) or embeds (release). Always below the root, because `server` looks there.
+/// The site that the server reads from disk (debug) or embeds (release). Always below the root, because `server` expects it there.
 pub(crate) fn site_dir() -> PathBuf {
     root().join("target/site")
 }
@@ -34,7 +34,7 @@ pub(crate) fn pkg_dir() -> PathBuf {
     site_dir().join("pkg")
 }
 
-/// All files below `dir` in a stable order; nothing when it does not exist.
+/// All files below `dir` in a stable order; none when it does not exist.
 pub(crate) fn files_below(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![dir.to_path_buf()];

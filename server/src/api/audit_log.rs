@@ -55,7 +55,7 @@ async fn undo_audit_entry(
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.ledger().undo(&actor, id).await?))
+    Ok(Answer(state.audit_actions().undo(&actor, id).await?))
 }
 
 /// Makes what the line did again, with a line of its own, which is the answer. For operators. 409: the line does not
@@ -66,5 +66,5 @@ async fn repeat_audit_entry(
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.ledger().repeat(&actor, id).await?))
+    Ok(Answer(state.audit_actions().repeat(&actor, id).await?))
 }

@@ -11,8 +11,8 @@ use axum::{Json as Answer, extract::State, response::Response};
 use chrono::Utc;
 use model::{
     failure::{
-        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureTold, RetryFailure, SnoozeFailure,
-        TellFailure,
+        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, RetryFailure, SetFailureNote,
+        SnoozeFailure,
     },
     id::{AppId, IntegrationId},
     operation::BulkStarted,
@@ -121,15 +121,15 @@ async fn reopen_failure(
 
 /// Tells the customers of the affected integrations something in plain words; null takes it back. They see it in the integration's
 /// `status` (`notes`) as long as jobs fail by this cause and it is not said to be mended.
-#[utoipa::path(post, path = "/failures/{fingerprint}/tell", tag = "Failures", request_body = TellFailure,
-    responses((status = 200, body = FailureTold)))]
+#[utoipa::path(post, path = "/failures/{fingerprint}/tell", tag = "Failures", request_body = SetFailureNote,
+    responses((status = 200, body = FailureNoteResult)))]
 async fn tell_failure(
     actor: Can<SteerJobs>,
     State(state): State<AppState>,
     Id(cause): Id<CauseId>,
-    Json(tell): Json<TellFailure>,
-) -> Result<Answer<FailureTold>, Problem> {
-    Ok(Answer(state.steering().tell_failure(&actor, cause, tell).await?))
+    Json(tell): Json<SetFailureNote>,
+) -> Result<Answer<FailureNoteResult>, Problem> {
+    Ok(Answer(state.steering().set_failure_note(&actor, cause, tell).await?))
 }
 
 async fn marked(

@@ -123,7 +123,7 @@ async fn steer_breaker(
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.steering().steer_breaker(&actor, id, order).await?))
+    Ok(Answer(state.steering().control_breaker(&actor, id, order).await?))
 }
 
 /// Every change of an integration's circuit breaker of the last 30 days, newest first: by the engine, or by whom.

@@ -355,7 +355,7 @@ impl From<QueueError> for Problem {
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),
-            error if error.waited_for_a_lock() || error.lost_a_race() => {
+            error if error.is_lock_timeout() || error.lost_a_race() => {
                 tracing::warn!(error = %model::text::causes(&error), "a call gave way to others");
                 Self::held()
             }

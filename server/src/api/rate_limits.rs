@@ -99,7 +99,7 @@ async fn list_limit_use(
     let pool = &state.console_pool;
     // One that is not there, or another app's, is not found; without a limit there is nothing to list.
     state.delivery.integration(actor.scope(), id).await?;
-    let asked = rate_limits::asked(pool, id).await?;
+    let asked = rate_limits::limits_of(pool, id).await?;
     let used = rate_limits::history(pool, &asked, params.window).await?;
     let items = asked.into_iter().zip(used).map(|(limit, used)| LimitOverTime {
         key: limit.key,

@@ -116,7 +116,7 @@ async fn with_database(
     announce(address, &settings.listen.base_path, link.as_deref());
 
     stop.cancelled().await;
-    let ends_at = engine.end_of_shutdown();
+    let ends_at = engine.shutdown_deadline();
     // `/readyz` is red already; while jobs finish, requests are still answered.
     if let Some(demo) = demo {
         let _ = timeout_at(ends_at, demo.ended()).await;

@@ -45,7 +45,7 @@ async fn work(database: &Database, settings: &EngineSettings, stop: Cancellation
     let engine = Engine::start(&pool, settings, &delivery, &stop);
     tracing::info!(workers = settings.workers.workers, "working");
     stop.cancelled().await;
-    let ends_at = engine.end_of_shutdown();
+    let ends_at = engine.shutdown_deadline();
     engine.shutdown(ends_at).await;
     close_by(ends_at, pool.close()).await;
     tracing::info!("stopped");

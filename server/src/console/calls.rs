@@ -86,7 +86,7 @@ async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Respo
     if request.uri().path() != SetTheme::PATH
         && let Err(because) = actor::of(request.extensions(), Permission::OpenConsole)
     {
-        return Err(in_vain(state, request, because).await);
+        return Err(page_of_lost_form(state, request, because).await);
     }
     request.headers_mut().remove(header::REFERER);
     request.headers_mut().remove(header::ACCEPT);
@@ -107,13 +107,13 @@ async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Respo
 }
 
 /// Nothing is done of a call without a session; a form's page says so after the sign-in.
-async fn in_vain(state: &AppState, request: Request, because: CallError) -> FormRefused {
+async fn page_of_lost_form(state: &AppState, request: Request, because: CallError) -> FormRefused {
     if because != CallError::SignedOut || request.method() != Method::POST {
         return because.into();
     }
     let form = String::from_request(request, &()).await.unwrap_or_default();
-    let page =
-        redirect::in_vain(&form).map(|url| BasePath::new(&state.settings.base_path).join(&url.to_string()));
+    let page = redirect::page_of_lost_form(&form)
+        .map(|url| BasePath::new(&state.settings.base_path).join(&url.to_string()));
     FormRefused { because, page: page.unwrap_or_default() }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn report(text: &mut Text, report: &EngineReport) {
     let about = "Results that wait to be recorded.";
     text.gauge("headgate_unrecorded_results", about, &[], report.unrecorded);
     let about = "Of these, the ones whose rows other transactions hold.";
-    text.gauge("headgate_held_results", about, &[], report.held);
+    text.gauge("headgate_held_results", about, &[], report.locked_elsewhere);
     let about = "How long none of them was recorded.";
     text.gauge("headgate_unrecorded_results_age_seconds", about, &[], report.unrecorded_for.as_secs_f64());
     let (claims, finishes) = (&report.claims, &report.finishes);

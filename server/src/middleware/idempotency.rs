@@ -10,7 +10,7 @@ use crate::{
     api::{extract::read_body, problem::Problem},
     state::AppState,
 };
-use access::idempotency::{Call, Turn, answer, begin};
+use access::idempotency::{Call, CallState, answer, begin};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
@@ -23,7 +23,7 @@ use chrono::{DateTime, Utc};
 use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
 use model::{actor::Actor, etag::etag};
-use queue::{one_transaction::OneTransaction, pool::LONGEST_LOCK_WAIT};
+use queue::{one_transaction::OneTransaction, pool::DEFAULT_LOCK_TIMEOUT};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{
@@ -103,7 +103,7 @@ impl KeyedCalls {
             Some((turn, self.free.lock().await.recv().await?))
         };
         // Those before it may have to wait for a lock.
-        let Ok(Some((_turn, lane))) = timeout(LONGEST_LOCK_WAIT, lane).await else {
+        let Ok(Some((_turn, lane))) = timeout(DEFAULT_LOCK_TIMEOUT, lane).await else {
             return Err(Problem::busy());
         };
         let answered = AssertUnwindSafe(self.work(&lane, &call, request, &body)).catch_unwind().await;
@@ -123,17 +123,17 @@ impl KeyedCalls {
         let Lane { transaction, api } = lane;
         transaction.begin(REPEAT_WAIT).await?;
         let mut conn = transaction.pool().acquire().await?;
-        let turn = begin(&mut conn, call, body, LONGEST_LOCK_WAIT).await?;
+        let turn = begin(&mut conn, call, body, DEFAULT_LOCK_TIMEOUT).await?;
         drop(conn);
         match turn {
-            Turn::First => {}
-            Turn::Done { status, answer } => return self.replay(call, status, answer),
-            Turn::InProgress => return Err(Problem::in_progress()),
-            Turn::OtherBody => {
+            CallState::First => {}
+            CallState::Done { status, answer } => return self.replay(call, status, answer),
+            CallState::InProgress => return Err(Problem::in_progress()),
+            CallState::OtherBody => {
                 return Err(Problem::fault("Idempotency-Key", "was used for this path with another body"));
             }
         }
-        let response = transaction.during(api.clone().oneshot(request)).await.into_response();
+        let response = transaction.run(api.clone().oneshot(request)).await.into_response();
         if !response.status().is_success() {
             return Ok(response);
         }

@@ -71,8 +71,8 @@ impl Engine {
     }
 
     /// When the process has to be over that begins to stop now.
-    pub(crate) fn end_of_shutdown(&self) -> Instant {
-        self.config.end_of_shutdown(Instant::now())
+    pub(crate) fn shutdown_deadline(&self) -> Instant {
+        self.config.shutdown_deadline(Instant::now())
     }
 
     /// Ends in order: no more claims, running jobs get their time, results are written, then maintenance gives the lead away.
@@ -139,11 +139,11 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         backoff: settings.retry.backoff.clone(),
         breaker_failures: settings.retry.breaker_failures,
         heartbeat_interval: workers.heartbeat_interval,
-        watchdog_patience: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
+        watchdog_timeout: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
         leader_lease: EngineConfig::default().leader_lease,
         recovery_interval: workers.recovery_interval,
-        lock_wait: EngineConfig::default().lock_wait,
-        longest_silence: EngineConfig::default().longest_silence,
+        lock_timeout: EngineConfig::default().lock_timeout,
+        idle_in_transaction_timeout: EngineConfig::default().idle_in_transaction_timeout,
         shutdown_grace: workers.shutdown_grace,
         retentions: settings.retentions,
     }
@@ -189,7 +189,7 @@ mod tests {
             backoff: model::rules::backoff::Backoff { schedule: "14s,15s".parse().unwrap(), jitter: 0.25 },
             breaker_failures: 16,
             heartbeat_interval: seconds(17),
-            watchdog_patience: seconds(51),
+            watchdog_timeout: seconds(51),
             recovery_interval: seconds(18),
             shutdown_grace: seconds(19),
             retentions: Retained::ALL

@@ -3,7 +3,7 @@
 use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event, an_external};
 use chrono::{DateTime, TimeDelta, Utc};
 use model::id::WorkerId;
-use queue::store::jobs::Claims;
+use queue::store::jobs::ClaimRequest;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Place {
 
     /// Takes the next job, as a worker does.
     async fn claim(&self) {
-        let claims = Claims {
+        let claims = ClaimRequest {
             worker_id: self.worker_id,
             wanted: 1,
             lane_cap: 1,

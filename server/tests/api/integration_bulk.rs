@@ -19,7 +19,7 @@ async fn many_are_paused_resumed_and_limited_each_with_its_line(pool: PgPool) {
     assert_eq!((&counted["matched"], &counted["changed"]), (&json!(3), &json!(0)));
     let paused = bulk(json!({"action": "pause", "ids": ids, "reason": "their night"})).await.ok(200);
     assert_eq!((&paused["matched"], &paused["changed"]), (&json!(3), &json!(2)));
-    assert_eq!(paused["skipped"], json!([{"id": ids[0], "reason": "it is so already"}]));
+    assert_eq!(paused["skipped"], json!([{"id": ids[0], "reason": "no change needed"}]));
     let second = client.get(&format!("/integrations/{}", ids[1])).await.ok(200);
     assert_eq!((&second["state"], &second["state_reason"]), (&json!("paused"), &json!("their night")));
 

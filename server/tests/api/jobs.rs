@@ -1,6 +1,6 @@
 use crate::support::{Server, a_job, a_webhook, an_app, an_external};
 use model::{actor::Role, id::WorkerId};
-use queue::store::jobs::Claims;
+use queue::store::jobs::ClaimRequest;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -70,7 +70,7 @@ async fn a_job_whose_worker_does_not_let_go_says_since_when_it_was_to(pool: PgPo
     .execute(&pool)
     .await
     .unwrap();
-    let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: Default::default(), program: None };
+    let claims = ClaimRequest { worker_id, wanted: 1, lane_cap: 1, busy: Default::default(), program: None };
     assert_eq!(queue::store::jobs::claim(&pool, &claims).await.unwrap().len(), 1);
     let asked = client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
     assert_eq!(asked["status"], "processing");

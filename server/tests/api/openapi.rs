@@ -224,7 +224,7 @@ fn the_limits_of_the_contract_are_in_the_schemas() {
         ("CloudEvent", "id", json!({"minLength": 1})),
         ("CloudEvent", "source", json!({"minLength": 1})),
         ("CloudEvent", "specversion", json!({"enum": ["1.0"]})),
-        ("TellFailure", "note", json!({"minLength": 1, "maxLength": 500})),
+        ("SetFailureNote", "note", json!({"minLength": 1, "maxLength": 500})),
     ] {
         let shown = &schemas[schema]["properties"][field];
         for (limit, value) in limits.as_object().unwrap() {

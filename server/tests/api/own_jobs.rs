@@ -2,7 +2,7 @@
 
 use crate::support::Server;
 use model::job::JobStatus;
-use queue::{HeldJob, Job, JobError, JobHandler, testing::TestKit};
+use queue::{Job, JobError, JobHandler, LeasedJob, testing::TestKit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::PgPool;
@@ -21,7 +21,7 @@ impl Job for Export {
 struct Exporter(Arc<Notify>);
 impl JobHandler<Export> for Exporter {
     type Output = serde_json::Value;
-    async fn run(&self, export: Export, job: &HeldJob) -> Result<serde_json::Value, JobError> {
+    async fn run(&self, export: Export, job: &LeasedJob) -> Result<serde_json::Value, JobError> {
         job.progress(export.rows / 2, export.rows, "half of it")?;
         self.0.notified().await;
         Ok(json!({"rows": export.rows}))

@@ -115,7 +115,7 @@ async fn there_are_so_many_of_a_person_and_so_many_pins(pool: PgPool) {
     }
     let answer = ada.post("/saved-views", json!({"name": "One more", "query": ""})).await;
     answer.problem(422);
-    assert!(answer.text.contains("50 of yours already: delete one first"), "{}", answer.text);
+    assert!(answer.text.contains("you have 50 views already: delete one first"), "{}", answer.text);
     let list = ada.get("/saved-views").await.ok(200);
     let last = list["items"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(ada.patch(&path(&last), json!({"is_pinned": true})).await.pointers(422), ["/is_pinned"]);

@@ -133,7 +133,7 @@ async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPoo
     let term = loop {
         let end = "update headgate.leader set expires_at = clock_timestamp() - interval '1 second'";
         sqlx::query(end).execute(&mut *conn).await.unwrap();
-        if let Some(term) = queue::store::leader::take(&mut conn, holder, lease).await.unwrap() {
+        if let Some(term) = queue::store::leader::acquire(&mut conn, holder, lease).await.unwrap() {
             break term;
         }
     };

@@ -1,7 +1,7 @@
-//! What the palette offers: pages and actions for a role, and what was found.
+//! What the palette offers: pages and actions for a role, and search results.
 
 use crate::{
-    calls::{find::Finds, session::Session},
+    calls::{find::SearchResults, session::Session},
     ui::Glyph,
 };
 use model::{
@@ -11,37 +11,31 @@ use model::{
     rules::permission::Permission,
 };
 
-/// What happens when it is chosen.
+/// What choosing an item does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// A page.
+pub enum Command {
+    /// Opens a page.
     Go(String),
-    /// Holds an integration's jobs back.
     Pause(IntegrationId),
-    /// Lets them go out.
     Resume(IntegrationId),
 }
 
-/// A line of the palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is called.
     pub title: String,
-    /// What it is.
+    /// What kind of thing it is.
     pub hint: String,
-    /// Its icon.
     pub glyph: Glyph,
-    /// What it does.
-    pub deed: Deed,
+    pub command: Command,
 }
 
 impl Item {
     fn go(glyph: Glyph, title: impl Into<String>, hint: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { title: title.into(), hint: hint.into(), glyph, deed: Deed::Go(path.into()) }
+        Self { title: title.into(), hint: hint.into(), glyph, command: Command::Go(path.into()) }
     }
 }
 
-/// Pages and actions, with the words by which else they are found.
+/// Pages and actions; the fourth field is a word they are found by as well.
 const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
     (Permission::OpenConsole, Glyph::Grid, "Overview", "page", "/"),
     (Permission::OpenConsole, Glyph::Monitor, "Wallboard", "page", "/wall"),
@@ -64,7 +58,7 @@ const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
     (
         Permission::ManageAccess,
         Glyph::Sliders,
-        "Make an API key",
+        "Create an API key",
         "action",
         "/settings?show=api-keys&new=key",
     ),
@@ -77,7 +71,7 @@ const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
     ),
 ];
 
-/// Those that the role may open and the words fit.
+/// Those the role may open and all words of the text match.
 pub fn pages(session: &Session, text: &str) -> Vec<Item> {
     let words = text.to_lowercase();
     PLACES
@@ -91,8 +85,8 @@ pub fn pages(session: &Session, text: &str) -> Vec<Item> {
         .collect()
 }
 
-/// What was found, and what may be done with it.
-pub fn things(session: &Session, finds: &Finds) -> Vec<Item> {
+/// What was found, and what can be done with it.
+pub fn things(session: &Session, finds: &SearchResults) -> Vec<Item> {
     let mut items: Vec<_> = finds.things.iter().map(thing).collect();
     for found in &finds.integrations {
         let name = format!("{} · {}", found.name, found.app_name);
@@ -102,31 +96,31 @@ pub fn things(session: &Session, finds: &Finds) -> Vec<Item> {
     for (name, query) in &finds.views {
         items.push(Item::go(Glyph::List, name.clone(), "saved view", format!("/jobs?{query}")));
     }
-    // One meant integration: what is mostly done with it stands below.
+    // A single integration was meant, so its frequent actions follow.
     if let [found] = finds.integrations.as_slice() {
         let jobs = format!("/jobs?integration_id={}", found.id);
         items.push(Item::go(Glyph::List, format!("Jobs of {}", found.name), "jobs", jobs));
         let dead = format!("/dead-letters?integration_id={}", found.id);
         items.push(Item::go(Glyph::Skull, format!("Dead letters of {}", found.name), "dead letters", dead));
         if session.may(Permission::Configure) {
-            let (title, glyph, deed) = match found.state {
-                IntegrationState::Active => ("Pause", Glyph::Pause, Deed::Pause(found.id)),
+            let (title, glyph, command) = match found.state {
+                IntegrationState::Active => ("Pause", Glyph::Pause, Command::Pause(found.id)),
                 IntegrationState::Paused | IntegrationState::Disabled => {
-                    ("Resume", Glyph::Play, Deed::Resume(found.id))
+                    ("Resume", Glyph::Play, Command::Resume(found.id))
                 }
             };
             items.push(Item {
                 title: format!("{title} {}", found.name),
                 hint: "action".to_owned(),
                 glyph,
-                deed,
+                command,
             });
         }
     }
     items
 }
 
-/// The way to everything about what was typed; none for nothing.
+/// Searches records and jobs for the text; `None` when it is empty.
 pub fn search(text: &str) -> Option<Item> {
     let q = text.trim();
     let query = serde_html_form::to_string([("q", q)]).unwrap_or_default();
@@ -140,7 +134,7 @@ fn thing(found: &Found) -> Item {
         FoundKind::Job => (Glyph::List, "job", format!("/jobs/{id}")),
         FoundKind::DeadLetter => (Glyph::Skull, "dead letter", format!("/jobs/{id}")),
         FoundKind::Integration => (Glyph::Plug, "integration", format!("/integrations/{id}")),
-        FoundKind::App => (Glyph::Box, "customer", format!("/jobs?app_id={id}")),
+        FoundKind::App => (Glyph::Box, "app", format!("/jobs?app_id={id}")),
         FoundKind::Resync => (Glyph::Sync, "re-sync", "/resyncs".to_owned()),
         FoundKind::Operation => (Glyph::Sync, "bulk operation", format!("/operations/{id}")),
         FoundKind::Worker => (Glyph::Monitor, "worker", "/workers".to_owned()),
@@ -168,31 +162,33 @@ mod tests {
     }
 
     #[test]
-    fn every_word_has_to_fit_in_any_order() {
+    fn every_word_has_to_match_in_any_order() {
         let found = pages(&reader(Role::Operator), "retried JOBS");
         assert_eq!(found.iter().map(|item| item.title.as_str()).collect::<Vec<_>>(), ["Jobs to be retried"]);
     }
 
     #[test]
-    fn whatever_is_typed_can_be_looked_for() {
-        assert_eq!(search(" a b ").map(|item| item.deed), Some(Deed::Go("/records?q=a+b".to_owned())));
+    fn any_text_can_be_searched_for() {
+        assert_eq!(search(" a b ").map(|item| item.command), Some(Command::Go("/records?q=a+b".to_owned())));
         assert_eq!(search(" "), None);
     }
 
     #[test]
-    fn one_integration_is_offered_with_its_deeds_and_many_without() {
+    fn a_single_integration_is_offered_with_its_actions_and_many_without() {
         let one = FoundIntegration {
             id: IntegrationId::generate(),
             name: "Shop".to_owned(),
             app_name: "Acme".to_owned(),
             state: IntegrationState::Active,
         };
-        let finds = |n| Finds { things: Vec::new(), integrations: vec![one.clone(); n], views: Vec::new() };
-        let deeds =
-            |role, n| things(&reader(role), &finds(n)).into_iter().map(|item| item.deed).collect::<Vec<_>>();
-        assert!(deeds(Role::Operator, 1).contains(&Deed::Pause(one.id)));
-        assert!(!deeds(Role::Support, 1).contains(&Deed::Pause(one.id)));
-        assert!(!deeds(Role::Operator, 2).contains(&Deed::Pause(one.id)));
-        assert!(deeds(Role::Operator, 0).is_empty());
+        let finds =
+            |n| SearchResults { things: Vec::new(), integrations: vec![one.clone(); n], views: Vec::new() };
+        let commands = |role, n| {
+            things(&reader(role), &finds(n)).into_iter().map(|item| item.command).collect::<Vec<_>>()
+        };
+        assert!(commands(Role::Operator, 1).contains(&Command::Pause(one.id)));
+        assert!(!commands(Role::Support, 1).contains(&Command::Pause(one.id)));
+        assert!(!commands(Role::Operator, 2).contains(&Command::Pause(one.id)));
+        assert!(commands(Role::Operator, 0).is_empty());
     }
 }

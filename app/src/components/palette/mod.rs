@@ -1,11 +1,11 @@
-//! Jump to any id, page or action: ⌘K or Ctrl+K, a few letters, Enter.
+//! Jumps to any id, page or action: ⌘K or Ctrl+K, a few letters, Enter.
 
 mod items;
 
-use self::items::{Deed, Item, pages, search, things};
+use self::items::{Command, Item, pages, search, things};
 use crate::{
     calls::{
-        find::{Finds, find},
+        find::{SearchResults, find},
         integrations::{PauseIntegration, ResumeIntegration},
         session::Session,
     },
@@ -15,10 +15,10 @@ use crate::{
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
 
-/// The button in the navigation and the dialog behind it. Without a script the button is a link to the search for records.
+/// The button in the navigation and its dialog. Without a script the button is a link to the search for records.
 #[component]
 pub fn Palette(
-    /// Whose pages and actions are offered.
+    /// Decides which pages and actions are offered.
     session: Session,
 ) -> impl IntoView {
     let session = StoredValue::new(session);
@@ -26,9 +26,9 @@ pub fn Palette(
     let input = NodeRef::<html::Input>::new();
     let query = RwSignal::new(String::new());
     let chosen = RwSignal::new(0usize);
-    // While it is closed the page holds none of its lines.
+    // While the dialog is closed its items are not in the page.
     let is_open = RwSignal::new(false);
-    let found = RwSignal::new((String::new(), Finds::default()));
+    let found = RwSignal::new((String::new(), SearchResults::default()));
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();
     let url = page_url::current();
@@ -72,15 +72,15 @@ pub fn Palette(
     let act = move |item: Item| {
         close();
         let back = url.get_untracked().settled().to_string();
-        match item.deed {
-            Deed::Go(path) => {
+        match item.command {
+            Command::Go(path) => {
                 let to = base.with_value(|base| base.join(&path));
                 navigate.with_value(|navigate| navigate(&to, Default::default()));
             }
-            Deed::Pause(id) => {
+            Command::Pause(id) => {
                 pause.dispatch(PauseIntegration { id, back });
             }
-            Deed::Resume(id) => {
+            Command::Resume(id) => {
                 resume.dispatch(ResumeIntegration { id, back });
             }
         }
@@ -97,8 +97,8 @@ pub fn Palette(
         spawn_local(async move {
             let answer = find(text.clone()).await;
             // Answers may overtake each other.
-            let is_meant = query.try_get_untracked().is_some_and(|query| query.trim() == text);
-            if let (Ok(finds), true) = (answer, is_meant) {
+            let is_current = query.try_get_untracked().is_some_and(|query| query.trim() == text);
+            if let (Ok(finds), true) = (answer, is_current) {
                 found.try_set((text, finds));
             }
         });
@@ -125,7 +125,7 @@ pub fn Palette(
         }
     };
     view! {
-        // The router leaves it alone: without a script it leads to the search, with one to the dialog.
+        // `external`, so that the router leaves it alone: without a script it leads to the search, with one it opens the dialog.
         <a class="jump" href=move || base.with_value(|base| base.join("/records")) rel="external" on:click=on_open aria-keyshortcuts="Control+K Meta+K">
             <Icon glyph=Glyph::Search />
             <span>"Jump to…"</span>
@@ -147,7 +147,7 @@ pub fn Palette(
                 on:input=on_input
                 on:keydown=on_key
             />
-            <ul id="palette-items" role="listbox" aria-label="Where to">
+            <ul id="palette-items" role="listbox" aria-label="Results">
                 {move || {
                     items
                         .get()
@@ -174,8 +174,8 @@ pub fn Palette(
             </ul>
             <p class="type-caption text-faint px-3 py-2" role="status">
                 {move || match items.with(Vec::len) {
-                    0 => "Nothing is called that. An id is found when it is whole.".to_owned(),
-                    _ => "↑ ↓ to choose, Enter to go, Escape to leave".to_owned(),
+                    0 => "No match. Ids must be complete.".to_owned(),
+                    _ => "↑ ↓ to select, Enter to open, Escape to close".to_owned(),
                 }}
             </p>
         </dialog>

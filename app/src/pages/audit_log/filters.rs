@@ -1,4 +1,4 @@
-//! What the log is narrowed to: a form whose answer is an address.
+//! Filters of the audit log: a GET form, so they are in the address.
 
 use crate::{
     components::audit_words,
@@ -11,18 +11,14 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// Who, what, about what, and when.
 #[component]
-pub fn Filters(
-    /// The page with its filters.
-    url: PageUrl,
-) -> impl IntoView {
+pub fn Filters(url: PageUrl) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let mut actions = vec![SelectOption::new("", "Everything")];
     actions.extend(
         audit_words::ALL.iter().map(|words| SelectOption::new(words.action, capitalised(&words.sentence()))),
     );
-    // What no field shows is kept.
+    // Filters without a field are kept.
     let kept: Vec<_> = ["actor_id", "app_id", "object_kind"]
         .into_iter()
         .filter_map(|name| url.get(name).map(|value| (name, value.to_owned())))
@@ -44,7 +40,7 @@ pub fn Filters(
     .into_any()
 }
 
-/// As the field for date and time shows it, whichever way the address says it.
+/// A time as a `datetime-local` field takes it, whatever form it has in the address.
 fn local(text: &str) -> String {
     text.parse::<chrono::DateTime<chrono::Utc>>()
         .map_or_else(|_| text.to_owned(), |at| at.format("%Y-%m-%dT%H:%M").to_string())
@@ -60,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_field_shows_what_it_sent() {
+    fn a_field_shows_the_time_it_sent() {
         assert_eq!(local("2026-11-20T14:46"), "2026-11-20T14:46");
         assert_eq!(local("2026-11-20T14:46:10Z"), "2026-11-20T14:46");
         assert_eq!(local(""), "");

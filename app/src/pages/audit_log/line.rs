@@ -1,4 +1,4 @@
-//! One line: who did what to what, before and after behind it, and the buttons that take it back or do it again.
+//! A row of the audit log: who did what to what, before and after, and buttons to undo or repeat it.
 
 use crate::{
     calls::audit::{AuditLine, RepeatAuditEntry, UndoAuditEntry},
@@ -12,42 +12,40 @@ use model::audit::AuditEntry;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A row of the table.
 #[component]
 pub fn Line(
-    /// The line.
     line: AuditLine,
-    /// What things are called.
+    /// Names of objects by id.
     labels: BTreeMap<String, String>,
-    /// The page, for links that narrow it.
+    /// The page, for links that filter it.
     url: PageUrl,
-    /// For the times.
+    /// Ages are relative to it.
     #[prop(into)]
     now: Signal<DateTime<Utc>>,
-    /// Where its buttons come back to.
+    /// Where its buttons lead back to.
     back: String,
 ) -> impl IntoView {
     let AuditLine { entry, may_undo, may_repeat } = line;
     let undo = ServerAction::<UndoAuditEntry>::new();
     let repeat = ServerAction::<RepeatAuditEntry>::new();
     let hidden = HiddenFields::default().with("id", entry.id.to_string()).with("back", back);
-    let (hidden_too, words) = (hidden.clone(), sentence(&entry));
-    let narrowed = |name: &str, value: &str| {
+    let (hidden_copy, words) = (hidden.clone(), sentence(&entry));
+    let filtered = |name: &str, value: &str| {
         url.clone().without("cursor").without("actor_name").with(name, value).to_string()
     };
     let by = if entry.actor_id.is_empty() {
-        narrowed("actor_name", &entry.actor_name)
+        filtered("actor_name", &entry.actor_name)
     } else {
-        narrowed("actor_id", &entry.actor_id)
+        filtered("actor_id", &entry.actor_id)
     };
     let (undo_says, repeat_says) = (format!("Undo: {words}"), format!("Repeat: {words}"));
     let (name, kind) = (entry.actor_name.clone(), actor_kind(&entry));
     let name_says = format!("Everything {name} did");
-    let everything = entry.object_id.as_deref().map(|id| narrowed("object_id", id));
+    let everything = entry.object_id.as_deref().map(|id| filtered("object_id", id));
     let remark = match (entry.undoes, entry.repeats, entry.undone_by) {
-        (_, _, Some(_)) => " · taken back since",
-        (Some(_), ..) => " · takes back an earlier change",
-        (_, Some(_), _) => " · done again",
+        (_, _, Some(_)) => " · undone since",
+        (Some(_), ..) => " · undoes an earlier change",
+        (_, Some(_), _) => " · repeats an earlier change",
         _ => "",
     };
     let address = entry.address.clone().unwrap_or_else(|| "–".to_owned());
@@ -68,11 +66,11 @@ pub fn Line(
                 <span class="type-label text-faint">{remark}</span>
                 <details class="fold">
                     <summary>"Before and after"</summary>
-                    <Behind entry=entry labels=labels everything=everything />
+                    <Details entry=entry labels=labels everything=everything />
                 </details>
             </td>
             <td class="rest text-muted align-top">{address}</td>
-            <td class="deed align-top">
+            <td class="actions align-top">
                 <div class="flex justify-end gap-1.5">
                     {may_undo
                         .then(|| {
@@ -85,7 +83,7 @@ pub fn Line(
                     {may_repeat
                         .then(|| {
                             view! {
-                                <PostForm action=repeat hidden=hidden_too>
+                                <PostForm action=repeat hidden=hidden_copy>
                                     <Button glyph=Glyph::Sync says=repeat_says>"Repeat"</Button>
                                 </PostForm>
                             }
@@ -97,13 +95,13 @@ pub fn Line(
     .into_any()
 }
 
-/// What it was done to, with a link where it has a page.
+/// The object, with a link if it has a page.
 #[component]
 fn Subject(entry: AuditEntry, labels: BTreeMap<String, String>) -> impl IntoView {
     let id = entry.object_id.unwrap_or_default();
     let label = labels.get(&id).cloned();
     let path = match entry.object_kind.as_str() {
-        // Gone: its page would not be found.
+        // A deleted one has no page.
         "integration" => label.is_some().then(|| format!("/integrations/{id}")),
         "job" if entry.action.contains(".bulk_") && !id.is_empty() => Some(format!("/operations/{id}")),
         "job" if !id.is_empty() => Some(format!("/jobs/{id}")),
@@ -113,7 +111,7 @@ fn Subject(entry: AuditEntry, labels: BTreeMap<String, String>) -> impl IntoView
         }
         _ => None,
     };
-    // Whoever signs in is named already.
+    // Of a session, the actor is the object.
     let text =
         label.or_else(|| (!id.is_empty()).then(|| short(&id))).filter(|_| entry.object_kind != "session");
     text.map(|text| match path {
@@ -124,9 +122,9 @@ fn Subject(entry: AuditEntry, labels: BTreeMap<String, String>) -> impl IntoView
     })
 }
 
-/// What is behind a line: the fields as they were and are, and what an investigator asks for.
+/// Details: the fields before and after, and what an investigation needs.
 #[component]
-fn Behind(entry: AuditEntry, labels: BTreeMap<String, String>, everything: Option<String>) -> impl IntoView {
+fn Details(entry: AuditEntry, labels: BTreeMap<String, String>, everything: Option<String>) -> impl IntoView {
     let app = entry.app_id.map(|id| {
         let id = id.to_string();
         labels.get(&id).cloned().unwrap_or_else(|| format!("deleted app {id}"))
@@ -143,9 +141,9 @@ fn Behind(entry: AuditEntry, labels: BTreeMap<String, String>, everything: Optio
                 {app.map(|app| view! { <Fact name="App">{app}</Fact> })}
                 {entry.object_id.map(|id| view! { <Fact name="Id"><span class="font-mono">{id}</span></Fact> })}
                 {entry.request_id.map(|id| view! { <Fact name="Request"><span class="font-mono">{id}</span></Fact> })}
-                <Fact name="Line"><span class="font-mono">{entry.id.to_string()}</span></Fact>
+                <Fact name="Line id"><span class="font-mono">{entry.id.to_string()}</span></Fact>
                 {everything
-                    .map(|href| view! { <Fact name="More"><Link href=href>"Everything done to it"</Link></Fact> })}
+                    .map(|href| view! { <Fact name="More"><Link href=href>"All changes of it"</Link></Fact> })}
             </Facts>
         </div>
     }
@@ -153,7 +151,7 @@ fn Behind(entry: AuditEntry, labels: BTreeMap<String, String>, everything: Optio
 }
 
 fn sentence(entry: &AuditEntry) -> String {
-    // Of a newer version: its own word says more than none.
+    // An action of a newer version is shown as it is written.
     AuditWords::of(&entry.action).map_or_else(|| entry.action.clone(), AuditWords::sentence)
 }
 
@@ -161,14 +159,14 @@ fn actor_kind(entry: &AuditEntry) -> String {
     match entry.actor_kind.as_str() {
         "user" => entry.role.clone(),
         "api_key" => format!("key, {}", entry.role),
-        "admin_key" => "key of the environment".to_owned(),
-        "system" => "the program".to_owned(),
+        "admin_key" => "admin key".to_owned(),
+        "system" => "Headgate".to_owned(),
         "nobody" => "not signed in".to_owned(),
         other => other.to_owned(),
     }
 }
 
-/// Ids begin with their time and end with what tells them apart.
+/// Ids begin with their time; their ends differ.
 fn short(id: &str) -> String {
     let length = id.chars().count();
     if length <= 13 {

@@ -1,4 +1,4 @@
-//! Who did what, when, from where, and what it was before; taken back or done again from its line.
+//! Who did what, when, from where, and what it was before; a line can be undone or repeated.
 
 mod filters;
 mod line;
@@ -19,7 +19,6 @@ use crate::{
 use leptos::prelude::*;
 use std::time::Duration;
 
-/// The log.
 #[component]
 pub fn AuditLogPage() -> impl IntoView {
     let url = page_url::current();
@@ -57,14 +56,11 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
     let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
     let is_empty = page.items.is_empty();
-    // No index has what is asked for: so far none was among those that were looked at.
-    let narrowed = if is_empty && older.is_some() {
-        (
-            "None among those looked at",
-            "No index has what these filters ask for: look further by the link below, or narrow them.",
-        )
+    // Filters that no index serves: none found among the lines searched so far.
+    let no_match = if is_empty && older.is_some() {
+        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
     } else {
-        ("No line fits these filters", "Times are UTC; names are compared whole.")
+        ("No line matches these filters", "Times are UTC; names must match exactly.")
     };
     let reload = settled.to_string();
     let back = reload.clone();
@@ -78,7 +74,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Audit log" lede="Everything people and keys changed, with before and after. Lines are never changed; the settings say how long they stay.">
+        <PageHead title="Audit log" headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
             <LiveBadge as_of=as_of />
         </PageHead>
         <Card title="What was done" sub="newest first">
@@ -88,9 +84,9 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
                 view! {
                     <EmptyList
                         clear=is_narrowed(&settled).then(|| cleared(&settled).to_string())
-                        narrowed=narrowed
+                        no_match=no_match
                         glyph=Glyph::List
-                        nothing=("Nothing was changed yet", "The first sign-in, key or pause stands here.")
+                        nothing=("Nothing yet", "The first sign-in, key or pause is listed here.")
                     />
                 }
                     .into_any()

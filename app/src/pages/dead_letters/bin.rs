@@ -1,4 +1,4 @@
-//! The bin: what was purged, until it is deleted for good.
+//! The bin: purged dead letters, until they are deleted for good.
 
 use crate::{
     calls::{
@@ -9,7 +9,7 @@ use crate::{
     format,
     state::{clock, page_url::PageUrl},
     ui::{
-        Ago, Anew, Button, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm,
+        Ago, Button, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm, Remount,
         Table, data_label,
     },
 };
@@ -17,19 +17,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::dead_letter::BinnedLetter;
 
-/// What `?show=` says of it.
+/// Value of `?show=` for it.
 pub const SHOWN: &str = "bin";
 
-/// The page's other face.
+/// Replaces the list of the page of dead letters.
 #[component]
-pub fn Bin(
-    /// What it holds.
-    bin: dead_letters::Bin,
-    /// The page's address.
-    url: PageUrl,
-    /// Whether the reader may restore.
-    may_steer: bool,
-) -> impl IntoView {
+pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoView {
     let dead_letters::Bin { page, names, as_of } = bin;
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
@@ -59,7 +52,7 @@ pub fn Bin(
             .collect_view()
     };
     view! {
-        <PageHead title="Dead letters" lede="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
+        <PageHead title="Dead letters" headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
         </PageHead>
@@ -69,7 +62,7 @@ pub fn Bin(
                     <EmptyState
                         glyph=Glyph::Trash
                         title="The bin is empty"
-                        text="What is purged lies here for 24 hours."
+                        text="Purged dead letters stay here for 24 hours."
                     >
                         <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
                     </EmptyState>
@@ -78,7 +71,7 @@ pub fn Bin(
             } else {
                 view! {
                     <Table label="Bin" stacks=true head=head>
-                        <Anew key=as_of>{rows.clone()}</Anew>
+                        <Remount key=as_of>{rows.clone()}</Remount>
                     </Table>
                 }
                     .into_any()
@@ -107,7 +100,7 @@ fn Row(
             view! { <Link href=format!("/operations/{id}") class="underline">"a bulk operation"</Link> }
                 .into_any()
         }
-        None => "hand".into_any(),
+        None => "a single purge".into_any(),
     };
     view! {
         <tr>
@@ -128,7 +121,7 @@ fn Row(
             {may_steer
                 .then(|| {
                     view! {
-                        <td class="deed">
+                        <td class="actions">
                             <PostForm action=restore hidden=hidden>
                                 <Button glyph=Glyph::Undo says=format!("Restore {about}")>
                                     "Restore"

@@ -1,10 +1,10 @@
-//! Which integration has how many dead letters of which cause. A name leads to what it names, a number to the list of just those.
+//! Dead letters counted by integration and cause. A name leads to its page, a number to the list of just those.
 
 use crate::{
     calls::names::Names,
     components::IntegrationLink,
     format,
-    state::{letter_grid, page_url::PageUrl},
+    state::{grid_url, page_url::PageUrl},
     ui::{Card, Link, Table, Tone},
 };
 use leptos::prelude::*;
@@ -18,26 +18,24 @@ use model::{
 /// The grid, worst integration and most frequent cause first.
 #[component]
 pub fn Grid(
-    /// The numbers.
     grid: DeadLetterGrid,
-    /// What the integrations are called.
+    /// Names of the integrations.
     names: Names,
-    /// The page with its filters.
     url: PageUrl,
 ) -> impl IntoView {
     let links = Links { here: url.settled(), is_least: grid.is_least };
     let sub = if grid.is_least {
-        "of the newest; a number leads to just those".to_owned()
+        "of the newest; click a number to list them".to_owned()
     } else {
-        "a number leads to just those".to_owned()
+        "click a number to list them".to_owned()
     };
     let others = grid.other_integrations();
     let has_others = others.iter().sum::<i64>() > 0;
     let has_other_causes = grid.other_causes() > 0;
     let other_integrations = grid.integrations_total - grid.rows.len() as i64;
     let other_causes = grid.causes_total - grid.causes.len() as i64;
-    let next_integrations = links.next(letter_grid::INTEGRATIONS, grid.next_integrations);
-    let next_causes = links.next(letter_grid::CAUSES, grid.next_causes);
+    let next_integrations = links.next(grid_url::INTEGRATIONS, grid.next_integrations);
+    let next_causes = links.next(grid_url::CAUSES, grid.next_causes);
     let darkest = grid.rows.iter().flat_map(|row| row.counts.iter().copied()).max().unwrap_or_default();
     let head = {
         let (links, causes) = (links.clone(), grid.causes.clone());
@@ -50,7 +48,7 @@ pub fn Grid(
                         let words = format::counted(other_causes, "other cause", "other causes");
                         view! {
                             <th scope="col" class="n">
-                                <Link href=next_causes.clone() stay=true class="underline">
+                                <Link href=next_causes.clone() keep_scroll=true class="underline">
                                     {words}
                                 </Link>
                             </th>
@@ -77,7 +75,7 @@ pub fn Grid(
         view! {
             <tr>
                 <th scope="row">
-                    <Link href=next_integrations stay=true class="underline">
+                    <Link href=next_integrations keep_scroll=true class="underline">
                         {words}
                     </Link>
                 </th>
@@ -115,12 +113,12 @@ pub fn Grid(
     .into_any()
 }
 
-/// A number of the grid; where only the newest were counted, it is the least there can be.
+/// Where only the newest were counted, a number is a lower bound.
 pub fn number(n: i64, is_least: bool) -> String {
     if is_least && n > 0 { AtLeast { n, is_more: true }.to_string() } else { format::count(n) }
 }
 
-/// Where the grid's parts lead, and how its numbers are written.
+/// Links of the grid, and how its numbers are written.
 #[derive(Clone)]
 struct Links {
     here: PageUrl,
@@ -136,14 +134,14 @@ impl Links {
         format!("{} {}", self.number(n), if n == 1 { "dead letter" } else { "dead letters" })
     }
 
-    /// The list of just those.
+    /// The filtered list of dead letters.
     fn list(&self, integration: Option<IntegrationId>, cause: Option<CauseId>) -> String {
-        let list = letter_grid::from_the_beginning(&self.here);
+        let list = grid_url::first_page(&self.here);
         let list = integration.map_or(list.clone(), |id| list.with("integration_id", id));
         cause.map_or(list.clone(), |cause| list.with("fingerprint", cause)).to_string()
     }
 
-    /// Those that follow, or at the end those that have most.
+    /// The next ones by rank; after the last, the first ones again.
     fn next<T: std::fmt::Display>(&self, name: &str, rank: Option<T>) -> String {
         let here = self.here.clone().without("cursor");
         rank.map_or(here.clone().without(name), |rank| here.with(name, rank)).to_string()
@@ -217,18 +215,18 @@ impl Links {
     }
 }
 
-/// The first line of what the other side said, as short as a column's head may be.
+/// The first line of the error, short enough for the head of a column.
 fn line(cause: &GridCause) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARS: usize = 60;
     let line = format::error_line(&cause.error);
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None if line.is_empty() => "no error is known".to_owned(),
+        None if line.is_empty() => "no error recorded".to_owned(),
         None => line.to_owned(),
     }
 }
 
-/// In four steps of the number's size, so that a few beside thousands are still seen.
+/// Four shades on a logarithmic scale, so that a few are still seen next to thousands.
 fn shade(n: i64, darkest: i64) -> &'static str {
     let size = |n: i64| ((n.max(0) + 1) as f64).ln();
     match size(n) / size(darkest.max(1)) {
@@ -244,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_beside_thousands_are_still_seen() {
+    fn a_few_are_still_seen_next_to_thousands() {
         let shades: Vec<_> = [1, 30, 300, 9_000].into_iter().map(|n| shade(n, 9_000)).collect();
         assert_eq!(shades, ["shade-1", "shade-1", "shade-3", "shade-4"]);
         assert_eq!(shade(1, 1), "shade-4");
@@ -258,7 +256,7 @@ mod tests {
             links.list(None, Some(CauseId(255))),
             "/dead-letters?app_id=a&error=x&fingerprint=00000000000000ff"
         );
-        assert_eq!(links.next(letter_grid::CAUSES, None::<i64>), "/dead-letters?app_id=a&error=x");
+        assert_eq!(links.next(grid_url::CAUSES, None::<i64>), "/dead-letters?app_id=a&error=x");
         assert_eq!(links.number(0), "0");
         assert_eq!(Links { is_least: true, ..links }.number(12), "12+");
     }

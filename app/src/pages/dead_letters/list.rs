@@ -1,4 +1,4 @@
-//! Dead letters, newest first: filter, tick, requeue, purge.
+//! Dead letters, newest first: filter, select, requeue, purge.
 
 use super::{
     bin::{self, Bin},
@@ -14,10 +14,10 @@ use crate::{
     },
     components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
-    state::{base_path, clock, letter_grid, page_url, page_url::PageUrl, revision, url_filters},
+    state::{base_path, clock, grid_url, page_url, page_url::PageUrl, revision, url_filters},
     ui::{
-        Ago, Anew, Button, ButtonKind, Card, CheckField, Glyph, HiddenFields, Link, LinkButton, Pagination,
-        PostForm, Table, Tone, data_label,
+        Ago, Button, ButtonKind, Card, CheckField, Glyph, HiddenFields, Link, LinkButton, Pagination,
+        PostForm, Remount, Table, Tone, data_label,
     },
 };
 use chrono::{DateTime, Utc};
@@ -30,7 +30,6 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The page.
 #[component]
 pub fn DeadLettersPage() -> impl IntoView {
     let url = page_url::current();
@@ -75,14 +74,13 @@ pub fn DeadLettersPage() -> impl IntoView {
     .into_any()
 }
 
-/// One of the page's faces.
+/// The list, or the bin.
 #[derive(Clone, Serialize, Deserialize)]
 enum Shown {
     List(Box<DeadLetterList>, Option<(BulkAction, Result<BulkPreview, CallError>)>),
     Bin(dead_letters::Bin),
 }
 
-/// What the reader may do here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rights {
     steer: bool,
@@ -96,15 +94,12 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     let settled = url.clone().settled();
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
-    // No index has what is asked for: so far none was among those that were looked at.
-    let goes_on = is_empty && page.next_cursor.is_some();
-    let narrowed = if goes_on {
-        (
-            "None among those looked at",
-            "No index has what these filters ask for: look further by the link below, or narrow them.",
-        )
+    // Filters that no index serves: none found among those searched so far.
+    let has_more = is_empty && page.next_cursor.is_some();
+    let no_match = if has_more {
+        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
     } else {
-        ("No dead letter fits these filters", "There may be others: clear the filters to see all.")
+        ("No dead letter matches these filters", "There may be others: clear the filters to see all.")
     };
     let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
     let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
@@ -115,14 +110,14 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     };
     let ask = |action: &str| settled.clone().with("confirm", action).to_string();
     let (requeue_all, purge_all) = (ask("requeue"), ask("purge"));
-    let lede = lede(if is_empty { None } else { grid.as_ref() }, has_filter);
+    let headline = headline(if is_empty { None } else { grid.as_ref() }, has_filter);
     let grid = grid.filter(DeadLetterGrid::is_worth_showing);
-    // What changes the filter begins the grid anew.
-    let filtered = letter_grid::from_the_beginning(&url);
+    // A change of filters starts the grid from its first page.
+    let filtered = grid_url::first_page(&url);
     let export = export_of(&url);
     let all = if has_filter { "all that match" } else { "all" };
     view! {
-        <PageHead title="Dead letters" lede=lede>
+        <PageHead title="Dead letters" headline=headline>
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters?show=bin" kind=ButtonKind::Quiet glyph=Glyph::Trash>
                 "Bin"
@@ -130,7 +125,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
             {(!is_empty)
                 .then(|| {
                     view! {
-                        // A file: the router must not look for a page of that address.
+                        // `external`: it is a file, and the router must not look for a page at that address.
                         <a href=export rel="external" download="dead-letters.csv" class="underline type-label">
                             "Export CSV"
                         </a>
@@ -149,17 +144,17 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
         </PageHead>
         <div class="stack">
             {grid.map(|grid| view! { <Grid grid=grid names=names.clone() url=url.clone() /> })}
-            <Card title="One by one" sub="newest first, each kept until it is requeued or purged">
+            <Card title="List" sub="newest first, each kept until it is requeued or purged">
                 <FilterBar url=filtered.clone() path="/dead-letters" choices=choices names=names.clone() />
                 <FilterSentence url=filtered noun="dead letters" names=names.clone() />
                 {if is_empty {
                     view! {
                         <EmptyList
                             clear=has_filter.then(|| url_filters::cleared(&url).to_string())
-                            narrowed=narrowed
+                            no_match=no_match
                             glyph=Glyph::Check
                             tone=Tone::Delivered
-                            nothing=("No dead letters", "Everything that was tried has arrived, or will be tried again by itself.")
+                            nothing=("No dead letters", "Every job was delivered, waits for its first attempt, or will be retried.")
                         />
                     }
                         .into_any()
@@ -173,21 +168,21 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                     };
                     view! {
                         <Table label="Dead letters" stacks=true head=move || head(rights)>
-                            <Anew key=as_of>{rows.clone()}</Anew>
+                            <Remount key=as_of>{rows.clone()}</Remount>
                         </Table>
-                        <Chosen rights=rights back=settled.to_string() />
+                        <SelectedActions rights=rights back=settled.to_string() />
                     }
                         .into_any()
                 }}
-                {(!is_empty || goes_on || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
+                {(!is_empty || has_more || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
             </Card>
         </div>
     }
     .into_any()
 }
 
-/// How many there are, and what helps.
-fn lede(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
+/// How many there are, and what to do.
+fn headline(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
     let Some(grid) = grid else { return "Jobs that will not be tried again by themselves.".to_owned() };
     let n = grid::number(grid.total, grid.is_least);
     let letters = if grid.total == 1 { "dead letter" } else { "dead letters" };
@@ -195,11 +190,11 @@ fn lede(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
     if has_filter {
         format!("**{n} {letters}** with these filters, of **{causes}**")
     } else {
-        format!("**{n} {letters}** of **{causes}**: mend the cause, then requeue")
+        format!("**{n} {letters}** of **{causes}**: fix the cause, then requeue")
     }
 }
 
-/// The same list as a file.
+/// The same list as a CSV file.
 fn export_of(url: &PageUrl) -> String {
     let file = url_filters::active(url)
         .into_iter()
@@ -214,7 +209,7 @@ fn head(rights: Rights) -> impl IntoView {
             .then(|| {
                 view! {
                     <th scope="col">
-                        <span class="sr-only">"Choose"</span>
+                        <span class="sr-only">"Select"</span>
                     </th>
                 }
             })}
@@ -242,7 +237,7 @@ fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rig
                             <CheckField
                                 name="ids[]"
                                 value=letter.id.to_string()
-                                label=format!("Choose {about}")
+                                label=format!("Select {about}")
                                 bare=true
                                 form="chosen"
                             />
@@ -271,9 +266,9 @@ fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rig
     .into_any()
 }
 
-/// What happens to ticked rows. Purging leads to the question by a GET, so that it has an address and a count.
+/// Actions on selected rows. Purging leads to its question with a GET, so that the question has an address and a count.
 #[component]
-fn Chosen(rights: Rights, back: String) -> impl IntoView {
+fn SelectedActions(rights: Rights, back: String) -> impl IntoView {
     let bulk = ServerAction::<Bulk>::new();
     let hidden =
         HiddenFields::default().with("subject", "dead_letters").with("action", "requeue").with("back", back);
@@ -285,7 +280,7 @@ fn Chosen(rights: Rights, back: String) -> impl IntoView {
                 class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line"
                 hidden=hidden
             >
-                <span class="type-label text-muted mr-1">"Ticked rows:"</span>
+                <span class="type-label text-muted mr-1">"Selected:"</span>
                 <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
                 {rights
                     .purge

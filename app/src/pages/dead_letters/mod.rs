@@ -1,4 +1,4 @@
-//! Dead letters: by integration and cause, one by one, the bin, and what to do with them.
+//! Dead letters: by integration and cause, as a list, in the bin, and what to do with them.
 
 mod bin;
 mod grid;

@@ -1,4 +1,4 @@
-//! The question before dead letters are requeued or purged: it names the count, counted at this moment.
+//! The question before dead letters are requeued or purged, with their count at this moment.
 
 use crate::{
     calls::{
@@ -12,14 +12,12 @@ use crate::{
 use leptos::prelude::*;
 use model::operation::{BulkAction, BulkSubject};
 
-/// The dialog.
 #[component]
 pub fn Question(
-    /// Requeue or purge.
     action: BulkAction,
-    /// What it would touch.
+    /// What it would affect.
     answer: Result<BulkPreview, CallError>,
-    /// The page with its filters or ticked rows.
+    /// The page with its filters or selected rows.
     url: PageUrl,
 ) -> impl IntoView {
     let bulk = ServerAction::<Bulk>::new();

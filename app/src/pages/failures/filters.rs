@@ -1,7 +1,7 @@
-//! Whose failures, and in which state: in the address.
+//! Filters of failures: app, integration and state, all in the address.
 
 use crate::{
-    calls::choices::{Choices, FROM_THERE},
+    calls::choices::{Choices, MORE_HINT},
     state::{base_path, failure_query, page_url::PageUrl},
     ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
 };
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use model::failure::FailureState;
 use std::collections::BTreeMap;
 
-/// The states, the open ones with their count.
+/// The states; open ones with their count.
 pub fn states(url: &PageUrl, open: String) -> Vec<Segment> {
     let current = url.get("state").unwrap_or("open").to_owned();
     let here = url.clone().settled().without("cursor").without("group").without("state");
@@ -35,14 +35,9 @@ pub fn states(url: &PageUrl, open: String) -> Vec<Segment> {
     segments
 }
 
-/// Of one app or integration.
+/// By app and integration.
 #[component]
-pub fn Filters(
-    /// The page with its filters.
-    url: PageUrl,
-    /// Apps and integrations to choose from.
-    choices: Choices,
-) -> impl IntoView {
+pub fn Filters(url: PageUrl, choices: Choices) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let (app_id, integration_id) = (value("app_id"), value("integration_id"));
     let apps = options("All apps", choices.apps, choices.more_apps, &app_id);
@@ -66,7 +61,7 @@ pub fn Filters(
     .into_any()
 }
 
-/// By name; what the address says stays a choice, whether the sample knows it or not.
+/// Sorted by name; the chosen one is an option even where the sample does not have it.
 fn options<Id: ToString>(
     all: &str,
     names: BTreeMap<Id, String>,
@@ -80,6 +75,6 @@ fn options<Id: ToString>(
     let mut options: Vec<_> = names.into_iter().map(|(id, name)| SelectOption::new(id, name)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", all));
-    options.extend(SelectOption::more(more, FROM_THERE));
+    options.extend(SelectOption::more(more, MORE_HINT));
     options
 }

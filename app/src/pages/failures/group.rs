@@ -1,6 +1,6 @@
-//! One group whole: what it is, what helps, who is affected, and what can be done about it.
+//! One failure group: what it is, what helps, who is affected, and what can be done about it.
 
-use super::{look, tell::Tell};
+use super::{group_words, note_form::NoteForm};
 use crate::{
     calls::failures::{FailureList, MarkFailure},
     format,
@@ -17,33 +17,32 @@ use model::failure::{AffectedIntegration, FailureDetail, FailureGroup, FailureSt
 /// The card above the list.
 #[component]
 pub fn Group(
-    /// It.
     detail: FailureDetail,
-    /// What the page was loaded with anew.
+    /// The list, loaded again.
     newer: RwSignal<Option<FailureList>>,
     /// The page with the group in its address.
     here: PageUrl,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     #[prop(into)]
     now: Signal<DateTime<Utc>>,
-    /// Whether the reader may steer it.
+    /// Whether the reader may act on it.
     may_steer: bool,
 ) -> impl IntoView {
     let newest = refresh::row(detail.clone(), move || newer.with(|list| list.as_ref()?.group.clone()));
     let FailureDetail { group, cause, remedy, affected } = detail;
-    let state = Memo::new(move |_| newest.with(|detail| look::state(&detail.group)));
+    let state = Memo::new(move |_| newest.with(|detail| group_words::state(&detail.group)));
     let error = Memo::new(move |_| newest.with(|detail| detail.group.error.clone()));
     let waits = Memo::new(move |_| newest.with(|detail| detail.group.jobs()));
     let dead = Memo::new(move |_| newest.with(|detail| detail.group.dead_letters));
-    let trend = Signal::derive(move || newest.with(|detail| look::trend(&detail.group)));
+    let trend = Signal::derive(move || newest.with(|detail| group_words::trend(&detail.group)));
     let fingerprint = group.fingerprint.to_string();
     let close = here.clone().without("group").to_string();
-    let jobs = narrowed("/jobs", &here).with("fingerprint", &fingerprint).to_string();
-    let letters = narrowed("/dead-letters", &here).with("fingerprint", &fingerprint).to_string();
+    let jobs = filtered("/jobs", &here).with("fingerprint", &fingerprint).to_string();
+    let letters = filtered("/dead-letters", &here).with("fingerprint", &fingerprint).to_string();
     let since = Signal::derive(move || newest.with(|detail| since(&detail.group, now.get_untracked())));
     let hidden = HiddenFields::default().with("fingerprint", &fingerprint).with("back", here.to_string());
-    let told = affected.iter().find_map(|one| one.note.as_ref().map(|note| note.text.clone()));
-    let to_tell =
+    let note_text = affected.iter().find_map(|one| one.note.as_ref().map(|note| note.text.clone()));
+    let note_fields =
         ["app_id", "integration_id"].into_iter().fold(hidden.clone(), |hidden, name| match here.get(name) {
             Some(value) => hidden.with(name, value),
             None => hidden,
@@ -67,7 +66,7 @@ pub fn Group(
                 </p>
                 <p class="flex flex-wrap items-center gap-2">
                     <LinkButton href=jobs>
-                        {move || format!("All jobs of it: {}", format::count(waits.get()))}
+                        {move || format!("Jobs: {}", format::count(waits.get()))}
                     </LinkButton>
                     <LinkButton href=letters>{move || format!("Dead letters: {}", format::count(dead.get()))}</LinkButton>
                     {move || (may_steer && waits.get() > 0)
@@ -81,7 +80,7 @@ pub fn Group(
                 </p>
                 {may_steer.then(|| view! { <Marks state=group.state hidden=hidden /> })}
                 {(may_steer && !affected.is_empty())
-                    .then(|| view! { <Tell hidden=to_tell integrations=integrations told=told /> })}
+                    .then(|| view! { <NoteForm hidden=note_fields integrations=integrations note=note_text /> })}
             </div>
             <Affected first=affected newest=newest of=integrations now=now />
         </Card>
@@ -89,42 +88,42 @@ pub fn Group(
     .into_any()
 }
 
-/// What was said of it, and whether that still holds.
+/// How it was marked, and whether it failed since.
 fn since(group: &FailureGroup, now: DateTime<Utc>) -> String {
     match (group.state, group.snoozed_until, group.fixed_at) {
         (FailureState::Snoozed, Some(until), _) => {
             format!("Snoozed until {} UTC.", format::clock(until, now))
         }
         (FailureState::Fixed, _, Some(at)) => {
-            format!("Marked fixed at {} UTC; it did not fail since.", format::clock(at, now))
+            format!("Marked fixed at {} UTC; no failure since.", format::clock(at, now))
         }
-        _ if group.came_back() => "It was marked fixed and failed again since.".to_owned(),
+        _ if group.came_back() => "It failed again after it was marked fixed.".to_owned(),
         _ => String::new(),
     }
 }
 
-/// A list of the same share.
-fn narrowed(path: &str, here: &PageUrl) -> PageUrl {
+/// A list with the page's app and integration.
+fn filtered(path: &str, here: &PageUrl) -> PageUrl {
     ["app_id", "integration_id"].into_iter().fold(PageUrl::parse(path), |url, name| match here.get(name) {
         Some(value) => url.with(name, value),
         None => url,
     })
 }
 
-/// Put aside, mended, or open again.
+/// Snoozes it, marks it fixed, or reopens it.
 #[component]
 fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
     let mark = ServerAction::<MarkFailure>::new();
     let snooze = ServerAction::<MarkFailure>::new();
-    let is_put_away = matches!(state, FailureState::Snoozed | FailureState::Fixed);
+    let is_closed = matches!(state, FailureState::Snoozed | FailureState::Fixed);
     let hours = [("1", "1 hour"), ("4", "4 hours"), ("24", "1 day"), ("72", "3 days"), ("168", "7 days")];
     let options = hours.into_iter().map(|(value, label)| SelectOption::new(value, label)).collect();
     let to_snooze = hidden.clone().with("mark", "snooze");
-    let (deed, word) = if is_put_away { ("reopen", "Reopen") } else { ("fix", "Mark fixed") };
+    let (mark_value, word) = if is_closed { ("reopen", "Reopen") } else { ("fix", "Mark fixed") };
     view! {
         <div class="flex flex-wrap items-end gap-2">
-            <PostForm action=mark hidden=hidden.with("mark", deed)>
-                <Button glyph=if is_put_away { Glyph::Undo } else { Glyph::Check }>{word}</Button>
+            <PostForm action=mark hidden=hidden.with("mark", mark_value)>
+                <Button glyph=if is_closed { Glyph::Undo } else { Glyph::Check }>{word}</Button>
             </PostForm>
             {(state == FailureState::Open)
                 .then(|| {
@@ -140,7 +139,7 @@ fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
     .into_any()
 }
 
-/// Who has jobs of it.
+/// The integrations that have jobs of it.
 #[component]
 fn Affected(
     first: Vec<AffectedIntegration>,
@@ -155,12 +154,12 @@ fn Affected(
             <th scope="col" class="n">"Dead letters"</th>
             <th scope="col">"First"</th>
             <th scope="col">"Last"</th>
-            <th scope="col">"Customer was told"</th>
+            <th scope="col">"Published note"</th>
         }
     };
     let shown = first.len();
     let more = (of > shown as i64)
-        .then(|| format!("{shown} of {} integrations, those with most jobs.", look::bounded(of)));
+        .then(|| format!("{shown} of {} integrations, most jobs first.", group_words::bounded(of)));
     (!first.is_empty()).then(|| {
         view! {
             <Table label="Affected integrations" stacks=true head=head>

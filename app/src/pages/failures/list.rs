@@ -1,6 +1,6 @@
-//! The groups, worst first.
+//! Failure groups, worst first.
 
-use super::{filters, filters::Filters, group::Group, look, row::Row};
+use super::{filters, filters::Filters, group::Group, group_words, row::Row};
 use crate::{
     calls::{
         error::CallError,
@@ -20,7 +20,6 @@ use model::{
 };
 use std::{collections::BTreeSet, time::Duration};
 
-/// The page.
 #[component]
 pub fn FailuresPage() -> impl IntoView {
     let url = page_url::current();
@@ -53,7 +52,7 @@ pub fn FailuresPage() -> impl IntoView {
     .into_any()
 }
 
-/// What a bulk action is told that tries the group again which the address asks about: its jobs, of the same app and integration.
+/// The filter of a retry of the group in the address: its jobs, of the same app and integration.
 fn retried(url: &PageUrl) -> Option<String> {
     let group: CauseId = url.get("group")?.parse().ok()?;
     url.get("confirm").filter(|word| *word == "requeue")?;
@@ -79,7 +78,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let first = (!is_first_page).then(|| here.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "group shown", "groups shown");
     let on_page: BTreeSet<_> = page.items.iter().map(|group| group.fingerprint).collect();
-    // Groups that came up since: where they belong, others would move.
+    // New groups since the page was loaded. Put where they belong, they would move others.
     let came = Memo::new(move |_| {
         newer.with(|list| {
             let groups = list.iter().filter(|_| is_first_page).flat_map(|list| &list.page.items);
@@ -87,19 +86,16 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         })
     });
     let open = Memo::new(move |_| newer.with(|list| list.as_ref().map_or(open, |list| list.open)));
-    let lede = Signal::derive(move || lede(open.get()));
+    let headline = Signal::derive(move || headline(open.get()));
     let states = Signal::derive({
         let here = here.clone();
-        move || filters::states(&here, look::bounded(open.get()))
+        move || filters::states(&here, group_words::bounded(open.get()))
     });
     let is_narrowed = failure_query::is_narrowed(&here);
     let clear = is_narrowed.then(|| here.clone().without("app_id").without("integration_id").to_string());
     let nothing = match here.get("state") {
-        None | Some("open") => (
-            "Nothing is open",
-            "Everything that was tried has arrived, is snoozed or fixed, or will be tried for the first time.",
-        ),
-        _ => ("No group is in this state", "Groups of which nothing is left stay here for 7 days."),
+        None | Some("open") => ("No open failures", "All failures are snoozed, fixed or over."),
+        _ => ("No group is in this state", "Groups without jobs stay here for 7 days."),
     };
     let head = || {
         view! {
@@ -115,7 +111,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Failures" lede=lede>
+        <PageHead title="Failures" headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="mb-3 flex">
@@ -130,7 +126,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
                     view! {
                         <EmptyList
                             clear=clear
-                            narrowed=("Nothing of them is in this state", "There may be failures of others: clear the filters to see all.")
+                            no_match=("No group with these filters is in this state", "There may be others: clear the filters to see all.")
                             glyph=Glyph::Check
                             tone=Tone::Delivered
                             nothing=nothing
@@ -159,16 +155,16 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     .into_any()
 }
 
-/// How many causes want somebody.
-fn lede(open: i64) -> String {
+/// How many causes are open.
+fn headline(open: i64) -> String {
     match open {
-        0 => "Nothing fails that nobody looks after.".to_owned(),
-        1 => "**1 cause** is open: mend it, then retry the group.".to_owned(),
-        _ => format!("**{} causes** are open: mend one, then retry its group.", look::bounded(open)),
+        0 => "No open failures.".to_owned(),
+        1 => "**1 cause** is open: fix it, then retry the group.".to_owned(),
+        _ => format!("**{} causes** are open: fix one, then retry its group.", group_words::bounded(open)),
     }
 }
 
-/// The question before a group is tried again: it names the count, counted at this moment.
+/// The question before a group is retried, with its count at this moment.
 #[component]
 fn Question(answer: Result<BulkPreview, CallError>, url: PageUrl) -> impl IntoView {
     let bulk = ServerAction::<Bulk>::new();
@@ -192,9 +188,9 @@ fn Question(answer: Result<BulkPreview, CallError>, url: PageUrl) -> impl IntoVi
             hidden=hidden
             title=format!("Retry {jobs}?")
             text=format!(
-                "Those that wait and those that were given up get all their attempts anew and go out as their integrations' limits allow.{eta}",
+                "Waiting jobs and dead letters get all their attempts again and are sent as their integrations' limits allow.{eta}",
             )
-            deed=format!("Retry {jobs}")
+            button_text=format!("Retry {jobs}")
             close=close
         />
     }

@@ -1,10 +1,10 @@
-//! What fails, by cause: however often, one line with its remedy.
+//! Failures by cause: one line per cause, with its remedy, however often it occurs.
 
 mod filters;
 mod group;
+mod group_words;
 mod list;
-mod look;
+mod note_form;
 mod row;
-mod tell;
 
 pub use list::FailuresPage;

@@ -1,6 +1,6 @@
 //! One group in the list.
 
-use super::look;
+use super::group_words;
 use crate::{
     format,
     state::page_url::PageUrl,
@@ -10,17 +10,16 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::FailureGroup;
 
-/// Its row: the cause leads to all of it. It stays where it is while its numbers change.
+/// The cause links to the group. The row stays in place while its numbers change.
 #[component]
 pub fn Row(
-    /// The group.
     group: Memo<FailureGroup>,
     /// The list.
     here: PageUrl,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     #[prop(into)]
     now: Signal<DateTime<Utc>>,
-    /// Whether the reader may try it again.
+    /// Whether the reader may retry it.
     may_steer: bool,
 ) -> impl IntoView {
     let (fingerprint, words, first_at) =
@@ -31,8 +30,8 @@ pub fn Row(
     let trend = Signal::derive(move || {
         group.with(|group| group.trend.failed.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>())
     });
-    let trend_says = Memo::new(move |_| group.with(look::trend));
-    let state = Memo::new(move |_| group.with(look::state));
+    let trend_says = Memo::new(move |_| group.with(group_words::trend));
+    let state = Memo::new(move |_| group.with(group_words::state));
     let last_at = Memo::new(move |_| group.with(|group| group.last_at));
     let has_jobs = Memo::new(move |_| group.with(|group| group.jobs() > 0));
     let waiting = Memo::new(move |_| group.with(|group| group.to_be_retried));
@@ -58,14 +57,14 @@ pub fn Row(
             </td>
             <td class=zero(waiting) data-label="to be retried">{move || format::count(waiting.get())}</td>
             <td class=zero(dead) data-label="dead letters">{move || format::count(dead.get())}</td>
-            <td class="where">{move || group.with(look::reach)}</td>
+            <td class="where">{move || group.with(group_words::reach)}</td>
             <td class="first text-muted" data-label="first">
                 <Ago at=first_at now=now />
             </td>
             <td class="when text-muted" data-label="last">
                 {move || view! { <Ago at=last_at.get() now=now /> }}
             </td>
-            <td class="deed">
+            <td class="actions">
                 {move || {
                     (may_steer && has_jobs.get())
                         .then(|| {

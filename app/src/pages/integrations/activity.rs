@@ -5,20 +5,18 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{audit::AuditEntry, text::shown};
 
-/// The card.
 #[component]
 pub fn Activity(
-    /// Newest first.
     entries: Vec<AuditEntry>,
-    /// Decides what today is.
+    /// Decides which times are today's.
     as_of: DateTime<Utc>,
-    /// Where all of it stands.
+    /// The audit log of this integration.
     all: String,
 ) -> impl IntoView {
     let is_empty = entries.is_empty();
     view! {
         <Card title="Activity" sub="what people did to it" more=(all, "Audit log".to_owned())>
-            {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"Nobody changed it yet."</p> })}
+            {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No changes yet."</p> })}
             <ul class="grid gap-1.5 px-4 pt-1 pb-4 empty:hidden" aria-label="Activity">
                 {entries
                     .into_iter()
@@ -42,14 +40,13 @@ pub fn Activity(
     .into_any()
 }
 
-/// What was done, with what changed.
 fn words(entry: &AuditEntry) -> String {
-    let deed = match entry.action.as_str() {
-        "integration.create" => return "made it".to_owned(),
+    let verb = match entry.action.as_str() {
+        "integration.create" => return "created it".to_owned(),
         "integration.pause" => return "paused it".to_owned(),
         "integration.resume" => return "resumed it".to_owned(),
-        "integration.breaker" => return "steered its circuit breaker".to_owned(),
-        "integration.rotate_secret" => return "made a new signing secret".to_owned(),
+        "integration.breaker" => return "controlled its circuit breaker".to_owned(),
+        "integration.rotate_secret" => return "rotated the signing secret".to_owned(),
         "integration.test" => return "sent a test".to_owned(),
         "integration.update" => "changed",
         other => return other.replace(['.', '_'], " "),
@@ -65,12 +62,11 @@ fn words(entry: &AuditEntry) -> String {
             format!("{} from {was} to {}", name.replace('_', " "), short(now))
         })
         .collect();
-    if fields.is_empty() { "saved it unchanged".to_owned() } else { format!("{deed} {}", fields.join("; ")) }
+    if fields.is_empty() { "saved it unchanged".to_owned() } else { format!("{verb} {}", fields.join("; ")) }
 }
 
-/// A value in few characters.
 fn short(value: &serde_json::Value) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARS: usize = 60;
     let limit = |value: &serde_json::Value| {
         let (requests, seconds) = (value.get("requests")?.as_i64()?, value.get("per_seconds")?.as_i64()?);
         Some(crate::format::limit(requests, seconds))
@@ -91,7 +87,7 @@ fn short(value: &serde_json::Value) -> String {
         other => other.to_string(),
     };
     let text = shown(&text);
-    let cut: String = text.chars().take(MOST).collect();
+    let cut: String = text.chars().take(MAX_CHARS).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
@@ -101,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_change_reads_as_what_was_and_what_is() {
+    fn a_change_says_the_old_and_the_new_value() {
         let entry = |action: &str, before, after| AuditEntry {
             id: model::id::AuditEntryId::generate(),
             at: DateTime::UNIX_EPOCH,

@@ -1,4 +1,4 @@
-//! What is done to many integrations: the buttons below the list, and the question before it, which names the count.
+//! Bulk actions on integrations: buttons below the list, and the question before an action, with the count.
 
 use crate::{
     calls::{
@@ -14,12 +14,12 @@ use crate::{
 use leptos::prelude::*;
 use model::integration_bulk::IntegrationBulkAction;
 
-/// The buttons: of ticked rows, and of all that fit. Each leads to the question by an address of its own.
+/// Buttons for selected rows, and for all that match. Each leads to its question, which has an address of its own.
 #[component]
-pub fn Chosen(
-    /// The list without a question.
+pub fn BulkActions(
+    /// The list, without a question in its address.
     here: PageUrl,
-    /// How many fit.
+    /// How many match the filters.
     matched: i64,
 ) -> impl IntoView {
     let to = base_path::current().join("/integrations");
@@ -28,7 +28,7 @@ pub fn Chosen(
     view! {
         <form id="chosen" method="get" action=to class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line">
             <input type="hidden" name="back" value=here.to_string() />
-            <span class="type-label text-muted mr-1">"Ticked rows:"</span>
+            <span class="type-label text-muted mr-1">"Selected:"</span>
             <Button glyph=Glyph::Pause name="confirm" value="pause">"Pause"</Button>
             <Button glyph=Glyph::Play name="confirm" value="resume">"Resume"</Button>
             <Button glyph=Glyph::Gauge name="confirm" value="set_limit">"Set limit"</Button>
@@ -41,14 +41,12 @@ pub fn Chosen(
     .into_any()
 }
 
-/// The question.
 #[component]
 pub fn Question(
-    /// What is to be done.
     action: IntegrationBulkAction,
-    /// To how many.
+    /// How many it would affect, and some of their names.
     answer: Result<BulkQuestion, CallError>,
-    /// The page with its question.
+    /// The page with the question in its address.
     url: PageUrl,
 ) -> impl IntoView {
     let run = ServerAction::<BulkIntegrations>::new();
@@ -64,28 +62,28 @@ pub fn Question(
     } else {
         format!("{}.", names.join(", "))
     };
-    let (title, text, deed) = match action {
+    let (title, text, button_text) = match action {
         IntegrationBulkAction::Pause => (
             format!("Pause {integrations}?"),
-            "Their jobs are collected and wait until they are resumed. What runs now ends.",
+            "Their jobs wait until they are resumed. Running attempts finish.",
             format!("Pause {integrations}"),
         ),
         IntegrationBulkAction::Resume => (
             format!("Resume {integrations}?"),
-            "Waiting jobs go out again, as their limits allow. Those that are switched off stay so.",
+            "Waiting jobs go out again, as their limits allow. Disabled ones stay disabled.",
             format!("Resume {integrations}"),
         ),
         IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => (
             format!("Set the limit of {integrations}?"),
-            "Each gets this limit instead of its own, from the next request on; those that share one get it with it. Without requests their \
-             limits are taken away.",
+            "Each gets this limit instead of its own, from the next request on, and so do those that share it. Leave requests empty to remove \
+             their limits.",
             format!("Set limit of {integrations}"),
         ),
     };
     if matched == 0 {
         return view! {
-            <Dialog title="Nothing was chosen" close=close.clone()>
-                <p class="text-muted">"Tick the rows first, or narrow the list to those that are meant."</p>
+            <Dialog title="Nothing selected" close=close.clone()>
+                <p class="text-muted">"Select rows first, or filter the list."</p>
                 <div class="flex justify-end mt-4">
                     <LinkButton href=close>"Back"</LinkButton>
                 </div>
@@ -128,7 +126,7 @@ pub fn Question(
                     })}
                 <div class="flex flex-wrap justify-end gap-2 mt-4">
                     <LinkButton href=close>"Back"</LinkButton>
-                    <Button kind=ButtonKind::Primary>{deed}</Button>
+                    <Button kind=ButtonKind::Primary>{button_text}</Button>
                 </div>
             </PostForm>
         </Dialog>

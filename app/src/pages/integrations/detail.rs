@@ -1,4 +1,4 @@
-//! One integration: how it is, what it does, and what can be done about it.
+//! One integration: its health, its numbers, and what can be done about it.
 
 use super::{
     activity::Activity, failures::Failures, limit_use::LimitsUse, limits_form::LimitsForm,
@@ -40,7 +40,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// The page.
 #[component]
 pub fn IntegrationDetailPage() -> impl IntoView {
     let params = use_params_map();
@@ -49,7 +48,7 @@ pub fn IntegrationDetailPage() -> impl IntoView {
         let id = params.read().get("id").and_then(|id| id.parse::<IntegrationId>().ok());
         let window =
             url.with(|url| url.get("window").and_then(|w| w.parse::<Window>().ok()).unwrap_or_default());
-        // A notice means that something was changed: the page asks again.
+        // A notice means that something was changed: the page loads again.
         (id, window, url.with(|url| url.get("notice").map(str::to_owned)))
     });
     let revision = revision::current();
@@ -80,7 +79,6 @@ pub fn IntegrationDetailPage() -> impl IntoView {
     .into_any()
 }
 
-/// What the reader may do here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rights {
     configure: bool,
@@ -107,29 +105,29 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     let id = integration.id;
     let here = format!("/integrations/{id}");
     let snapshot = live::current().snapshot();
-    let told = opened::follow::<IntegrationGauge>(Opened::Integration(id));
-    // The streams' gauges once they are newer than what the page was loaded with: those of each second, and those of a change.
+    let pushed = opened::follow::<IntegrationGauge>(Opened::Integration(id));
+    // The newest of the streamed gauges, once they are newer than the page: those of each second, and those pushed after a change.
     let gauge = Memo::new(move |_| {
         let sampled = snapshot.with(|s| {
             let s = s.as_ref()?;
             Some((s.at, s.integrations.iter().find(|g| g.integration_id == id)?.clone()))
         });
-        let told = told.with(|told| told.as_ref().map(|told| (told.at, told.now.clone())));
-        let newest = [sampled, told].into_iter().flatten().max_by_key(|(at, _)| *at);
+        let pushed = pushed.with(|pushed| pushed.as_ref().map(|pushed| (pushed.at, pushed.now.clone())));
+        let newest = [sampled, pushed].into_iter().flatten().max_by_key(|(at, _)| *at);
         newest.filter(|(at, _)| *at >= as_of).map_or_else(|| gauge.clone(), |(_, newest)| newest)
     });
     let closed = match integration.breaker.state {
         BreakerState::Closed => integration.breaker.clone(),
         _ => Breaker::default(),
     };
-    // The stream says nothing of a closed one.
+    // The stream omits closed breakers.
     let breaker = Memo::new(move |_| gauge.with(|g| g.breaker.clone()).unwrap_or_else(|| closed.clone()));
     let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
     let newer = refresh::every(Duration::from_secs(10), move || load_integration_charts(id, window));
     let charts = Memo::new(move |_| newer.get().unwrap_or_else(|| first_charts.clone()));
     let settings_at = integration.updated_at;
     let revision = revision::current();
-    // Somebody else has changed them. What is typed here stays in its fields.
+    // Somebody else changed the settings. What is typed in the form stays.
     Effect::new(move |_| {
         if charts.with(|charts| charts.settings_at > settings_at) {
             revision.next();
@@ -146,7 +144,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
         })
     });
     let sparks = Signal::stored(backlogs.into_iter().map(|n| Some(n as f64)).collect::<Vec<_>>());
-    // Nothing is sent to what workers fetch: there are no answers.
+    // Workers fetch the jobs of external integrations: there are no answers.
     let is_sent_to = integration.integration_type != IntegrationType::External;
     let asked_url = page_url::current().get_untracked();
     let app_name = gauge.with_untracked(|g| g.app_name.clone());
@@ -174,7 +172,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     </nav>
                 }
             }
-            beside=move || {
+            badge=move || {
                 view! { <HealthBadge health=health /> }
             }
         >
@@ -195,13 +193,13 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                 </div>
             </section>
             <section class="tiles" aria-label="Now">
-                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) says=says(done_in) href=format!("/jobs?status=pending&integration_id={id}")>
+                <Figure tone=Tone::Waiting label="Backlog" value=number(|g| g.backlog) says=says(clears_in) href=format!("/jobs?status=pending&integration_id={id}")>
                     <Sparkline values=sparks label=Signal::stored("Backlog over the last hour".to_owned()) />
                 </Figure>
-                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) says=says(|g| format!("of {} at once", format::count(g.max_concurrency.into()))) href=format!("/jobs?status=processing&integration_id={id}") />
+                <Figure tone=Tone::Processing label="Processing" value=number(|g| g.processing) says=says(|g| format!("of {} slots", format::count(g.max_concurrency.into()))) href=format!("/jobs?status=processing&integration_id={id}") />
                 <Figure tone=Tone::Delivered label="Delivered / min" value=number(|g| g.delivered_per_minute) says=says(failed) href=format!("/jobs?status=completed&integration_id={id}") />
                 <Figure tone=Tone::Retrying label="To be retried" value=number(|g| g.to_be_retried) says=says(|g| if g.to_be_retried == 0 { String::new() } else { "wait for another attempt".to_owned() }) href=format!("/jobs?status=to_be_retried&integration_id={id}") />
-                <Figure tone=Tone::Failed label="Dead letters" value=dead says=says(|g| if g.dead_letters == 0 { "none given up".to_owned() } else { "wait for you".to_owned() }) href=format!("/dead-letters?integration_id={id}") />
+                <Figure tone=Tone::Failed label="Dead letters" value=dead says=says(|g| if g.dead_letters == 0 { "none".to_owned() } else { "wait for you".to_owned() }) href=format!("/dead-letters?integration_id={id}") />
                 {is_sent_to
                     .then(|| {
                         view! {
@@ -229,7 +227,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
                     <RecentJobs id=id jobs=jobs is_sent_to=is_sent_to as_of=as_of />
                     {rights.configure.then(|| view! {
-                        <Card title="Edit limits" sub="hold from the next request on">
+                        <Card title="Edit limits" sub="apply from the next request on">
                             <LimitsForm integration=integration.clone() back=here.clone() />
                         </Card>
                     })}
@@ -237,7 +235,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                 <div class="stack">
                     <LimitsUse id=id limits=limits load=load url=asked_url />
                     <Card title="Retry pyramid" sub="waiting, by attempts made">
-                        <RetryPyramid steps=pyramid dead=dead least=retries filter=format!("integration_id={id}") />
+                        <RetryPyramid steps=pyramid dead=dead min_rows=retries filter=format!("integration_id={id}") />
                     </Card>
                     <Failures id=id groups=failures notes=status.notes.clone() of=status.to_be_retried + status.dead_letters now=clock::now_or(as_of) />
                     <BreakerPanel id=id breaker=breaker flips=flips may_configure=rights.configure back=back_to_breaker as_of=as_of />
@@ -251,7 +249,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     .into_any()
 }
 
-fn done_in(gauge: &IntegrationGauge) -> String {
+fn clears_in(gauge: &IntegrationGauge) -> String {
     match gauge.eta_seconds {
         _ if gauge.backlog == 0 => "nothing waits".to_owned(),
         Some(eta) => format!("done in about {}", format::eta(eta)),
@@ -270,7 +268,7 @@ fn share(part: i64, whole: i64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A tile without a history: figure, and a few words on it.
+/// A tile without a chart: a number, and a few words about it.
 #[component]
 fn Figure(
     tone: Tone,
@@ -294,7 +292,7 @@ fn Figure(
     .into_any()
 }
 
-/// What mends it, as long as there is something to mend; then what steers it.
+/// Remedies, while something is wrong; then controls.
 #[component]
 fn Actions(
     integration: Integration,

@@ -1,4 +1,4 @@
-//! What fails of one integration, by cause, and what its customer was told of it.
+//! Failures of one integration by cause, and the notes published about them.
 
 use crate::{
     format,
@@ -11,26 +11,24 @@ use model::{
     id::IntegrationId,
 };
 
-/// The card; nothing fails is one sentence.
 #[component]
 pub fn Failures(
-    /// Which integration.
     id: IntegrationId,
     /// Its largest groups, with its own numbers.
     groups: Vec<FailureGroup>,
-    /// What its customer reads now.
+    /// Notes its app sees now.
     notes: Vec<FailureNote>,
-    /// Jobs that wait to be tried again or were given up.
+    /// All its jobs to be retried and dead letters.
     of: i64,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     #[prop(into)]
     now: Signal<DateTime<Utc>>,
 ) -> impl IntoView {
     let all = format!("/failures?integration_id={id}&state=all");
     let is_empty = groups.is_empty();
     view! {
-        <Card title="Failures by cause" sub="to be retried and given up" more=(all.clone(), "All failures".to_owned())>
-            {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"Nothing fails."</p> })}
+        <Card title="Failures by cause" sub="to be retried and dead letters" more=(all.clone(), "All failures".to_owned())>
+            {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No failures."</p> })}
             <ul class="grid gap-2 px-4 pt-1 pb-4 empty:hidden" aria-label="Failures by cause">
                 {groups
                     .into_iter()
@@ -58,7 +56,7 @@ pub fn Failures(
                 .map(|note| {
                     view! {
                         <p class="px-4 pb-3 type-label">
-                            <span class="text-muted">"The customer reads: "</span>
+                            <span class="text-muted">"Published note: "</span>
                             {note.text}
                         </p>
                     }
@@ -69,12 +67,12 @@ pub fn Failures(
     .into_any()
 }
 
-/// How much of all that fails it is; of a count that is newer than the group's, nothing is said.
+/// The group's share of all failures. Empty where the group's count is newer than the total.
 fn share(part: i64, whole: i64) -> String {
     if whole <= 0 || part > whole {
         return String::new();
     }
-    format!(", {} of what fails", format::percent(part as f64 / whole as f64))
+    format!(", {} of all failures", format::percent(part as f64 / whole as f64))
 }
 
 #[cfg(test)]
@@ -82,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_said_of_a_whole_that_holds_it() {
-        assert_eq!(share(1, 2), format!(", {} of what fails", format::percent(0.5)));
+    fn a_share_is_shown_of_a_total_that_includes_it() {
+        assert_eq!(share(1, 2), format!(", {} of all failures", format::percent(0.5)));
         assert_eq!((share(3, 2), share(0, 0)), (String::new(), String::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! Integrations added up by app or type, those with most to look at first.
+//! Integrations grouped by app or type, those that need most attention first.
 
 use crate::{
     calls::integration_list::IntegrationGroup,
@@ -8,14 +8,9 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// A row per group; its name leads to the integrations in it.
+/// A row per group; its name links to its integrations.
 #[component]
-pub fn Groups(
-    /// Them.
-    groups: Vec<IntegrationGroup>,
-    /// The page.
-    here: PageUrl,
-) -> impl IntoView {
+pub fn Groups(groups: Vec<IntegrationGroup>, here: PageUrl) -> impl IntoView {
     let head = || {
         view! {
             <th scope="col">"Group"</th>
@@ -38,7 +33,7 @@ pub fn Groups(
                     let (name, value) = &group.narrowed;
                     let href = here.clone().settled().without("group").without("page").with(name, value).to_string();
                     let (tone, glyph, word) = match group.need_attention {
-                        0 => (Tone::Delivered, Glyph::Check, "Fine".to_owned()),
+                        0 => (Tone::Delivered, Glyph::Check, "Healthy".to_owned()),
                         1 => (Tone::Failed, Glyph::Alert, "1 needs attention".to_owned()),
                         n => (Tone::Failed, Glyph::Alert, format!("{} need attention", format::count(n))),
                     };

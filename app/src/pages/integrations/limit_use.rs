@@ -1,4 +1,4 @@
-//! How the limits of an integration were used, by the minute and over a day, and what another one would do.
+//! How an integration's limits were used, by the minute and over a day, and what another limit would do.
 
 use crate::{
     calls::rate_limits::LimitRow,
@@ -10,17 +10,16 @@ use crate::{
 use leptos::prelude::*;
 use model::{id::IntegrationId, limit_use::LimitUse};
 
-/// The card; nothing without a limit.
+/// Without a limit, only the question what one would do.
 #[component]
 pub fn LimitsUse(
-    /// Whose.
     id: IntegrationId,
     /// Each limit over the last hour, and over the last day in the same order.
     limits: Memo<(Vec<LimitRow>, Vec<LimitRow>)>,
-    /// The work that waits, live.
+    /// The present backlog and rates, live.
     #[prop(into)]
     load: Signal<Load>,
-    /// The page with its question.
+    /// The page with the what-if question in its address.
     url: PageUrl,
 ) -> impl IntoView {
     if limits.with_untracked(|(hour, _)| hour.is_empty()) {
@@ -31,7 +30,7 @@ pub fn LimitsUse(
         }
         .into_any();
     }
-    // A limit that is edited is another one; its use moves.
+    // An edited limit is another limit; a change of use is not.
     let kinds = Memo::new(move |_| {
         limits.with(|(hour, _)| hour.iter().map(|row| (row.requests, row.per_seconds)).collect::<Vec<_>>())
     });
@@ -52,7 +51,7 @@ pub fn LimitsUse(
     .into_any()
 }
 
-/// One limit.
+/// One limit: the last hour and the last day.
 #[component]
 fn Strips(id: IntegrationId, limits: Memo<(Vec<LimitRow>, Vec<LimitRow>)>, at: usize) -> impl IntoView {
     let (limit, others) = limits.with_untracked(|(hour, _)| {

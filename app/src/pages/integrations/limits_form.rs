@@ -1,9 +1,9 @@
-//! How fast and how hard an integration is tried: the form.
+//! The form of an integration's limits: rates, concurrency, attempts, debounce.
 
 use crate::{
     calls::integrations::EditLimits,
     state::{
-        limits_draft::{self, LimitField, LimitsDraft, ROWS},
+        limits_draft::{self, LimitField, LimitsDraft, MAX_LIMITS},
         page_url,
     },
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
@@ -11,12 +11,11 @@ use crate::{
 use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
 use model::{etag::Revised as _, integration::Integration};
 
-/// Fields with what holds now; an empty one takes its setting away.
+/// Fields with the present values; an emptied one removes its setting.
 #[component]
 pub fn LimitsForm(
-    /// The integration.
     integration: Integration,
-    /// Where to come back to.
+    /// Where the form leads back to.
     #[prop(into)]
     back: String,
 ) -> impl IntoView {
@@ -25,7 +24,7 @@ pub fn LimitsForm(
     let drawn = saved.drawn.clone();
     let shown = StoredValue::new(saved);
     let draft = Memo::new(move |_| url.with(|url| shown.with_value(|saved| LimitsDraft::of(url, saved))));
-    // The page opens at its top; the fault is further down. Without a script the browser heeds `autofocus`.
+    // The page opens at its top; the fault is further down. Without a script `autofocus` does this.
     Effect::new(move |_| {
         let Some(field) = draft.with(|draft| draft.as_ref().and_then(LimitsDraft::first_fault)) else {
             return;
@@ -37,8 +36,8 @@ pub fn LimitsForm(
     let edit = ServerAction::<EditLimits>::new();
     let limits = integration.rate_limit.as_ref().map_or(0, |limits| limits.to_vec().len());
     let rows = draft.with_untracked(|d| d.as_ref().map_or(0, LimitsDraft::rows)).max(limits);
-    // One more than there are, for one more.
-    let rows = (rows + 1).min(ROWS);
+    // An empty row to add a limit.
+    let rows = (rows + 1).min(MAX_LIMITS);
     let field = move |field: LimitField, label: String, hint: &'static str| {
         let saved = shown.with_value(|saved| field.read(saved).to_owned());
         let is_first = draft.with_untracked(|d| d.as_ref().and_then(LimitsDraft::first_fault) == Some(field));
@@ -76,7 +75,7 @@ pub fn LimitsForm(
                         let seconds = if row == 0 { "In how many seconds".to_owned() } else { nth("per seconds") };
                         let hint = match (row, rows) {
                             (0, _) => "Empty: no limit",
-                            (row, rows) if row + 1 == rows => "Holds too; empty: none",
+                            (row, rows) if row + 1 == rows => "Applies as well. Empty: none",
                             _ => "",
                         };
                         view! {
@@ -87,14 +86,14 @@ pub fn LimitsForm(
                     .collect_view()}
             </div>
             <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
-                {field(LimitField::MaxConcurrency, "Jobs at once".to_owned(), "")}
-                {field(LimitField::MaxAttempts, "Attempts of a job".to_owned(), "Empty: the default")}
-                {field(LimitField::TimeoutSeconds, "Seconds of one attempt".to_owned(), "Empty: the default")}
+                {field(LimitField::MaxConcurrency, "Concurrency".to_owned(), "")}
+                {field(LimitField::MaxAttempts, "Max attempts".to_owned(), "Empty: the default")}
+                {field(LimitField::TimeoutSeconds, "Attempt time-out, seconds".to_owned(), "Empty: the default")}
             </div>
             {field(
                 LimitField::RetrySchedule,
-                "Waits between attempts".to_owned(),
-                "Such as 10s,1m,10m: the last one repeats. Or exponential. Empty: the default",
+                "Retry schedule".to_owned(),
+                "For example 10s,1m,10m; the last wait repeats. Or exponential. Empty: the default",
             )}
             {may_debounce
                 .then(|| {
@@ -102,8 +101,8 @@ pub fn LimitsForm(
                         <div class="grid grid-cols-2 gap-3">
                             {field(
                                 LimitField::DebounceSeconds,
-                                "Seconds of quiet before changes go".to_owned(),
-                                "Gathers a record's changes into one request. Empty: each goes at once",
+                                "Seconds of quiet before sending".to_owned(),
+                                "Collects a record's changes into one request. Empty: each is sent at once",
                             )}
                             {field(LimitField::DebounceMaxSeconds, "Longest wait in seconds".to_owned(), "Empty: as long as the quiet")}
                         </div>

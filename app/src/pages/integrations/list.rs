@@ -1,12 +1,12 @@
-//! Every integration: filtered, ordered and grouped by the address, a page at a time, live in place.
+//! All integrations: filtered, sorted and grouped by the address, one page at a time, live in place.
 
 use super::{
-    bulk::{Chosen, Question},
+    bulk::{BulkActions, Question},
     groups::Groups,
     row::Row,
 };
 use crate::{
-    calls::integration_list::{IntegrationList, ROWS, ask_integrations, list_integrations},
+    calls::integration_list::{IntegrationList, PAGE_ROWS, ask_integrations, list_integrations},
     components::{EmptyList, LiveBadge, Loaded, PageHead},
     format,
     state::{
@@ -17,7 +17,7 @@ use crate::{
         refresh, revision,
     },
     ui::{
-        Anew, Button, Card, Glyph, Link, LinkButton, Segment, Segmented, SelectField, SelectOption, Table,
+        Button, Card, Glyph, Link, LinkButton, Remount, Segment, Segmented, SelectField, SelectOption, Table,
         TextField,
     },
 };
@@ -27,7 +27,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// The page.
 #[component]
 pub fn IntegrationsPage() -> impl IntoView {
     let url = page_url::current();
@@ -43,7 +42,7 @@ pub fn IntegrationsPage() -> impl IntoView {
                 Some(action) => Some((action, ask_integrations(query.clone()).await)),
                 None => None,
             };
-            // Behind a question about ticked rows stands the list they were ticked in.
+            // Behind a question about selected rows is the list they were selected in.
             let behind = PageUrl::parse(&format!("/integrations?{query}"));
             let list = behind.get("back").map_or(query, |back| PageUrl::parse_back(back).query());
             list_integrations(list).await.map(|list| (list, question))
@@ -82,7 +81,7 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
         Some(_) => (groups.len() as i64, first.groups_total),
         None => (rows.len() as i64, matched),
     };
-    let lede = format!(
+    let headline = format!(
         "**{}** of **{}**",
         format::counted(total, "integration", "integrations"),
         format::counted(first.apps_total, "app", "apps")
@@ -106,7 +105,7 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
             })
         })
     };
-    // What came to fit meanwhile waits to be asked for: nothing jumps under the cursor.
+    // New matches are shown on request, so that nothing moves under the cursor.
     let reload = here.to_string();
     let arrived = Signal::derive(move || list.with(|list| list.matched) - matched);
     let page_url = {
@@ -114,22 +113,22 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
         move |page: usize| here.clone().with("page", page).to_string()
     };
     let before = (query.page > 1).then(|| page_url(query.page - 1));
-    let more = (((query.page - 1) * ROWS) as i64 + shown < of).then(|| page_url(query.page + 1));
+    let more = (((query.page - 1) * PAGE_ROWS) as i64 + shown < of).then(|| page_url(query.page + 1));
     let unit = match query.group {
         Some(_) => format::counted(of, "group", "groups"),
         None => format::counted(of, "integration", "integrations"),
     };
     let count = format!("{} of {unit} shown", format::count(shown));
-    let sub = if query.group.is_some() { "most to look at first" } else { "each column sorts" };
+    let sub = if query.group.is_some() { "most attention first" } else { "each column sorts" };
     let is_empty = shown == 0;
     let clear = query.narrows().then(|| "/integrations".to_owned());
     let content = if is_empty {
         view! {
             <EmptyList
                 clear=clear
-                narrowed=("None fits these filters", "Integrations exist, but not with this name, app, type and state.")
+                no_match=("None matches these filters", "Integrations exist, but not with this name, app, type and state.")
                 glyph=Glyph::Plug
-                nothing=("No integrations yet", "Make one with POST /api/v1/integrations: where changes go, how fast, and how they are signed.")
+                nothing=("No integrations yet", "Create one with POST /api/v1/integrations: where changes go, how fast, and how they are signed.")
             />
         }
         .into_any()
@@ -148,19 +147,19 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                     let row = refresh::row(first, move || {
                         list.with(|list| list.rows.iter().find(|row| row.gauge.integration_id == id).cloned())
                     });
-                    view! { <Row row=row live=live may_choose=may_steer /> }
+                    view! { <Row row=row live=live may_select=may_steer /> }
                 })
                 .collect_view()
         };
         view! {
             <Table label="Integrations" stacks=true head=head>
-                <Anew key=as_of>{rows.clone()}</Anew>
+                <Remount key=as_of>{rows.clone()}</Remount>
             </Table>
         }
         .into_any()
     };
     view! {
-        <PageHead title="Integrations" lede=lede>
+        <PageHead title="Integrations" headline=headline>
             <LiveBadge as_of=as_of />
             <Segmented label="Which integrations" segments=segments />
         </PageHead>
@@ -171,23 +170,23 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                 (n > 0)
                     .then(|| {
                         view! {
-                            // The address stays the same.
+                            // The address does not change, so the link alone would load nothing.
                             <p class="px-4 pb-2" on:click=move |_| revision.next()>
-                                <Link href=reload.clone() stay=true class="link">
-                                    {format!("{} more {} now: show", format::count(n), if n == 1 { "fits" } else { "fit" })}
+                                <Link href=reload.clone() keep_scroll=true class="link">
+                                    {format!("{} more {}: show", format::count(n), if n == 1 { "matches" } else { "match" })}
                                 </Link>
                             </p>
                         }
                     })
             }}
             {content}
-            {(may_steer && !is_empty && query.group.is_none()).then(|| view! { <Chosen here=here.clone() matched=matched /> })}
+            {(may_steer && !is_empty && query.group.is_none()).then(|| view! { <BulkActions here=here.clone() matched=matched /> })}
             {(!is_empty)
                 .then(|| {
                     view! {
                         <nav class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line type-label text-faint" aria-label="Pages">
                             <span class="mr-auto tabular-nums">{count}</span>
-                            {before.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Before"</LinkButton> })}
+                            {before.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Previous"</LinkButton> })}
                             {more.map(|href| view! { <LinkButton href=href>"More"</LinkButton> })}
                         </nav>
                     }
@@ -197,7 +196,6 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
     .into_any()
 }
 
-/// Name, app, type and grouping.
 #[component]
 fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, String)>) -> impl IntoView {
     let value = |name: &str| here.get(name).unwrap_or_default().to_owned();
@@ -209,11 +207,11 @@ fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, S
         .chain(IntegrationType::ALL.map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
         .collect();
     let groups = vec![
-        SelectOption::new("", "Not at all"),
-        SelectOption::new(Group::App.as_str(), "By app"),
-        SelectOption::new(Group::Type.as_str(), "By type"),
+        SelectOption::new("", "None"),
+        SelectOption::new(Group::App.as_str(), "App"),
+        SelectOption::new(Group::Type.as_str(), "Type"),
     ];
-    // Too many apps to choose from: one that was chosen by a link is kept.
+    // With too many apps to choose from, one chosen by a link is kept.
     let has_apps = !apps.is_empty();
     let (app_id, kept_app) = (value("app_id"), (!has_apps).then(|| value("app_id")));
     view! {
@@ -223,7 +221,7 @@ fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, S
             <TextField name="name" label="Name" kind="search" placeholder="integration or app" value=value("name") grow=true />
             {has_apps.then(|| view! { <SelectField name="app_id" label="App" value=app_id options=choices /> })}
             <SelectField name="type" label="Type" value=query.kind.map(IntegrationType::as_str).unwrap_or_default().to_owned() options=kinds />
-            <SelectField name="group" label="Add up" value=query.group.map(Group::as_str).unwrap_or_default().to_owned() options=groups />
+            <SelectField name="group" label="Group by" value=query.group.map(Group::as_str).unwrap_or_default().to_owned() options=groups />
             <div class="fit flex gap-2">
                 <Button glyph=Glyph::Search>"Filter"</Button>
                 <LinkButton href="/integrations">"Clear"</LinkButton>
@@ -233,8 +231,8 @@ fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, S
     .into_any()
 }
 
-/// Heads that sort: the same one again turns the order round.
-fn head(query: &IntegrationQuery, here: &PageUrl, may_choose: bool) -> impl IntoView + use<> {
+/// Columns sort; clicking the sorted one again reverses the order.
+fn head(query: &IntegrationQuery, here: &PageUrl, may_select: bool) -> impl IntoView + use<> {
     let column = |order: Order| {
         let (label, title, is_number) = words(order);
         let sorted = (query.order == order).then_some(match (order == Order::Name, query.is_reversed) {
@@ -249,7 +247,7 @@ fn head(query: &IntegrationQuery, here: &PageUrl, may_choose: bool) -> impl Into
         let href = query.ordered(here, order).to_string();
         view! {
             <th scope="col" class=if is_number { "n" } else { "" } aria-sort=sorted title=title>
-                <Link href=href stay=true class="hover:text-ink">
+                <Link href=href keep_scroll=true class="hover:text-ink">
                     {label}
                     <span aria-hidden="true">{mark}</span>
                 </Link>
@@ -257,11 +255,11 @@ fn head(query: &IntegrationQuery, here: &PageUrl, may_choose: bool) -> impl Into
         }
     };
     view! {
-        {may_choose
+        {may_select
             .then(|| {
                 view! {
                     <th scope="col">
-                        <span class="sr-only">"Choose"</span>
+                        <span class="sr-only">"Select"</span>
                     </th>
                 }
             })}
@@ -269,20 +267,20 @@ fn head(query: &IntegrationQuery, here: &PageUrl, may_choose: bool) -> impl Into
     }
 }
 
-/// A column's head, what it means, and whether it is of numbers.
+/// A column's label, tooltip, and whether it has numbers.
 const fn words(order: Order) -> (&'static str, &'static str, bool) {
     match order {
         Order::Name => ("Integration", "By name", false),
         Order::State => ("State", "Worst first", false),
         Order::Backlog => ("Backlog", "Pending jobs, now and over the last hour", true),
-        Order::Eta => ("Done in", "≥: the rate limit decides, it takes at least that long", true),
-        Order::Accepted => ("In / min", "Jobs that came in during the last minute, about", true),
+        Order::Eta => ("Clears in", "Until the backlog is empty. ≥: the rate limit allows no faster", true),
+        Order::Accepted => ("In / min", "Jobs accepted during the last minute, estimated", true),
         Order::Delivered => ("Out / min", "Jobs completed during the last minute", true),
         Order::Limit => ("Limit", "Used of the tightest rate limit", false),
         Order::P95 => ("p95", "95 of 100 attempts of the last five minutes took at most as long", true),
         Order::Failing => ("Failing", "Share of attempts of the last minute that failed", true),
-        Order::Refused => ("429", "Share of answers of the last five minutes that were 429", true),
-        Order::Dead => ("Dead", "Dead letters: jobs given up", true),
+        Order::Refused => ("429", "Share of answers in the last five minutes that were 429", true),
+        Order::Dead => ("Dead", "Dead letters", true),
         Order::Oldest => ("Oldest", "Age of the oldest job that could run", true),
     }
 }

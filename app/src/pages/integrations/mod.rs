@@ -1,4 +1,4 @@
-//! Integrations: the table, and one of them.
+//! Integrations: the list, and the page of one.
 
 mod activity;
 mod bulk;

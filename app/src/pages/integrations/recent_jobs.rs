@@ -10,16 +10,14 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{id::IntegrationId, job::Job};
 
-/// A few rows and the way to all of them.
+/// A few rows, and a link to all of them.
 #[component]
 pub fn RecentJobs(
-    /// Whose.
     id: IntegrationId,
-    /// Newest first.
     jobs: Vec<Job>,
-    /// Whether changes of records make its jobs; else whoever calls the API.
+    /// Record changes create its jobs; false: the API does.
     is_sent_to: bool,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let now = clock::now_or(as_of);
@@ -32,9 +30,9 @@ pub fn RecentJobs(
                         glyph=Glyph::List
                         title="No jobs yet"
                         text=if is_sent_to {
-                            "The first record change makes one; or start a re-sync to send the whole catalog."
+                            "The first record change creates one. A re-sync sends the whole catalog."
                         } else {
-                            "POST /api/v1/jobs makes one, for a worker to fetch."
+                            "POST /api/v1/jobs creates one for a worker to fetch."
                         }
                     />
                 }

@@ -3,7 +3,7 @@
 use crate::{
     calls::integrations::StartResync,
     components::{ResyncBadge, ResyncProgress},
-    state::{page_url, user_draft::Draft},
+    state::{form_draft::Draft, page_url},
     ui::{Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField},
 };
 use chrono::{DateTime, Utc};
@@ -13,20 +13,16 @@ use model::{
     resync::{Resync, ResyncState},
 };
 
-/// The card.
 #[component]
 pub fn Resyncs(
-    /// Whose.
     id: IntegrationId,
-    /// Newest first.
     resyncs: Vec<Resync>,
-    /// Its integration is: nothing of a re-sync goes out.
+    /// The integration is paused: its re-syncs send nothing.
     is_paused: bool,
-    /// Whether the reader may start one.
     may_resync: bool,
-    /// Where to come back to.
+    /// Where the form leads back to.
     back: String,
-    /// Decides what today is.
+    /// Decides which times are today's.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let draft = page_url::current().with_untracked(Draft::of);

@@ -1,4 +1,4 @@
-//! One integration of the list.
+//! One row of the list of integrations.
 
 use crate::{
     calls::integration_list::IntegrationRow,
@@ -12,15 +12,15 @@ use crate::{
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
 
-/// Its row; each cell changes by itself, and the row stays where it is.
+/// Each cell updates by itself, and the row keeps its place.
 #[component]
 pub fn Row(
-    /// As it was loaded, and again every few seconds for its history.
+    /// As loaded, and loaded again every few seconds for its history.
     row: Memo<IntegrationRow>,
-    /// The stream's gauges.
+    /// The streamed gauges.
     live: Signal<Option<Snapshot>>,
-    /// Whether the reader may choose it.
-    may_choose: bool,
+    /// Whether the row can be selected.
+    may_select: bool,
 ) -> impl IntoView {
     let (id, name, about) = row.with_untracked(|row| {
         (row.gauge.integration_id, row.gauge.name.clone(), gauge_words::about(&row.gauge))
@@ -47,11 +47,11 @@ pub fn Row(
     let sparks = format!("Backlog of {name} over the last hour");
     view! {
         <tr>
-            {may_choose
+            {may_select
                 .then(|| {
                     view! {
                         <td class="tick">
-                            <CheckField name="ids[]" value=id.to_string() label=format!("Choose {name}") bare=true form="chosen" />
+                            <CheckField name="ids[]" value=id.to_string() label=format!("Select {name}") bare=true form="chosen" />
                         </td>
                     }
                 })}
@@ -71,7 +71,7 @@ pub fn Row(
                 </span>
                 <span class="inline-block min-w-[42px]">{read(|g| format::count(g.backlog))}</span>
             </td>
-            <td class=move || if judged.with(|(_, g)| eta_words(g) == "–") { "n zero" } else { "n" } data-label="done in">
+            <td class=move || if judged.with(|(_, g)| eta_words(g) == "–") { "n zero" } else { "n" } data-label="clears in">
                 {read(eta_words)}
             </td>
             <td class=class(|g| g.accepted_per_minute.unwrap_or(0) == 0) data-label="in / min">

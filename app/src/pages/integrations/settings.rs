@@ -1,4 +1,4 @@
-//! What an integration is set to.
+//! An integration's settings.
 
 use crate::{
     components::limits_in_words,
@@ -9,16 +9,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::integration::{Integration, IntegrationType};
 
-/// Names and values.
 #[component]
 pub fn Settings(
-    /// The integration.
     integration: Integration,
-    /// Its app.
     app_name: String,
-    /// When it last accepted something.
     last_success_at: Option<DateTime<Utc>>,
-    /// Decides what today is.
+    /// Decides which times are today's.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let is_sent_to = integration.integration_type != IntegrationType::External;
@@ -32,15 +28,15 @@ pub fn Settings(
                     .endpoint_url
                     .map(|url| view! { <Fact name="Address"><span class="type-mono type-label">{url}</span></Fact> })}
                 <Fact name="Rate limit">{limits_in_words(integration.rate_limit.as_ref())}</Fact>
-                <Fact name="Jobs at once">{format::count(integration.max_concurrency.into())}</Fact>
+                <Fact name="Concurrency">{format::count(integration.max_concurrency.into())}</Fact>
                 <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
                 <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
-                <Fact name="Waits between attempts">{integration.retry_schedule.unwrap_or_else(|| "the default".to_owned())}</Fact>
+                <Fact name="Retry schedule">{integration.retry_schedule.unwrap_or_else(|| "the default".to_owned())}</Fact>
                 {integration
                     .debounce
                     .map(|debounce| {
                         let words = format::debounce(debounce.seconds.into(), debounce.max_seconds.into());
-                        view! { <Fact name="Gathers changes">{words}</Fact> }
+                        view! { <Fact name="Debounce">{words}</Fact> }
                     })}
                 {is_sent_to
                     .then(|| {

@@ -11,18 +11,15 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};
 
-/// One cell of a row.
 #[component]
 pub fn Cell(
-    /// Which.
     column: JobColumn,
-    /// The row's job.
     job: Job,
-    /// What its integration is called.
+    /// Names of integrations.
     names: Names,
-    /// Where it stands by now.
+    /// Its state and attempts, live.
     state: Memo<(JobStatus, i16)>,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     now: Signal<DateTime<Utc>>,
 ) -> impl IntoView {
     let (_, label) = column.words();
@@ -36,7 +33,7 @@ pub fn Cell(
         .into_any(),
         None => nothing(),
     };
-    let most = job.max_attempts;
+    let max_attempts = job.max_attempts;
     match column {
         JobColumn::Status => view! {
             <td class="state">
@@ -52,7 +49,7 @@ pub fn Cell(
         .into_any(),
         JobColumn::Attempt => view! {
             <td class=move || if state.get().1 == 0 { "n zero" } else { "n" } {..data_label("attempts")}>
-                {move || format!("{} / {most}", state.get().1)}
+                {move || format!("{} / {max_attempts}", state.get().1)}
             </td>
         }
         .into_any(),
@@ -87,7 +84,7 @@ pub fn Cell(
     }
 }
 
-/// Words or an id, cut short where it is long: whole when pointed at.
+/// Text or an id, cut where it is long; the tooltip has all of it.
 fn text(label: &'static str, value: Option<String>) -> AnyView {
     let Some(value) = value else { return nothing() };
     let whole = value.clone();

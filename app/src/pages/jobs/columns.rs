@@ -1,4 +1,4 @@
-//! Which columns the list has: ticks in a fold, remembered for the next visit.
+//! Choice of the list's columns: a folded form, remembered for the next visit.
 
 use crate::{
     calls::jobs::ChooseColumns as Choose,
@@ -10,12 +10,10 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// The fold above the list.
 #[component]
 pub fn ChooseColumns(
-    /// Those that are shown.
     columns: JobColumns,
-    /// The list, without a question.
+    /// The list, without a question in its address.
     here: PageUrl,
 ) -> impl IntoView {
     let choose = ServerAction::<Choose>::new();
@@ -44,7 +42,7 @@ pub fn ChooseColumns(
             <summary>{summary}</summary>
             <PostForm action=choose class="pt-1" hidden=back>
                 <fieldset class="columns">
-                    <legend class="type-label text-muted pb-1">"Beside the job itself. The choice is kept for your next visit."</legend>
+                    <legend class="type-label text-muted pb-1">"Columns next to the job itself. Your choice is kept for your next visit."</legend>
                     {ticks}
                 </fieldset>
                 <Button kind=ButtonKind::Primary>"Show these columns"</Button>
@@ -53,7 +51,7 @@ pub fn ChooseColumns(
                 .then(|| {
                     view! {
                         <PostForm action=choose class="pt-2" hidden=reset>
-                            <Button>"As at first"</Button>
+                            <Button>"Default columns"</Button>
                         </PostForm>
                     }
                 })}
@@ -62,8 +60,8 @@ pub fn ChooseColumns(
     .into_any()
 }
 
-/// The chosen ones, read aloud.
+/// The labels of the columns.
 fn sentence(columns: &JobColumns) -> String {
     let labels: Vec<_> = columns.iter().map(|column| column.words().1.to_lowercase()).collect();
-    if labels.is_empty() { "the job alone".to_owned() } else { labels.join(", ") }
+    if labels.is_empty() { "only the job".to_owned() } else { labels.join(", ") }
 }

@@ -1,4 +1,4 @@
-//! One job: why it is where it is, what was tried, what it sends.
+//! One job: why it is in its state, what was tried, what it sends.
 
 use super::{
     edit::EditAndRetry,
@@ -6,7 +6,7 @@ use super::{
     folded::FoldedIn,
     masked::MaskedNote,
     progress::JobProgress,
-    related::{Correlated, KeyLine},
+    related::{Correlated, KeyQueue},
     request::AsCurl,
     subject::subject,
     what_it_sends::WhatItSends,
@@ -17,8 +17,8 @@ use crate::{
         jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
     },
     components::{
-        AttemptTimeline, Confirm, History, JobCourse, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead,
-        Payload, RecordSyncs,
+        AttemptTimeline, Confirm, History, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead, Payload,
+        RecordSyncs, StateHistory,
     },
     format,
     state::{opened, page_url, payload_draft, refresh, revision},
@@ -29,14 +29,13 @@ use leptos_router::hooks::use_params_map;
 use model::{
     id::{IntegrationId, JobId},
     job::JobStatus,
-    opened::{ExplainedJob, Opened, Told},
+    opened::{ExplainedJob, Opened, LiveUpdate},
     request::RequestPreview,
     rules::permission::Permission,
     stats::IntegrationGauge,
 };
 use std::time::Duration;
 
-/// The page.
 #[component]
 pub fn JobDetailPage() -> impl IntoView {
     let params = use_params_map();
@@ -70,7 +69,6 @@ pub fn JobDetailPage() -> impl IntoView {
     .into_any()
 }
 
-/// What the reader may do here.
 #[derive(Clone, Copy)]
 struct Rights {
     steer: bool,
@@ -86,17 +84,17 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let id = page.detail.job.id;
     let is_live = page.detail.job.status.is_live();
     let is_revealed = page.revealed_until.is_some();
-    // What it is told to be has its secrets masked: who had them revealed asks.
-    let told = (!is_revealed).then(|| opened::follow::<ExplainedJob>(Opened::Job(id)));
+    // Pushed jobs have their secrets masked, so a page with revealed secrets polls instead.
+    let pushed = (!is_revealed).then(|| opened::follow::<ExplainedJob>(Opened::Job(id)));
     let period = Duration::from_secs(if is_revealed { 2 } else { 10 });
-    // What stands beside a finished job does not change.
+    // The context of a finished job does not change.
     let newer =
         if is_live { refresh::every(period, move || load_job(id, is_revealed)) } else { RwSignal::new(None) };
     let loaded = Memo::new(move |_| newer.with(|newer| newer.clone().unwrap_or_else(|| page.clone())));
     let page = Memo::new(move |_| {
         let loaded = loaded.get();
-        match told.and_then(|told| told.get()) {
-            Some(Told { at, now: ExplainedJob { detail, explanation } }) if at >= loaded.as_of => {
+        match pushed.and_then(|pushed| pushed.get()) {
+            Some(LiveUpdate { at, now: ExplainedJob { detail, explanation } }) if at >= loaded.as_of => {
                 JobPage { detail, explanation, ..loaded }
             }
             _ => loaded,
@@ -105,23 +103,23 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let the_job = Memo::new(move |_| page.with(|p| p.detail.job.clone()));
     let attempts = Memo::new(move |_| page.with(|p| p.detail.attempts.clone()));
     let progress = Memo::new(move |_| page.with(|p| p.detail.progress.clone()));
-    let twins = Memo::new(move |_| page.with(|p| p.detail.twins.clone()));
+    let folded_changes = Memo::new(move |_| page.with(|p| p.detail.twins.clone()));
     let payload = Memo::new(move |_| page.with(|p| p.detail.job.payload.clone()));
-    let beside = Memo::new(move |_| page.with(|p| p.beside.clone()));
+    let related = Memo::new(move |_| page.with(|p| p.related.clone()));
     let masking = Memo::new(move |_| page.with(|p| (p.masked, p.revealed_until)));
     let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
     let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
     let record = Memo::new(move |_| page.with(|p| p.record.clone()));
     let gathered = Memo::new(move |_| page.with(gathered));
-    // A change that was folded in is told at once; what is sent of it has to be asked for.
+    // A folded change is pushed at once; what is sent of it has to be loaded.
     refresh::when(
         newer,
         move || gathered.get() != loaded.with_untracked(self::gathered),
         move || load_job(id, is_revealed),
     );
-    // As it was when the page was asked for, until it tells of another change: its time stamp would change under the cursor.
+    // The request as first loaded, until another change is folded in: its time stamp would change under the cursor.
     let request = Memo::new(move |before: Option<&(Gathered, Option<RequestPreview>)>| {
-        let (now, request) = loaded.with(|p| (self::gathered(p), p.beside.request.clone()));
+        let (now, request) = loaded.with(|p| (self::gathered(p), p.related.request.clone()));
         before.filter(|(before, _)| *before == now).cloned().unwrap_or((now, request))
     });
     let gauge = page.with_untracked(|p| p.gauge.clone());
@@ -137,7 +135,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     let made = Signal::derive(move || history.with(|h| h.in_words(the_job.with(|job| job.max_attempts))));
     let is_tried = Memo::new(move |_| history.with(|history| !history.entries.is_empty()));
     let is_dead = Memo::new(move |_| status.get() == JobStatus::Failed);
-    let is_asked_to_end = Memo::new(move |_| the_job.with(|job| job.cancel_requested_at.is_some()));
+    let is_cancel_requested = Memo::new(move |_| the_job.with(|job| job.cancel_requested_at.is_some()));
     let cancel = ServerAction::<CancelJob>::new();
     let requeue = ServerAction::<RequeueJob>::new();
     let back = format!("/jobs/{id}");
@@ -163,14 +161,14 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                     </nav>
                 }
             }
-            beside=move || view! { <JobStateBadge status=status /> }
+            badge=move || view! { <JobStateBadge status=status /> }
         >
             <LiveBadge as_of=as_of />
             {move || {
                 may_steer
                     .then(|| {
                         let status = status.get();
-                        let may_cancel = status.is_live() && !is_asked_to_end.get();
+                        let may_cancel = status.is_live() && !is_cancel_requested.get();
                         let may_requeue = matches!(status, JobStatus::Failed | JobStatus::ToBeRetried | JobStatus::Retrying);
                         view! {
                             {may_cancel
@@ -215,8 +213,8 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
             {move || {
                 let (job, attempts) = (the_job.get(), attempts.get());
                 view! {
-                    <Card title="Course">
-                        <JobCourse job=job attempts=attempts now=as_of />
+                    <Card title="States">
+                        <StateHistory job=job attempts=attempts now=as_of />
                     </Card>
                 }
             }}
@@ -272,19 +270,19 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                     {move || view! { <JobFacts job=the_job.get() names=(app_name.clone(), integration_name.clone()) version=record.with(|r| r.as_ref().map(|r| r.record.record.version)) as_of=as_of /> }}
                     {move || {
                         let folded = the_job.with(|job| job.folded);
-                        (folded > 0).then(|| view! { <FoldedIn folded=folded twins=twins.get() now=as_of /> })
+                        (folded > 0).then(|| view! { <FoldedIn folded=folded changes=folded_changes.get() now=as_of /> })
                     }}
                     {move || {
-                        let line = beside.get().line;
+                        let queue = related.get().line;
                         the_job
                             .with(|job| job.serialize_key.clone())
-                            .filter(|_| line.len() > 1)
-                            .map(|key| view! { <KeyLine id=id serialize_key=key line=line /> })
+                            .filter(|_| queue.len() > 1)
+                            .map(|key| view! { <KeyQueue id=id serialize_key=key queue=queue /> })
                     }}
                     {move || {
-                        let beside = beside.get();
+                        let related = related.get();
                         let correlation_id = the_job.with(|job| job.last_correlation_id().to_owned());
-                        view! { <Correlated correlation_id=correlation_id others=beside.correlated has_more=beside.has_more now=as_of /> }
+                        view! { <Correlated correlation_id=correlation_id others=related.correlated has_more=related.has_more now=as_of /> }
                     }}
                     {move || {
                         record
@@ -304,9 +302,9 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
             (may_steer && asks_cancel.get() && status.get().is_live())
                 .then(|| {
                     let text = if status.get() == JobStatus::Processing {
-                        "It is being processed: its worker is told to stop. What it has sent by then may have arrived. What changed stays in the record and goes out with its next change."
+                        "It is being processed: its worker is told to stop. What it has sent by then may have arrived. What changed stays in the record and is sent with its next change."
                     } else {
-                        "A cancelled job is not sent and cannot be requeued. What changed stays in the record and goes out with its next change."
+                        "A cancelled job is not sent and cannot be requeued. What changed stays in the record and is sent with its next change."
                     };
                     view! {
                         <Confirm
@@ -314,7 +312,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                             hidden=cancel_fields()
                             title="Cancel 1 job?"
                             text=text
-                            deed="Cancel 1 job"
+                            button_text="Cancel 1 job"
                             close=close.clone()
                         />
                     }
@@ -324,15 +322,15 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
     .into_any()
 }
 
-/// A job seldom waits alone: the way to the others of its integration.
+/// A job seldom waits alone: a link to the others of its integration.
 fn others_that_wait(status: JobStatus, gauge: Option<&IntegrationGauge>) -> Option<AnyView> {
     let gauge = gauge.filter(|gauge| status == JobStatus::ToBeRetried && gauge.to_be_retried > 1)?;
     let href = format!("/jobs?status=to_be_retried&integration_id={}", gauge.integration_id);
-    let words = format!("See all {} that wait", format::count(gauge.to_be_retried));
+    let words = format!("See all {} waiting jobs", format::count(gauge.to_be_retried));
     Some(view! { <LinkButton href=href kind=ButtonKind::Quiet>{words}</LinkButton> }.into_any())
 }
 
-/// How many changes one request tells of, and the newest one's correlation id.
+/// How many changes are folded into the request, and the newest one's correlation id.
 type Gathered = (i32, String);
 
 fn gathered(page: &JobPage) -> Gathered {
@@ -340,7 +338,7 @@ fn gathered(page: &JobPage) -> Gathered {
     (job.folded, job.last_correlation_id().to_owned())
 }
 
-/// Whether an integration has the record as it is now.
+/// Whether an integration has the record's present version.
 fn has_newest(record: &JobRecord, integration_id: IntegrationId) -> bool {
     record.record.integrations.iter().any(|sync| sync.integration_id == integration_id && sync.in_sync)
 }
@@ -348,9 +346,9 @@ fn has_newest(record: &JobRecord, integration_id: IntegrationId) -> bool {
 #[component]
 fn NoAttempts(status: JobStatus) -> impl IntoView {
     let text = match status {
-        JobStatus::Cancelled => "It was called off before the first one.",
-        JobStatus::Completed => "It completed at the first one; a success needs no line of its own.",
-        _ => "The first one begins as soon as every gate is open.",
+        JobStatus::Cancelled => "Cancelled before the first attempt.",
+        JobStatus::Completed => "It completed at the first attempt, of which no record is kept.",
+        _ => "The first attempt starts as soon as every gate is open.",
     };
     view! { <EmptyState glyph=Glyph::Clock title="No attempts to show" text=text /> }
 }

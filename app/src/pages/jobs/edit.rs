@@ -1,4 +1,4 @@
-//! Edit and retry: another payload for a job that failed, or why it cannot have one.
+//! Edit and retry: another payload for a failed job, or why its payload cannot be edited.
 
 use crate::{
     calls::jobs::EditJob,
@@ -9,18 +9,16 @@ use leptos::prelude::*;
 use model::{id::JobId, text::shown};
 use serde_json::Value;
 
-/// The card of a job that failed.
 #[component]
 pub fn EditAndRetry(
-    /// The job.
     id: JobId,
-    /// Its payload; none: what it sends is computed from its record.
+    /// Its payload; `None`: what it sends is computed from its record.
     payload: Option<Value>,
-    /// Values of it that the reader does not see.
+    /// How many of its values are hidden from the reader.
     masked: u32,
-    /// Whether the form is asked for.
+    /// Whether the address asks for the form.
     is_open: bool,
-    /// What was typed into the form that was refused.
+    /// What was typed into the form, when it was refused.
     draft: Option<String>,
 ) -> impl IntoView {
     let page = format!("/jobs/{id}");
@@ -28,7 +26,7 @@ pub fn EditAndRetry(
         return view! {
             <Card title="Edit and retry">
                 <p class="px-4 pb-3 text-muted">
-                    "It has no payload of its own to edit: what it sends is computed from its record at each attempt. Correct the record at its source; the change goes out by itself, or with a requeue."
+                    "It has no payload of its own to edit: what it sends is computed from its record at each attempt. Correct the record at its source: the change is sent automatically, or with a requeue."
                 </p>
             </Card>
         }
@@ -37,7 +35,7 @@ pub fn EditAndRetry(
     if masked > 0 {
         return view! {
             <Card title="Edit and retry">
-                <p class="px-4 pb-3 text-muted">"Reveal the masked values first: saved as they are shown, the masks would be sent in their place."</p>
+                <p class="px-4 pb-3 text-muted">"Reveal the masked values first: otherwise the masks would be sent in their place."</p>
             </Card>
         }
         .into_any();
@@ -62,7 +60,7 @@ pub fn EditAndRetry(
 fn Form(id: JobId, text: String, close: String) -> impl IntoView {
     let edit = ServerAction::<EditJob>::new();
     let fault = RwSignal::new(payload_draft::parse(&text).err());
-    // Without a script nothing would ever open the button again.
+    // The button is only disabled after typing: without a script nothing would enable it again.
     let is_typed = RwSignal::new(false);
     let fields = HiddenFields::default().with("id", id.to_string()).with("back", close.clone());
     let rows = text.lines().count().clamp(6, 24).to_string();
@@ -93,7 +91,7 @@ fn Form(id: JobId, text: String, close: String) -> impl IntoView {
                     <Button kind=ButtonKind::Primary glyph=Glyph::Undo disabled=Signal::derive(move || is_typed.get() && fault.read().is_some())>
                         "Requeue with this payload"
                     </Button>
-                    <Link href=close class="underline type-label">"Keep it as it is"</Link>
+                    <Link href=close class="underline type-label">"Discard"</Link>
                 </div>
             </PostForm>
         </Card>

@@ -1,4 +1,4 @@
-//! What a job is: names, times and keys.
+//! A job's names, times and keys.
 
 use crate::{
     state::clock,
@@ -8,16 +8,14 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};
 
-/// Names and values.
 #[component]
 pub fn JobFacts(
-    /// The job.
     job: Job,
-    /// Its app and its integration.
+    /// Names of its app and its integration.
     names: (String, String),
     /// The record's version.
     version: Option<i64>,
-    /// Decides what today is.
+    /// Decides which times are today's.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let now = clock::now_or(as_of);
@@ -64,7 +62,7 @@ pub fn JobFacts(
                     .gathers_until
                     .map(|at| {
                         view! {
-                            <Fact name="Gathers changes">
+                            <Fact name="Collects changes">
                                 "until "
                                 <Instant at=at now=as_of />
                                 " at the latest"
@@ -94,7 +92,7 @@ pub fn JobFacts(
                             }
                         })
                         .collect_view()}
-                    {(job.earlier_correlations > 0).then(|| format!("and {} before these", job.earlier_correlations))}
+                    {(job.earlier_correlations > 0).then(|| format!("and {} earlier ones", job.earlier_correlations))}
                 </Fact>
                 <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
                 {job
@@ -104,7 +102,7 @@ pub fn JobFacts(
                 {job
                     .error_kind
                     .map(|kind| view! { <Fact name="Error kind">{kind.as_str().replace('_', " ")}</Fact> })}
-                // No time takes a dead letter away.
+                // Retention does not delete dead letters.
                 {(job.status == JobStatus::Failed).then(|| view! { <Fact name="Kept">"until it is requeued or purged"</Fact> })}
             </Facts>
         </Card>

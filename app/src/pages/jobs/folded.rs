@@ -1,4 +1,4 @@
-//! What was folded into a job while it waited: one request tells of all of it.
+//! Changes that were folded into a job while it waited; one request sends them all.
 
 use crate::{
     format,
@@ -6,30 +6,30 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{job::Twin, record::EventType};
+use model::{job::FoldedChange, record::EventType};
 
-/// The last of them, newest first.
+/// The newest of them, newest first.
 #[component]
 pub fn FoldedIn(
     /// How many there were.
     folded: i32,
     /// Those that are kept, oldest first.
-    twins: Vec<Twin>,
-    /// Decides what today is.
+    changes: Vec<FoldedChange>,
+    /// Decides which times are today's.
     now: DateTime<Utc>,
 ) -> impl IntoView {
     let sub = format::counted(folded.into(), "further change", "further changes");
-    let rest = rest(folded.into(), twins.len());
+    let rest = rest(folded.into(), changes.len());
     view! {
         <Card title="Folded in" sub=sub>
-            <p class="px-4 pb-2 text-muted">"They came while it waited. One request tells of all of them."</p>
-            {(!twins.is_empty())
+            <p class="px-4 pb-2 text-muted">"They came while it waited. One request sends them all."</p>
+            {(!changes.is_empty())
                 .then(|| {
-                    let twins = twins.into_iter().rev();
+                    let changes = changes.into_iter().rev();
                     view! {
-                        <ol class="beside" reversed>
-                            {twins
-                                .map(|Twin { kind, at }| {
+                        <ol class="related" reversed>
+                            {changes
+                                .map(|FoldedChange { kind, at }| {
                                     let kind = kind.map_or("change", EventType::as_str);
                                     view! {
                                         <li>
@@ -47,14 +47,14 @@ pub fn FoldedIn(
     .into_any()
 }
 
-/// Those of which only the number is kept.
+/// How many are only counted, in words.
 fn rest(folded: i64, shown: usize) -> Option<String> {
     let shown = i64::try_from(shown).unwrap_or(i64::MAX);
     match folded - shown {
         ..=0 => None,
-        _ if shown == 0 => Some("Of these only the number is known.".to_owned()),
+        _ if shown == 0 => Some("Only their number is kept.".to_owned()),
         before => {
-            Some(format!("And {} before these, of which only the number is kept.", format::count(before)))
+            Some(format!("And {} earlier ones, of which only the number is kept.", format::count(before)))
         }
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn what_is_not_listed_is_counted() {
         assert_eq!(rest(3, 3), None);
-        assert_eq!(rest(500, 20).as_deref(), Some("And 480 before these, of which only the number is kept."));
-        assert_eq!(rest(2, 0).as_deref(), Some("Of these only the number is known."));
+        assert_eq!(rest(500, 20).as_deref(), Some("And 480 earlier ones, of which only the number is kept."));
+        assert_eq!(rest(2, 0).as_deref(), Some("Only their number is kept."));
     }
 }

@@ -1,12 +1,12 @@
-//! Jobs in every state, narrowed by the address; visible rows move, new ones wait behind a link.
+//! Jobs in every state, filtered by the address. Visible rows change in place, new ones wait behind a link.
 
 use super::{
-    chosen::{Chosen, Ticked},
+    checkbox::{PageCheckbox, RowCheckbox},
     columns::ChooseColumns,
     question::{Question, origin},
     row::Row,
+    selection_bar::{Selected, SelectionBar},
     subject::subject,
-    tick::{Tick, TickPage},
     views::Views,
 };
 use crate::{
@@ -17,11 +17,11 @@ use crate::{
         session::Session,
     },
     components::{
-        EmptyList, FilterBar, FilterSentence, JobStateLook, LiveBadge, Loaded, NewerRows, PageHead,
+        EmptyList, FilterBar, FilterSentence, JobStateStyle, LiveBadge, Loaded, NewerRows, PageHead,
     },
     format,
     state::{
-        clock, hold,
+        clock, freeze,
         job_columns::{JobColumn, JobColumns},
         page_url::{self, PageUrl},
         refresh, revision,
@@ -29,8 +29,8 @@ use crate::{
         url_filters,
     },
     ui::{
-        Anew, ButtonKind, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Segment, Segmented, Table,
-        Tone,
+        ButtonKind, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Remount, Segment, Segmented,
+        Table, Tone,
     },
 };
 use leptos::prelude::*;
@@ -44,7 +44,6 @@ use model::{
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
 
-/// The list.
 #[component]
 pub fn JobsPage() -> impl IntoView {
     let url = page_url::current();
@@ -98,17 +97,17 @@ fn Content(
     let may_steer = reader.as_ref().is_some_and(|reader| reader.may(Permission::SteerJobs));
     let query = url.query();
     let is_first_page = url.get("cursor").is_none();
-    let is_turned = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
-    let (first, next) = if is_turned { ("Oldest", "Newer") } else { ("Newest", "Older") };
-    let turned = (is_turned || may_turn).then(|| turned(&url, is_turned));
+    let is_reversed = url_filters::order(&url).is_ok_and(|order| order == Order::Oldest);
+    let (first, next) = if is_reversed { ("Oldest", "Newer") } else { ("Newest", "Older") };
+    let reversed = (is_reversed || may_turn).then(|| reversed(&url, is_reversed));
     let newer = refresh::every(Duration::from_secs(3), move || list_jobs(query.clone(), false));
     let newest_id = page.items.first().map(|job| job.id);
-    // Statuses of the rows on screen, and how many jobs came after the first of them.
+    // States of the rows on screen, and how many jobs came after the first of them.
     let fresh = Memo::new(move |_| {
         newer.with(|list| {
             let jobs = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
             let by_id: BTreeMap<_, _> = jobs.iter().map(|job| (job.id, (job.status, job.attempt))).collect();
-            let new = if is_first_page && !is_turned {
+            let new = if is_first_page && !is_reversed {
                 jobs.iter().take_while(|job| Some(job.id) > newest_id).count()
             } else {
                 0
@@ -131,18 +130,18 @@ fn Content(
     let segments = segments(&settled);
     let (clear, asked_from) = (url_filters::cleared(&url).to_string(), url.clone());
     let bulk = ServerAction::<Bulk>::new();
-    // The list behind a question is still the list that its rows were ticked on.
+    // The list behind a question is still the list on which its rows were selected.
     let here = origin(&url);
-    let ticked = Ticked::of(&settled);
-    let is_of_all = ticked == Ticked::All && has_filter;
+    let selected = Selected::of(&settled);
+    let is_of_all = selected == Selected::All && has_filter;
     let on_page: Vec<Uuid> = page.items.iter().map(|job| job.id.0).collect();
     let asked = url.all("ids[]").into_iter().filter_map(|id| id.parse().ok());
-    let from_address = on_page.iter().copied().filter(|_| ticked == Ticked::Page);
-    // The same rows, whichever page of them and whatever is shown of each.
+    let from_address = on_page.iter().copied().filter(|_| selected == Selected::Page);
+    // Selections are kept over pages and columns of the same list.
     let same = ["cursor", "ticked", "columns"].iter().fold(here.clone(), |url, name| url.without(name));
-    selection.turn_to(same.to_string(), asked.chain(from_address));
-    // Somebody decides on what they see: while rows are ticked nothing of it changes.
-    hold::while_true(Signal::derive(move || !selection.is_empty()));
+    selection.show_list(same.to_string(), asked.chain(from_address));
+    // People decide on what they see: while rows are selected the page is frozen.
+    freeze::while_true(Signal::derive(move || !selection.is_empty()));
     let done = bulk.version();
     Effect::new(move |_| {
         if done.get() > 0 {
@@ -151,23 +150,20 @@ fn Content(
     });
     let on_page = StoredValue::new(on_page);
     let is_empty = page.items.is_empty();
-    // No index has what is asked for: so far none was among those that were looked at.
-    let goes_on = is_empty && page.next_cursor.is_some();
-    let narrowed = if goes_on {
-        (
-            "None among those looked at",
-            "No index has what these filters ask for: look further by the link below, or narrow them.",
-        )
+    // Filters that no index serves: none found among the jobs searched so far.
+    let has_more = is_empty && page.next_cursor.is_some();
+    let no_match = if has_more {
+        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
     } else {
         (
-            "No job fits these filters",
-            "Finished jobs show for 24 hours unless the address says created_after.",
+            "No job matches these filters",
+            "Finished jobs are listed for 24 hours, unless “Accepted since” is set.",
         )
     };
     let ask = |action: &str| settled.clone().with("confirm", action).to_string();
     let (ask_requeue, ask_cancel) = (ask("requeue"), ask("cancel"));
     view! {
-        <PageHead title="Jobs" lede=lede(&settled)>
+        <PageHead title="Jobs" headline=headline(&settled)>
             <LiveBadge as_of=as_of />
             {(may_steer && has_filter && !is_empty)
                 .then(|| {
@@ -185,7 +181,7 @@ fn Content(
         <div class="mb-3 flex">
             <Segmented label="State" segments=segments />
         </div>
-        <Card title="All jobs" sub=if has_filter { "narrowed by the address" } else { "finished ones of the last 24 h" }>
+        <Card title="All jobs" sub=if has_filter { "filtered" } else { "finished ones of the last 24 h" }>
             <FilterBar url=url.clone() path="/jobs" choices=choices names=names.clone() />
             <FilterSentence url=url.clone() noun="jobs" names=names.clone() />
             <ChooseColumns columns=columns.clone() here=settled.clone() />
@@ -197,9 +193,9 @@ fn Content(
                 view! {
                     <EmptyList
                         clear=has_filter.then_some(clear)
-                        narrowed=narrowed
+                        no_match=no_match
                         glyph=Glyph::List
-                        nothing=("No jobs yet", "A record change sent to POST /api/v1/events makes one for every integration that wants it.")
+                        nothing=("No jobs yet", "A record change sent to POST /api/v1/events creates one for every interested integration.")
                     />
                 }
                     .into_any()
@@ -211,26 +207,26 @@ fn Content(
                         .cloned()
                         .map(|job| {
                             let (id, about) = (job.id.0, subject(&job));
-                            let is_ticked = untrack(|| selection.has(id));
-                            let tick = may_steer.then(|| ViewFn::from(move || {
+                            let is_checked = untrack(|| selection.has(id));
+                            let checkbox = may_steer.then(|| ViewFn::from(move || {
                                 view! {
-                                    <Tick
+                                    <RowCheckbox
                                         id=id
                                         about=about.clone()
                                         selection=selection
                                         page=on_page
                                         is_of_all=is_of_all
-                                        is_ticked=is_ticked
+                                        is_checked=is_checked
                                     />
                                 }
                             }));
-                            view! { <Row names=names.clone() columns=shown job=job fresh=fresh now=now tick=tick /> }
+                            view! { <Row names=names.clone() columns=shown job=job fresh=fresh now=now checkbox=checkbox /> }
                         })
                         .collect_view()
                 };
                 view! {
-                    <Table label="Jobs" stacks=true head=move || head(may_steer.then_some((selection, on_page, is_of_all)), &columns, is_turned, turned.as_deref())>
-                        <Anew key=as_of>{rows.clone()}</Anew>
+                    <Table label="Jobs" stacks=true head=move || head(may_steer.then_some((selection, on_page, is_of_all)), &columns, is_reversed, reversed.as_deref())>
+                        <Remount key=as_of>{rows.clone()}</Remount>
                     </Table>
                 }
                     .into_any()
@@ -238,7 +234,7 @@ fn Content(
             {(may_steer && !is_empty)
                 .then(|| {
                     view! {
-                        <Chosen
+                        <SelectionBar
                             here=here.clone().with("ticked", settled.get("ticked").unwrap_or_default())
                             selection=selection
                             page=on_page
@@ -248,17 +244,17 @@ fn Content(
                         />
                     }
                 })}
-            {(!is_empty || goes_on || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown first=first next=next /> })}
+            {(!is_empty || has_more || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown first=first next=next /> })}
         </Card>
         {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
     }
     .into_any()
 }
 
-/// Why nothing was looked for, and what makes it quick.
+/// Why there was no search, and what makes it quick.
 #[component]
 fn Refused(
-    /// The filters that need another one beside them.
+    /// Filters that need another one.
     names: Vec<String>,
 ) -> impl IntoView {
     let which = names.join(", ");
@@ -267,9 +263,9 @@ fn Refused(
         <EmptyState
             glyph=Glyph::Search
             tone=Tone::Retrying
-            title="One filter more, please"
+            title="Add another filter"
             text=format!(
-                "{which} {need} another filter beside it, so that no search runs through millions of jobs: an integration, a record with its \
+                "{which} {need} another filter, so that no search runs through millions of jobs: an integration, a record with its \
                  type, a correlation id, a batch, the state Processing, To be retried or Retrying, or younger than 1h. Of failed jobs an app is enough.",
             )
         />
@@ -277,28 +273,26 @@ fn Refused(
     .into_any()
 }
 
-/// What is shown, read aloud.
-fn lede(url: &PageUrl) -> String {
+/// What the list shows, in a sentence.
+fn headline(url: &PageUrl) -> String {
     let status = url.get("status").and_then(|word| word.parse::<JobStatus>().ok());
     match status {
         Some(JobStatus::Pending) => "Jobs that wait for their first attempt, newest first.",
-        Some(JobStatus::Processing) => "Jobs that are being tried right now.",
+        Some(JobStatus::Processing) => "Jobs that are being processed right now.",
         Some(JobStatus::ToBeRetried) => "Jobs that failed and wait for another attempt.",
         Some(JobStatus::Retrying) => "Jobs whose next attempt is due.",
-        Some(JobStatus::Completed) => {
-            "Jobs that are done; those of the last 24 hours unless you say otherwise."
-        }
-        Some(JobStatus::Failed) => "Jobs that were given up. They are the dead letters.",
-        Some(JobStatus::Cancelled) => "Jobs that were called off.",
-        None => "Every unit of work: what waits, runs, failed and is done.",
+        Some(JobStatus::Completed) => "Completed jobs of the last 24 hours, unless filtered by time.",
+        Some(JobStatus::Failed) => "Jobs that were given up: the dead letters.",
+        Some(JobStatus::Cancelled) => "Cancelled jobs.",
+        None => "All jobs: waiting, running, failed and done.",
     }
     .to_owned()
 }
 
-/// The list the other way round.
-fn turned(url: &PageUrl, is_turned: bool) -> String {
+/// The address of the list in reverse order.
+fn reversed(url: &PageUrl, is_reversed: bool) -> String {
     let first = url.clone().settled().without("cursor").without("ticked").without("sort");
-    if is_turned { first.to_string() } else { first.with("sort", "oldest").to_string() }
+    if is_reversed { first.to_string() } else { first.with("sort", "oldest").to_string() }
 }
 
 fn segments(url: &PageUrl) -> Vec<Segment> {
@@ -312,26 +306,26 @@ fn segments(url: &PageUrl) -> Vec<Segment> {
     };
     let states = JobStatus::ALL.into_iter().map(|status| Segment {
         href: url.clone().with("status", status.as_str()).to_string(),
-        label: JobStateLook::of(status).word.to_owned(),
+        label: JobStateStyle::of(status).word.to_owned(),
         count: None,
         is_current: now == status.as_str(),
     });
     std::iter::once(all).chain(states).collect()
 }
 
-/// The columns; before them the tick of the page, where rows can be ticked.
+/// The columns; before them the page's checkbox, where rows can be selected.
 fn head(
-    ticks: Option<(Selection, StoredValue<Vec<Uuid>>, bool)>,
+    selectable: Option<(Selection, StoredValue<Vec<Uuid>>, bool)>,
     columns: &JobColumns,
-    is_turned: bool,
-    turned: Option<&str>,
+    is_reversed: bool,
+    reversed: Option<&str>,
 ) -> AnyView {
     view! {
-        {ticks
+        {selectable
             .map(|(selection, page, is_of_all)| {
                 view! {
                     <th scope="col">
-                        <TickPage selection=selection page=page is_of_all=is_of_all />
+                        <PageCheckbox selection=selection page=page is_of_all=is_of_all />
                     </th>
                 }
             })}
@@ -341,7 +335,7 @@ fn head(
             .map(|column| {
                 let (_, label) = column.words();
                 match column {
-                    JobColumn::CreatedAt => accepted(is_turned, turned),
+                    JobColumn::CreatedAt => accepted(is_reversed, reversed),
                     JobColumn::Error => view! {
                         <th scope="col" class="grow">
                             <span class="block min-w-[150px]">{label}</span>
@@ -356,15 +350,15 @@ fn head(
     .into_any()
 }
 
-/// What the list is ordered by, and the way to turn it.
-fn accepted(is_turned: bool, turned: Option<&str>) -> AnyView {
-    let says = if is_turned { "Accepted ↑" } else { "Accepted ↓" };
-    let then = if is_turned { "the newest first" } else { "the oldest first" };
+/// The column that the list is ordered by, with a link that reverses the order.
+fn accepted(is_reversed: bool, reversed: Option<&str>) -> AnyView {
+    let says = if is_reversed { "Accepted ↑" } else { "Accepted ↓" };
+    let then = if is_reversed { "the newest first" } else { "the oldest first" };
     view! {
-        <th scope="col" aria-sort=if is_turned { "ascending" } else { "descending" }>
-            {match turned {
+        <th scope="col" aria-sort=if is_reversed { "ascending" } else { "descending" }>
+            {match reversed {
                 Some(href) => {
-                    view! { <Link href=href.to_owned() stay=true class="hover:text-ink" says=format!("Accepted, {then}")>{says}</Link> }.into_any()
+                    view! { <Link href=href.to_owned() keep_scroll=true class="hover:text-ink" says=format!("Accepted, {then}")>{says}</Link> }.into_any()
                 }
                 None => "Accepted".into_any(),
             }}

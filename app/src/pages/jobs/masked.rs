@@ -1,4 +1,4 @@
-//! What of a job is not shown, and the way to see it: for those who may, by an act that the audit log keeps.
+//! What is masked of a job, and the button that reveals it. Revealing is recorded in the audit log.
 
 use crate::{
     calls::jobs::RevealJob,
@@ -9,18 +9,17 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::JobId;
 
-/// A line under the job's id; nothing when there is nothing to hide.
+/// A line under the job's id; nothing where nothing is masked.
 #[component]
 pub fn MaskedNote(
-    /// The job.
     id: JobId,
-    /// Values that are not shown.
+    /// How many values are masked.
     masked: u32,
-    /// They are shown, until then.
+    /// When they are masked again, if they are revealed.
     revealed_until: Option<DateTime<Utc>>,
-    /// Decides what today is.
+    /// Decides which times are today's.
     now: DateTime<Utc>,
-    /// Whether the reader may have them shown.
+    /// Whether the reader may reveal them.
     may_reveal: bool,
 ) -> impl IntoView {
     let reveal = ServerAction::<RevealJob>::new();
@@ -39,7 +38,7 @@ pub fn MaskedNote(
         return ().into_any();
     }
     let says = format!(
-        "{} masked: secret by name, or marked so.",
+        "{} masked: secret by their name, or marked as secret.",
         format::counted(masked.into(), "value is", "values are")
     );
     let fields =
@@ -51,13 +50,13 @@ pub fn MaskedNote(
             {if may_reveal {
                 view! {
                     <PostForm action=reveal hidden=fields>
-                        <Button says="Reveal the masked values; the audit log keeps that">"Reveal"</Button>
+                        <Button says="Reveal the masked values; this is recorded in the audit log">"Reveal"</Button>
                     </PostForm>
-                    <span>"The audit log keeps that."</span>
+                    <span>"Recorded in the audit log."</span>
                 }
                     .into_any()
             } else {
-                "Operators may see them.".into_any()
+                "Operators can reveal them.".into_any()
             }}
         </div>
     }

@@ -1,7 +1,7 @@
-//! Jobs: the list, and one of them.
+//! Jobs: the list, and the page of one.
 
 mod cell;
-mod chosen;
+mod checkbox;
 mod columns;
 mod detail;
 mod edit;
@@ -14,8 +14,8 @@ mod question;
 mod related;
 mod request;
 mod row;
+mod selection_bar;
 mod subject;
-mod tick;
 mod view_form;
 mod views;
 mod what_it_sends;

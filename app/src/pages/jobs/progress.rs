@@ -1,4 +1,4 @@
-//! How far a running job is, when its handler says so.
+//! How far a running job is, as its handler reports.
 
 use crate::{
     format,
@@ -9,12 +9,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::Progress;
 
-/// A bar as long as the total is known, and what the handler says in words.
+/// A bar if the total is known, and the handler's note.
 #[component]
 pub fn JobProgress(
-    /// What it said last.
+    /// The last report.
     progress: Progress,
-    /// The moment the page was read.
+    /// When the page was loaded.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let bar = progress.share().map(|share| {
@@ -25,7 +25,7 @@ pub fn JobProgress(
             {bar}
             <p class="mt-2 type-label text-muted">
                 {progress.note.map(|note| view! { <span class="text-ink">{note}</span> " · " })}
-                "said "
+                "reported "
                 <Ago at=progress.at now=clock::now_or(as_of) />
             </p>
         </Card>
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_said_when_the_total_is_known() {
+    fn a_share_is_shown_when_the_total_is_known() {
         let said = |done, total| in_words(&Progress { done, total, note: None, at: DateTime::UNIX_EPOCH });
         assert!(said(1_200, Some(5_000)).starts_with("1,200 of 5,000 (24"), "{}", said(1_200, Some(5_000)));
         assert_eq!(said(1_200, None), "1,200 so far");

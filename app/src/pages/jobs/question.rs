@@ -1,4 +1,4 @@
-//! The question before many jobs are requeued or cancelled: it names the count, counted at this moment.
+//! The question before many jobs are requeued or cancelled, with their count at this moment.
 
 use crate::{
     calls::{
@@ -11,14 +11,12 @@ use crate::{
 use leptos::prelude::*;
 use model::operation::{BulkAction, BulkSubject};
 
-/// What to do with all that match, or with those that were ticked.
 #[component]
 pub fn Question(
-    /// Requeue or cancel.
     action: BulkAction,
-    /// What it would touch.
+    /// What it would affect.
     answer: Result<BulkPreview, CallError>,
-    /// The page with its filters or ticked rows.
+    /// The page with its filters or selected rows.
     url: PageUrl,
     /// The action, shared with the list.
     bulk: ServerAction<Bulk>,
@@ -33,7 +31,7 @@ pub fn Question(
     }
 }
 
-/// The list the question was asked from: ticked rows arrive by a form that carries it along.
+/// The list the question was asked from: the form of selected rows carries its address along.
 pub(in crate::pages) fn origin(url: &PageUrl) -> PageUrl {
     match url.get("back") {
         Some(back) => PageUrl::parse_back(back),

@@ -1,4 +1,4 @@
-//! What stands beside a job: the line at its serialize key, and everything of its correlation id.
+//! Jobs related to a job: those of its serialize key, and those of its correlation id.
 
 use super::subject::subject;
 use crate::{
@@ -12,27 +12,25 @@ use model::{
     job::{Job, KeyNeighbour},
 };
 
-/// Who holds the key, and who waits for it.
+/// The job at the head of the key, and those behind it.
 #[component]
-pub fn KeyLine(
-    /// The job.
+pub fn KeyQueue(
     id: JobId,
-    /// The key.
     serialize_key: String,
-    /// Its line, in order.
-    line: Vec<KeyNeighbour>,
+    /// Jobs of the key, in order.
+    queue: Vec<KeyNeighbour>,
 ) -> impl IntoView {
     let sub = format!("key {serialize_key}, one at a time");
     view! {
-        <Card title="In line" sub=sub>
-            <ol class="beside">
-                {line
+        <Card title="Same serialize key" sub=sub>
+            <ol class="related">
+                {queue
                     .into_iter()
                     .enumerate()
                     .map(|(at, job)| {
                         let says = match (at, job.id == id) {
                             (_, true) => "this job",
-                            (0, _) => "first: it holds the key, or takes it next",
+                            (0, _) => "head of the key: runs first",
                             _ => "",
                         };
                         let KeyNeighbour { id: other, status, job_type } = job;
@@ -51,27 +49,25 @@ pub fn KeyLine(
     .into_any()
 }
 
-/// The newest of a correlation id, and the way to all.
+/// The newest jobs of a correlation id, and a link to all.
 #[component]
 pub fn Correlated(
-    /// The correlation id.
     correlation_id: String,
-    /// Others of it.
     others: Vec<Job>,
-    /// There are more.
+    /// There are more than these.
     has_more: bool,
-    /// Decides what today is.
+    /// Decides which times are today's.
     now: DateTime<Utc>,
 ) -> impl IntoView {
     let query = serde_html_form::to_string([("q", &correlation_id)]).unwrap_or_default();
     let all = format!("/records?{query}&as=correlation");
     view! {
-        <Card title="Of the same correlation" sub=correlation_id>
+        <Card title="Same correlation id" sub=correlation_id>
             {if others.is_empty() {
                 view! { <p class="px-4 pb-3 text-muted">"No other job has this correlation id."</p> }.into_any()
             } else {
                 view! {
-                    <ul class="beside">
+                    <ul class="related">
                         {others
                             .into_iter()
                             .map(|job| {
@@ -90,7 +86,7 @@ pub fn Correlated(
                     .into_any()
             }}
             <p class="px-4 pb-3 type-label">
-                <Link href=all class="underline">{if has_more { "All of them, on one time line" } else { "On one time line" }}</Link>
+                <Link href=all class="underline">{if has_more { "Show all on one timeline" } else { "Show on one timeline" }}</Link>
             </p>
         </Card>
     }

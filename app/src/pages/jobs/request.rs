@@ -1,18 +1,15 @@
-//! The request as a command, to be repeated by hand.
+//! The next request as a curl command.
 
 use crate::ui::{Card, CopyButton};
 use leptos::prelude::*;
 use model::{request::RequestPreview, text::shown};
 
-/// Visible text with a button that copies it.
+/// The text, with a button that copies it.
 #[component]
-pub fn AsCurl(
-    /// What would be sent.
-    request: RequestPreview,
-) -> impl IntoView {
+pub fn AsCurl(request: RequestPreview) -> impl IntoView {
     let text = request.to_curl();
     view! {
-        <Card title="As curl" sub="what its next attempt would send; secrets and signature are for you to fill in">
+        <Card title="As curl" sub="what its next attempt would send; fill in secrets and signature yourself">
             <pre class="code" tabindex="0" role="region" aria-label="curl command">
                 {shown(&text).into_owned()}
             </pre>

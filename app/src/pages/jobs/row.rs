@@ -1,4 +1,4 @@
-//! One job in a list; its state moves, the row stays.
+//! One job in the list; its state changes, the row stays.
 
 use super::{cell::Cell, subject::subject};
 use crate::{
@@ -17,32 +17,31 @@ use std::collections::BTreeMap;
 /// Newest status and attempt of the rows on screen, and how many jobs came after the first of them.
 pub(super) type Fresh = Memo<(BTreeMap<JobId, (JobStatus, i16)>, usize)>;
 
-/// The row.
 #[component]
 pub fn Row(
-    /// The job as the list gave it.
+    /// The job as it was loaded.
     job: Job,
-    /// What its integration is called.
+    /// Names of integrations.
     names: Names,
     /// What is shown of it.
     columns: StoredValue<JobColumns>,
-    /// What moved since.
+    /// What changed since.
     fresh: Fresh,
-    /// Against what ages are told.
+    /// Ages are relative to it.
     now: Signal<DateTime<Utc>>,
-    /// How its tick is made; none where rows cannot be ticked.
-    tick: Option<ViewFn>,
+    /// Draws its checkbox; `None` where rows cannot be selected.
+    checkbox: Option<ViewFn>,
 ) -> impl IntoView {
     let id = job.id;
     let before = (job.status, job.attempt);
     let state = Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or(before));
     let about = subject(&job);
     let columns = columns.get_value();
-    // Said once.
+    // Shown once: as a column, or here.
     let kind = (!columns.has(JobColumn::JobType)).then(|| job.job_type.clone());
     view! {
         <tr>
-            {tick.map(|tick| view! { <td class="tick">{tick.run()}</td> })}
+            {checkbox.map(|checkbox| view! { <td class="tick">{checkbox.run()}</td> })}
             <td class="what">
                 <Link href=format!("/jobs/{id}") class="font-medium hover:underline">
                     {about.clone()}

@@ -2,7 +2,7 @@
 
 use model::job::Job;
 
-/// `product sku-48213`, or the kind of a job that is about no record.
+/// `product sku-48213`; the kind of a job that is about no record.
 pub(in crate::pages) fn subject(job: &Job) -> String {
     match (&job.record_type, &job.record_id) {
         (Some(kind), Some(id)) => format!("{kind} {id}"),

@@ -1,21 +1,20 @@
-//! Saving a view, changing it, pinning it: plain forms in folds.
+//! Forms that save a view, change it, and pin it, folded away.
 
 use crate::{
     calls::saved_views::{ChangeView, DeleteView, PinView, SaveView as Save},
-    state::{drawn, page_url::PageUrl, user_draft::Draft},
+    state::{drawn, form_draft::Draft, page_url::PageUrl},
     ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField},
 };
 use leptos::prelude::*;
 use model::{etag::Revised as _, saved_view::SavedView};
 
-/// Keeps what the list is narrowed to under a name.
+/// Saves the list's filters under a name.
 #[component]
 pub fn SaveView(
-    /// What would be kept.
+    /// The filters.
     query: String,
-    /// What was typed and refused.
+    /// What was typed, when it was refused.
     draft: Draft,
-    /// The list.
     back: PageUrl,
 ) -> impl IntoView {
     let save = ServerAction::<Save>::new();
@@ -33,29 +32,27 @@ pub fn SaveView(
     .into_any()
 }
 
-/// Changes the view that is shown, or deletes it.
+/// Changes or deletes the view that is shown.
 #[component]
 pub fn EditView(
-    /// Which.
     view: SavedView,
-    /// What was typed and refused.
+    /// What was typed, when it was refused.
     draft: Draft,
-    /// The list.
     back: PageUrl,
 ) -> impl IntoView {
     let (change, delete) = (ServerAction::<ChangeView>::new(), ServerAction::<DeleteView>::new());
     let hidden = HiddenFields::default().with("id", view.id.to_string()).with("back", back.to_string());
     let is_draft = draft.is_some();
-    let hidden_too = hidden.clone().with("etag", view.etag()).with("drawn", drawn_with(&view));
+    let change_fields = hidden.clone().with("etag", view.etag()).with("drawn", drawn_with(&view));
     let question = if view.is_shared {
-        "Nobody will have it any more: it is shared. Jobs are not touched."
+        "It is shared: it is deleted for everybody. Jobs are not affected."
     } else {
-        "Jobs are not touched."
+        "Jobs are not affected."
     };
     view! {
         <details class="more" open=is_draft>
             <summary>{format!("Change the view “{}”", view.name)}</summary>
-            <PostForm action=change class="view-form" hidden=hidden_too>
+            <PostForm action=change class="view-form" hidden=change_fields>
                 <Fields view=Some(view.clone()) draft=draft />
                 <Button kind=ButtonKind::Primary>"Save changes"</Button>
             </PostForm>
@@ -71,14 +68,9 @@ pub fn EditView(
     .into_any()
 }
 
-/// What whoever sees a view may do with it.
+/// The form for readers who may not change the view.
 #[component]
-pub fn PinOnly(
-    /// Which.
-    view: SavedView,
-    /// The list.
-    back: PageUrl,
-) -> impl IntoView {
+pub fn PinOnly(view: SavedView, back: PageUrl) -> impl IntoView {
     let pin = ServerAction::<PinView>::new();
     let hidden = HiddenFields::default()
         .with("id", view.id.to_string())
@@ -93,12 +85,12 @@ pub fn PinOnly(
 }
 
 fn drawn_with(view: &SavedView) -> String {
-    let ticked = |is: bool| if is { "true" } else { "" };
+    let checked = |is: bool| if is { "true" } else { "" };
     let alert_at = view.alert_at.map(|at| at.to_string()).unwrap_or_default();
     drawn::field(&[
         ("name", &view.name),
-        ("shared", ticked(view.is_shared)),
-        ("pinned", ticked(view.is_pinned)),
+        ("shared", checked(view.is_shared)),
+        ("pinned", checked(view.is_pinned)),
         ("alert_at", &alert_at),
     ])
 }
@@ -106,9 +98,9 @@ fn drawn_with(view: &SavedView) -> String {
 #[component]
 fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
     let is_shared = view.as_ref().is_some_and(|view| view.is_shared);
-    let is_shared = draft.ticked("shared").unwrap_or(is_shared);
+    let is_shared = draft.checked("shared").unwrap_or(is_shared);
     let is_pinned = view.as_ref().is_none_or(|view| view.is_pinned);
-    let is_pinned = draft.ticked("pinned").unwrap_or(is_pinned);
+    let is_pinned = draft.checked("pinned").unwrap_or(is_pinned);
     let name = draft.value("name").or_else(|| view.as_ref().map(|view| view.name.clone()));
     let alert_at = view.as_ref().and_then(|view| view.alert_at);
     let alert_at = draft.value("alert_at").or_else(|| alert_at.map(|at| at.to_string()));
@@ -118,7 +110,7 @@ fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
         <TextField name="view[name]" label="Name of the view" required=true value=name.unwrap_or_default() error=fault("view_name") />
         <TextField
             name="view[alert_at]"
-            label="Alert from so many jobs on"
+            label="Alert at this many jobs"
             kind="number"
             range=Some((1, 10_000))
             placeholder="never"
@@ -126,7 +118,7 @@ fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
             error=fault("alert_at")
         />
         <CheckField name="view[pinned]" value="true" label="Pinned, with a live count" checked=is_pinned />
-        <CheckField name="view[shared]" value="true" label="Shared with everybody of this console" checked=is_shared />
+        <CheckField name="view[shared]" value="true" label="Shared with all users of this console" checked=is_shared />
         {whole.map(|whole| view! { <p role="alert" class="type-label text-failed">{whole}</p> })}
     }
     .into_any()

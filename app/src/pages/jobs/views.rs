@@ -1,11 +1,11 @@
-//! Saved views above the list: those that are pinned with what was counted last, those that alert, the others in a fold.
+//! Saved views above the list: pinned ones with their last count, those that alert, the others folded away.
 
 use super::view_form::{EditView, PinOnly, SaveView};
 use crate::{
     calls::{saved_views::list_views, session::Session},
     components::AlertPill,
     format,
-    state::{clock, page_url::PageUrl, refresh, saved_query::SavedQuery, user_draft::Draft},
+    state::{clock, form_draft::Draft, page_url::PageUrl, refresh, saved_query::SavedQuery},
     ui::Link,
 };
 use chrono::{DateTime, Utc};
@@ -17,16 +17,15 @@ use model::{
 };
 use std::time::Duration;
 
-/// The views, and what can be done with the one that is shown.
+/// The views, and forms for the one that is shown.
 #[component]
 pub fn Views(
     /// All that the reader may see.
     views: Vec<SavedView>,
-    /// The page's address, with what was typed into a form that was refused.
+    /// The page's address, which carries what was typed into a refused form.
     url: PageUrl,
-    /// Who looks.
     reader: Option<Session>,
-    /// The moment of the list.
+    /// When the list was loaded.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let newest = refresh::every(Duration::from_secs(10), list_views);
@@ -34,16 +33,16 @@ pub fn Views(
     let query = SavedQuery::of_page(&url);
     let shown = views.iter().find(|view| SavedQuery::is_same(&view.query, &query)).cloned();
     let shown_id = shown.as_ref().map(|view| view.id);
-    let is_near =
+    let is_prominent =
         |view: &SavedView| view.is_pinned || view.alerting_since.is_some() || Some(view.id) == shown_id;
-    let (near, far): (Vec<_>, Vec<_>) = views.into_iter().partition(is_near);
+    let (prominent, others): (Vec<_>, Vec<_>) = views.into_iter().partition(is_prominent);
     let chips = move |views: Vec<SavedView>| {
         views
             .into_iter()
             .map(|view| view! { <Chip view=view shown=shown_id newest=newest now=now /> })
             .collect_view()
     };
-    let more = format::counted(far.len() as i64, "view more", "views more");
+    let more = format::counted(others.len() as i64, "more view", "more views");
     let may_save = reader.as_ref().is_some_and(|reader| reader.may(Permission::SaveViews));
     let may_change =
         shown.as_ref().zip(reader.as_ref()).is_some_and(|(view, reader)| view.may_be_changed_by(reader.role));
@@ -61,17 +60,17 @@ pub fn Views(
     };
     view! {
         <div class="views">
-            {(!near.is_empty() || !far.is_empty())
+            {(!prominent.is_empty() || !others.is_empty())
                 .then(|| {
                     view! {
                         <nav aria-label="Saved views">
-                            {(!near.is_empty()).then(|| view! { <ul>{chips(near)}</ul> })}
-                            {(!far.is_empty())
+                            {(!prominent.is_empty()).then(|| view! { <ul>{chips(prominent)}</ul> })}
+                            {(!others.is_empty())
                                 .then(|| {
                                     view! {
                                         <details class="fold">
                                             <summary>{more}</summary>
-                                            <ul>{chips(far)}</ul>
+                                            <ul>{chips(others)}</ul>
                                         </details>
                                     }
                                 })}
@@ -84,7 +83,7 @@ pub fn Views(
     .into_any()
 }
 
-/// One view: its name, how many match, and that it alerts.
+/// One view: its name, how many jobs match, and whether it alerts.
 #[component]
 fn Chip(
     view: SavedView,
@@ -126,7 +125,7 @@ fn Chip(
     .into_any()
 }
 
-/// The number and what there is to know of it; none of a view that nobody counts. What is not known is no nought.
+/// The count and its age; `None` for a view that is not counted. A count that is not known yet is `…`, not 0.
 fn in_words(view: &SavedView, now: DateTime<Utc>) -> Option<(String, String)> {
     let from =
         view.alert_at.map(|at| format!(", alerts from {}", format::count(at.into()))).unwrap_or_default();
@@ -147,7 +146,7 @@ mod tests {
     use chrono::TimeDelta;
 
     #[test]
-    fn what_was_not_counted_is_no_nought() {
+    fn a_view_that_was_not_counted_is_not_zero() {
         let now = DateTime::UNIX_EPOCH + TimeDelta::days(1);
         let view = SavedView {
             id: SavedViewId::generate(),

@@ -1,4 +1,4 @@
-//! One bulk operation: what it does to which, how far it is, what it left as it was, and the way back.
+//! One bulk operation: what it does to which jobs, how far it is, what it skipped, and how to undo it.
 
 use super::steps::Steps;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     },
     components::{
         IntegrationLink, JobStateBadge, LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        operation_look::{about, list_of, what_it_does},
+        operation_words::{about, list_of, what_it_does},
     },
     format,
     state::{clock, opened, page_url, revision},
@@ -25,7 +25,6 @@ use model::{
     rules::permission::Permission,
 };
 
-/// The page.
 #[component]
 pub fn OperationDetailPage() -> impl IntoView {
     let params = use_params_map();
@@ -62,11 +61,14 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
     let OperationPage { operation: first, names, as_of } = page;
     let id = first.id;
     let now = clock::now_or(as_of);
-    // One that has ended can still be undone by somebody else.
-    let told = opened::follow::<Operation>(Opened::Operation(id));
+    // Also of an operation that has ended: somebody else can undo it.
+    let pushed = opened::follow::<Operation>(Opened::Operation(id));
     let loaded = first.clone();
     let operation = Memo::new(move |_| {
-        told.with(|told| told.as_ref().filter(|told| told.at >= as_of).map(|told| told.now.clone()))
+        pushed
+            .with(|pushed| {
+                pushed.as_ref().filter(|pushed| pushed.at >= as_of).map(|pushed| pushed.now.clone())
+            })
             .unwrap_or_else(|| loaded.clone())
     });
     let has_ended = Memo::new(move |_| operation.with(|o| o.finished_at.is_some()));
@@ -77,9 +79,9 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
             </Link>
         }
     };
-    let beside =
+    let badge =
         move || view! { <OperationBadge state=Signal::derive(move || operation.with(|o| o.state)) /> };
-    let lede = Signal::derive(move || operation.with(|o| verdict(o, now.get())));
+    let headline = Signal::derive(move || operation.with(|o| verdict(o, now.get())));
     let sentence = about(&first, &names);
     let is_deletion = first.action == BulkAction::Delete;
     let list =
@@ -88,7 +90,7 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
     let Operation { breakdown, sample, reason, requested_by, created_at, .. } = first;
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
     view! {
-        <PageHead title="Bulk operations" heading=heading lede=lede crumbs=crumbs beside=beside>
+        <PageHead title="Bulk operations" heading=heading headline=headline crumbs=crumbs badge=badge>
             <LiveBadge as_of=as_of />
             {may_steer.then(|| view! { <Steps operation=operation now=now back=format!("/operations/{id}") /> })}
         </PageHead>
@@ -98,11 +100,11 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
                     <OperationProgress operation=operation />
                 </div>
                 <Facts>
-                    <Fact name="Asked for by">
+                    <Fact name="Requested by">
                         {requested_by} ", " <Ago at=created_at now=now />
                     </Fact>
-                    <Fact name="Why">{reason}</Fact>
-                    <Fact name="Pace">{pace}</Fact>
+                    <Fact name="Reason">{reason}</Fact>
+                    <Fact name="Rate">{pace}</Fact>
                     {move || {
                         let operation = operation.get();
                         let started = operation
@@ -115,18 +117,18 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
                             .map(|at| view! { <Fact name="Ended"><Ago at=at now=now /></Fact> });
                         (started, ended)
                     }}
-                    {move || operation.with(|o| o.undoes).map(|of| view! { <Related name="Takes back" id=of /> })}
-                    {move || operation.with(|o| o.undone_by).map(|by| view! { <Related name="Taken back by" id=by /> })}
+                    {move || operation.with(|o| o.undoes).map(|of| view! { <Related name="Undoes" id=of /> })}
+                    {move || operation.with(|o| o.undone_by).map(|by| view! { <Related name="Undone by" id=by /> })}
                 </Facts>
             </Card>
-            <Card title="What it is about" more=list.map(|href| (href, "Open the list".to_owned()))>
+            <Card title="Scope" more=list.map(|href| (href, "Open the list".to_owned()))>
                 <p class="px-4 py-3 text-muted">{sentence}</p>
                 {(!breakdown.is_empty()).then(|| view! { <Breakdown parts=breakdown names=names /> })}
                 {(!sample.is_empty())
                     .then(|| {
                         view! {
                             <p class="px-4 py-3 type-label text-faint">
-                                "Such as "
+                                "For example "
                                 {sample
                                     .into_iter()
                                     .map(|job| {
@@ -142,7 +144,7 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
                         }
                     })}
             </Card>
-            {move || operation.with(|o| (!o.skipped_reasons.is_empty()).then(|| view! { <Left operation=o.clone() /> }))}
+            {move || operation.with(|o| (!o.skipped_reasons.is_empty()).then(|| view! { <Skipped operation=o.clone() /> }))}
         </div>
     }
     .into_any()
@@ -159,11 +161,11 @@ fn Related(name: &'static str, id: OperationId) -> impl IntoView {
     .into_any()
 }
 
-/// What was counted before anything was touched.
+/// What was counted before anything was changed.
 #[component]
 fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
-    const MOST: usize = 20;
-    let more = parts.len().saturating_sub(MOST);
+    const MAX_ROWS: usize = 20;
+    let more = parts.len().saturating_sub(MAX_ROWS);
     let head = || {
         view! {
             <th scope="col" class="grow">"Integration"</th>
@@ -172,10 +174,10 @@ fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
         }
     };
     view! {
-        <Table label="Counted when it was asked for" stacks=true head=head>
+        <Table label="Counted when it was requested" stacks=true head=head>
             {parts
                 .into_iter()
-                .take(MOST)
+                .take(MAX_ROWS)
                 .map(|part| {
                     view! {
                         <tr>
@@ -191,14 +193,14 @@ fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
                 })
                 .collect_view()}
         </Table>
-        {(more > 0).then(|| view! { <p class="px-4 py-2 type-label text-faint">{format!("and {more} smaller parts")}</p> })}
+        {(more > 0).then(|| view! { <p class="px-4 py-2 type-label text-faint">{format!("and {more} more")}</p> })}
     }
     .into_any()
 }
 
-/// What it left as it was, by reason.
+/// What it skipped, by reason.
 #[component]
-fn Left(operation: Operation) -> impl IntoView {
+fn Skipped(operation: Operation) -> impl IntoView {
     let head = || {
         view! {
             <th scope="col" class="grow">"Why"</th>
@@ -206,7 +208,7 @@ fn Left(operation: Operation) -> impl IntoView {
         }
     };
     view! {
-        <Card title="Skipped" sub="left as they were">
+        <Card title="Skipped" sub="not changed">
             <Table label="Skipped" head=head>
                 {operation
                     .skipped_reasons
@@ -231,7 +233,7 @@ fn capitalised(words: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Where it stands and what can be done, in one sentence.
+/// Its state and what can be done, in one sentence.
 fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
     let until =
         |at: Option<DateTime<Utc>>| at.map(|at| format::age((at - now).max(chrono::TimeDelta::zero())));
@@ -240,27 +242,27 @@ fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
         .unwrap_or_default();
     match operation.state {
         OperationState::Held => match until(operation.hold_until) {
-            Some(left) => format!("Nothing is touched yet: it begins in **{left}**. Abort withdraws it."),
-            None => "Nothing is touched yet. Abort withdraws it.".to_owned(),
+            Some(left) => format!("Nothing is changed yet: it starts in **{left}**. Abort withdraws it."),
+            None => "Nothing is changed yet. Abort withdraws it.".to_owned(),
         },
         OperationState::Running if operation.action == BulkAction::Delete => {
-            "Nothing of it is accepted, sent or shown any more. What is left goes by itself, whoever leads."
+            "It is no longer accepted, sent or shown. What is left of it is deleted in the background."
                 .to_owned()
         }
-        OperationState::Running => "It goes on by itself, whoever leads.".to_owned(),
-        OperationState::Paused => "Stopped until it is resumed. What is changed stays changed.".to_owned(),
+        OperationState::Running => "It continues in the background.".to_owned(),
+        OperationState::Paused => "Stopped until it is resumed. What is done stays done.".to_owned(),
         OperationState::Done if operation.action == BulkAction::Undo => {
-            "Done: what could go back stands where it stood.".to_owned()
+            "Done: what could be undone is in its previous state.".to_owned()
         }
         OperationState::Done => format!("Done.{can_undo}"),
-        OperationState::Aborted => format!("Stopped for good. What is changed stays changed.{can_undo}"),
-        OperationState::Undone => "Taken back, as far as nothing had been tried since.".to_owned(),
+        OperationState::Aborted => format!("Stopped for good. What is done stays done.{can_undo}"),
+        OperationState::Undone => "Undone, except for jobs tried since.".to_owned(),
     }
 }
 
 fn pace(operation: &Operation) -> String {
     match operation.rate_per_second {
         Some(rate) => format!("{} per second at most", format::count(rate.into())),
-        None => "as fast as it goes".to_owned(),
+        None => "no limit".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Every bulk operation, newest first.
+//! All bulk operations, newest first.
 
 use super::steps::Steps;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     },
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        operation_look::{about, what_it_does},
+        operation_words::{about, what_it_does},
     },
     format,
     state::{clock, page_url, page_url::PageUrl, refresh, revision},
@@ -22,7 +22,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// The list.
 #[component]
 pub fn OperationsPage() -> impl IntoView {
     let url = page_url::current();
@@ -62,12 +61,12 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
             <th scope="col">"State"</th>
             <th scope="col">"Progress"</th>
             <th scope="col">"By"</th>
-            <th scope="col">"Asked for"</th>
+            <th scope="col">"Requested"</th>
             {may_steer.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
         }
     };
     view! {
-        <PageHead title="Bulk operations" lede=lede(&page.items)>
+        <PageHead title="Bulk operations" headline=headline(&page.items)>
             <LiveBadge as_of=as_of />
         </PageHead>
         <Card title="All operations" sub="newest first">
@@ -76,7 +75,7 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
                     <EmptyState
                         glyph=Glyph::List
                         title="No bulk operation yet"
-                        text="Filter jobs or dead letters and requeue, cancel or purge all that match: it stands here, with its progress, and can be undone for 24 hours."
+                        text="Filter jobs or dead letters and requeue, cancel or purge all that match. The operation is listed here with its progress and can be undone for 24 hours."
                     >
                         <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
                     </EmptyState>
@@ -108,16 +107,16 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
     .into_any()
 }
 
-fn lede(operations: &[Operation]) -> String {
-    let going_on = operations
+fn headline(operations: &[Operation]) -> String {
+    let in_progress = operations
         .iter()
         .filter(|o| {
             matches!(o.state, OperationState::Held | OperationState::Running | OperationState::Paused)
         })
         .count() as i64;
-    match going_on {
-        0 => "Many jobs changed at once: none is going on right now.".to_owned(),
-        n => format!("**{}** going on", format::counted(n, "operation is", "operations are")),
+    match in_progress {
+        0 => "No bulk operation is in progress.".to_owned(),
+        n => format!("**{}** in progress", format::counted(n, "operation is", "operations are")),
     }
 }
 
@@ -155,7 +154,7 @@ fn Row(
             {may_steer
                 .then(|| {
                     view! {
-                        <td class="deed">
+                        <td class="actions">
                             <div class="flex justify-end gap-1.5">
                                 <Steps operation=row now=now back=back />
                             </div>

@@ -1,4 +1,4 @@
-//! Bulk operations: who changed many jobs at once, why, how far it is; stopped, and taken back.
+//! Bulk operations: who changed many jobs at once, why, and how far it is; they can be stopped and undone.
 
 mod detail;
 mod list;

@@ -11,12 +11,12 @@ use model::{
     operation::{Operation, OperationStep},
 };
 
-/// The buttons of the moment.
+/// The buttons for its present state.
 #[component]
 pub fn Steps(
-    /// The operation; a signal, so that buttons come and go with its state.
+    /// A signal, so that buttons come and go with its state.
     operation: Memo<Operation>,
-    /// Against what the time to undo it is told.
+    /// The time left to undo it is counted from here.
     #[prop(into)]
     now: Signal<DateTime<Utc>>,
     /// Where the form leads back to.

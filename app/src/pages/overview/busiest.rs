@@ -1,4 +1,4 @@
-//! Integrations with work, a limit or a fault, worst first.
+//! The overview's table of integrations, those that need attention first.
 
 use crate::{
     calls::stats::LeftOut,
@@ -9,31 +9,29 @@ use crate::{
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
 
-/// Integrations with work, a limit or a fault, worst first.
 #[component]
 pub fn Busiest(
-    /// The gauges.
     snapshot: Signal<Snapshot>,
-    /// What they leave out.
+    /// What the first snapshot leaves out.
     left_out: Signal<LeftOut>,
-    /// Of a moment that is over: the table of now is another.
+    /// On a page about the past: no link to the present table.
     is_past: bool,
 ) -> impl IntoView {
-    const MOST: usize = 12;
+    const MAX_ROWS: usize = 12;
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
             let mut rows: Vec<_> = s.integrations.iter().map(|g| (Health::of(g, s.at), g.clone())).collect();
             rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
-            rows.truncate(MOST);
+            rows.truncate(MAX_ROWS);
             rows
         })
     });
-    let most =
+    let max_backlog =
         Memo::new(move |_| rows.with(|rows| rows.iter().map(|(_, g)| g.backlog).max().unwrap_or(0)).max(1));
     let sub = Signal::derive(move || {
         let all = snapshot.with(|s| s.integrations.len()) + left_out.get().integrations;
-        if all > MOST {
-            format!("{MOST} of {}, worst first", format::count(all as i64))
+        if all > MAX_ROWS {
+            format!("{MAX_ROWS} of {}, worst first", format::count(all as i64))
         } else {
             "worst first".to_owned()
         }
@@ -51,7 +49,7 @@ pub fn Busiest(
                                 .or_else(|| last.cloned())
                                 .unwrap_or_else(|| (health.clone(), gauge.clone()))
                         });
-                        view! { <GaugeRow row=row most=most /> }
+                        view! { <GaugeRow row=row max_backlog=max_backlog /> }
                     }
                 />
             </GaugeTable>

@@ -1,7 +1,7 @@
 //! Is anything wrong, where, and until when? Now, or as it was at a minute of the last day.
 
 mod busiest;
-mod lede;
+mod headline;
 mod oldest;
 mod sparks;
 mod tiles;
@@ -12,7 +12,7 @@ pub use wall::WallPage;
 
 use self::{
     busiest::Busiest,
-    lede::lede,
+    headline::headline,
     oldest::Oldest,
     tiles::Tiles,
     time_travel::{Choice, TimeTravel},
@@ -42,7 +42,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// The start page.
 #[component]
 pub fn OverviewPage() -> impl IntoView {
     let url = page_url::current();
@@ -85,23 +84,18 @@ pub fn OverviewPage() -> impl IntoView {
     .into_any()
 }
 
-/// What moves by itself, and all that is made of it.
+/// What updates by itself, on pages about the present.
 #[derive(Clone, Copy)]
-struct Moving {
+struct LiveData {
     snapshot: Signal<Snapshot>,
-    /// Of the first snapshot alone: the stream leaves nothing out.
+    /// Only the first snapshot leaves something out; streamed ones are complete.
     left_out: Signal<LeftOut>,
     charts: Memo<Charts>,
 }
 
-impl Moving {
-    /// Of now it moves; of a moment that is over it stands.
-    fn begin(
-        (snapshot, left_out): (Snapshot, LeftOut),
-        charts: Charts,
-        window: Window,
-        is_past: bool,
-    ) -> Self {
+impl LiveData {
+    /// On a page about the past nothing updates.
+    fn new((snapshot, left_out): (Snapshot, LeftOut), charts: Charts, window: Window, is_past: bool) -> Self {
         if is_past {
             return Self {
                 snapshot: Signal::stored(snapshot),
@@ -113,7 +107,7 @@ impl Moving {
         let newer = refresh::every(Duration::from_secs(10), move || load_charts(window));
         Self {
             left_out: Memo::new(
-                move |_| if live.speaks_since(first_at) { LeftOut::default() } else { left_out },
+                move |_| if live.is_current_since(first_at) { LeftOut::default() } else { left_out },
             )
             .into(),
             snapshot: live.or(snapshot),
@@ -133,16 +127,16 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let Overview { snapshot, left_out, past, charts, at, now } = first;
     let (as_of, is_past) = (snapshot.at, at.is_some());
     let yesterdays_pyramid = past.yesterdays_pyramid.clone().unwrap_or_default();
-    let moving = Moving::begin((snapshot, left_out), charts, window, is_past);
-    let (snapshot, left_out) = (moving.snapshot, moving.left_out);
-    let activity = moving.of(|c| c.activity.clone());
-    let alerts = moving.of(|c| c.alerts.clone());
+    let live_data = LiveData::new((snapshot, left_out), charts, window, is_past);
+    let (snapshot, left_out) = (live_data.snapshot, live_data.left_out);
+    let activity = live_data.of(|c| c.activity.clone());
+    let alerts = live_data.of(|c| c.alerts.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let segments = window_segments(&here, window);
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
-        <PageHead title="Overview" lede=Signal::derive(move || snapshot.with(|s| lede(s, left_out.get(), is_past)))>
+        <PageHead title="Overview" headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
             {(!is_past)
                 .then(|| {
                     view! {
@@ -159,14 +153,14 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
             <Tiles snapshot=snapshot left_out=left_out past=past is_past=is_past />
             <div class="two">
                 <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
-                    <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
+                    <WorkerTrouble workers=live_data.of(|c| c.workers.clone()) count=count />
                     <ViewAlerts views=alerts as_of=as_of />
                     <Attention
                         snapshot=snapshot
                         may_configure=may_configure
-                        most=6
-                        is_told_else=Signal::derive(move || alerts.with(|all| !all.is_empty()))
-                        only_words=is_past
+                        max_rows=6
+                        other_cards_warn=Signal::derive(move || alerts.with(|all| !all.is_empty()))
+                        read_only=is_past
                     />
                 </Card>
                 <Card
@@ -181,11 +175,11 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
                     />
                 </Card>
             </div>
-            <ThroughputChart throughput=moving.of(|c| c.throughput.clone()) marks=happened is_past=is_past />
-            <LevelsChart levels=moving.of(|c| c.levels.clone()) marks=happened is_past=is_past />
+            <ThroughputChart throughput=live_data.of(|c| c.throughput.clone()) marks=happened is_past=is_past />
+            <LevelsChart levels=live_data.of(|c| c.levels.clone()) marks=happened is_past=is_past />
             <div class="two">
-                <Card title="What happened" sub="newest first">
-                    <ActivityFeed activity=activity most=12 as_of=as_of is_past=is_past />
+                <Card title="Recent activity" sub="newest first">
+                    <ActivityFeed activity=activity max_rows=12 as_of=as_of is_past=is_past />
                 </Card>
                 <Oldest snapshot=snapshot is_past=is_past />
             </div>
@@ -205,23 +199,23 @@ fn NotRecorded(
     ResponseStatus::set(404);
     let here = here.settled();
     let text = match nearest {
-        _ if at > now => "That minute is yet to come.",
+        _ if at > now => "That minute is in the future.",
         _ if now - at > chrono::TimeDelta::hours(25) => "Minutes are kept for a day.",
         Some(_) => {
-            "No process was sampling then: nothing is known of that minute, which does not mean that nothing happened."
+            "No process took samples then. Nothing is known about that minute, which does not mean that nothing happened."
         }
-        None => "Nothing was recorded yet: the first minute is kept within a minute from now.",
+        None => "Nothing was recorded yet: the first minute is recorded within a minute.",
     };
-    let beside = nearest.map(|nearest| {
+    let nearest_link = nearest.map(|nearest| {
         let href = here.clone().with("at", format::minute(nearest)).to_string();
         view! { <LinkButton href=href>{format!("Nearest: {}", format::moment(nearest))}</LinkButton> }
     });
     let live = here.clone().without("at").to_string();
     view! {
-        <PageHead title="Overview" lede=format!("Nothing is kept of **{}**", format::moment(at)) />
+        <PageHead title="Overview" headline=format!("No data for **{}**", format::moment(at)) />
         <section class="card" aria-label="Nothing recorded">
             <EmptyState glyph=Glyph::Clock title=format!("Nothing was recorded at {}", format::moment(at)) text=text>
-                {beside}
+                {nearest_link}
                 <LinkButton href=live>"Now"</LinkButton>
             </EmptyState>
         </section>
@@ -235,11 +229,11 @@ fn NotRecorded(
 #[component]
 fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
     ResponseStatus::set(422);
-    let says = format!("“{text}” is no moment. Write it as 2026-11-22T06:13Z, in UTC.");
+    let says = format!("“{text}” is not a time. Write it as 2026-11-22T06:13Z, in UTC.");
     view! {
         <PageHead title="Overview" />
-        <section class="card" aria-label="This address cannot be read">
-            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address cannot be read" text=says>
+        <section class="card" aria-label="This address is not valid">
+            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address is not valid" text=says>
                 <LinkButton href=here.settled().without("at").to_string()>"Now"</LinkButton>
             </EmptyState>
         </section>

@@ -1,4 +1,4 @@
-//! What waits the longest: which integration, for how long, and its jobs.
+//! Integrations whose oldest job waits longest, with a link to their jobs.
 
 use crate::{
     format,
@@ -7,14 +7,12 @@ use crate::{
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
 
-const MOST: usize = 5;
+const MAX_ROWS: usize = 5;
 
-/// The card; nothing while nothing waits.
 #[component]
 pub fn Oldest(
-    /// The gauges.
     snapshot: Signal<Snapshot>,
-    /// Of a moment that is over: those jobs are no list any more.
+    /// On a page about the past, where no list has those jobs any more.
     is_past: bool,
 ) -> impl IntoView {
     let rows = Memo::new(move |_| snapshot.with(|s| oldest(&s.integrations)));
@@ -68,5 +66,5 @@ fn oldest(gauges: &[IntegrationGauge]) -> Vec<IntegrationGauge> {
         .filter(|gauge| gauge.backlog > 0 && gauge.oldest_pending_age_seconds.is_some())
         .collect();
     waiting.sort_by_key(|gauge| (std::cmp::Reverse(gauge.oldest_pending_age_seconds), gauge.integration_id));
-    waiting.into_iter().take(MOST).cloned().collect()
+    waiting.into_iter().take(MAX_ROWS).cloned().collect()
 }

@@ -1,24 +1,23 @@
-//! The last hour as a line, and the same hour a day before as its ghost: a slot a minute, empty where nothing was recorded.
+//! The last hour as a line, and the same hour a day before as its ghost: one slot a minute, empty where nothing was recorded.
 
 use crate::calls::stats::Past;
 use chrono::{DateTime, TimeDelta, Utc};
 use model::stats::{MinuteTotals, Totals};
 
-/// Minutes of a line.
 const MINUTES: i64 = 60;
 
-/// Both lines, and what they show in words.
+/// Both lines, and their text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spark {
     /// The last hour, oldest first.
     pub line: Vec<Option<f64>>,
-    /// A day before; empty when nothing was recorded then.
+    /// A day before; empty when nothing was recorded.
     pub ghost: Vec<Option<f64>>,
-    /// For those who do not see them.
+    /// For screen readers and tooltips.
     pub says: String,
 }
 
-/// Of one number, ending with what is now.
+/// The lines of one number, the last slot being the present value.
 pub fn sparks(
     past: &Past,
     (at, now): (DateTime<Utc>, &Totals),
@@ -41,7 +40,7 @@ pub fn sparks(
     Spark { line: drawn(line), ghost: drawn(ghost), says }
 }
 
-/// The hour before a moment, without the minute that runs.
+/// The hour before a moment, without the current minute.
 fn slots(points: &[MinuteTotals], end: DateTime<Utc>, read: fn(&Totals) -> Option<i64>) -> Vec<Option<i64>> {
     let minute = |at: DateTime<Utc>| at.timestamp().div_euclid(60);
     let first = minute(end) - MINUTES;
@@ -71,7 +70,7 @@ mod tests {
     use crate::format;
 
     #[test]
-    fn minutes_that_nobody_recorded_are_gaps_and_the_ghost_is_told() {
+    fn minutes_without_a_record_are_gaps_and_the_ghost_is_described() {
         let now: DateTime<Utc> = "2026-11-20T12:00:30Z".parse().expect("a time");
         let point = |minutes_ago, backlog| MinuteTotals {
             at: now - TimeDelta::minutes(minutes_ago),

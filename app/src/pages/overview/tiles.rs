@@ -1,4 +1,4 @@
-//! The six numbers of the first row, each a link to what it counts, with its last hour and the same hour of a day before.
+//! The six numbers of the first row, each linked to what it counts, with its last hour and the same hour a day before.
 
 use super::sparks::{Spark, sparks};
 use crate::{
@@ -10,16 +10,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 use model::stats::{MinuteTotals, Snapshot, Totals};
 
-/// The row.
 #[component]
 pub fn Tiles(
-    /// The gauges.
     snapshot: Signal<Snapshot>,
-    /// What they leave out.
+    /// What the first snapshot leaves out.
     left_out: Signal<LeftOut>,
-    /// What was before.
+    /// Their history.
     past: Past,
-    /// Of a moment that is over: what the tiles count is no list any more.
+    /// On a page about the past, where no list has what the tiles count any more.
     is_past: bool,
 ) -> impl IntoView {
     let past = StoredValue::new(past);
@@ -31,13 +29,13 @@ pub fn Tiles(
             past.with_value(|past| delta(&past.hour, now, read))
         })
     };
-    // The line ends with what is now.
+    // The line ends with the present value.
     let spark = move |read: fn(&Totals) -> Option<i64>, say: fn(i64) -> String| {
         Memo::new(move |_| {
             past.with_value(|past| snapshot.with(|s| sparks(past, (s.at, &s.totals), read, say)))
         })
     };
-    let width = Signal::derive(move || {
+    let total_slots = Signal::derive(move || {
         let shown =
             snapshot.with(|s| s.integrations.iter().map(|g| i64::from(g.max_concurrency)).sum::<i64>());
         shown + left_out.get().slots
@@ -68,10 +66,10 @@ pub fn Tiles(
                 tone=Tone::Processing
                 label="Processing"
                 figure=figure(total(|t| t.processing))
-                unit=Signal::derive(move || format!("/ {}", format::count(width.get())))
+                unit=Signal::derive(move || format!("/ {}", format::count(total_slots.get())))
                 delta=Signal::derive(move || {
-                    let (busy, width) = (snapshot.with(|s| s.totals.processing), width.get().max(1));
-                    Delta { text: format!("{} of all slots", format::percent(busy as f64 / width as f64)), is_good: None }
+                    let (busy, total_slots) = (snapshot.with(|s| s.totals.processing), total_slots.get().max(1));
+                    Delta { text: format!("{} of all slots", format::percent(busy as f64 / total_slots as f64)), is_good: None }
                 })
                 history=line(processing)
                 ghost=ghost(processing)
@@ -146,7 +144,7 @@ pub fn Tiles(
     .into_any()
 }
 
-/// The change over the last five minutes. More of what these count is never good.
+/// The change over the last five minutes. More is never good for the numbers this is used for.
 fn delta(hour: &[MinuteTotals], (at, now): (DateTime<Utc>, i64), read: fn(&Totals) -> i64) -> Delta {
     let Some(then) = hour.iter().rev().find(|then| at - then.at >= TimeDelta::minutes(5)) else {
         return Delta::default();
@@ -163,14 +161,14 @@ fn delta(hour: &[MinuteTotals], (at, now): (DateTime<Utc>, i64), read: fn(&Total
     }
 }
 
-/// What is done now against the same minute a day before.
+/// The present rate against that of the same minute a day before.
 fn against_yesterday(yesterday: &[MinuteTotals], at: DateTime<Utc>, now: i64) -> Option<Delta> {
     let then = yesterday.last().filter(|then| at - then.at < TimeDelta::hours(24) + TimeDelta::minutes(3))?;
     let before = then.totals.delivered_per_minute;
     (before > 0).then(|| {
         let change = (now - before) as f64 / before as f64;
         let sign = if change < 0.0 { "−" } else { "+" };
-        Delta { text: format!("{sign}{} on a day ago", format::percent(change.abs())), is_good: None }
+        Delta { text: format!("{sign}{} vs. a day ago", format::percent(change.abs())), is_good: None }
     })
 }
 
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_is_told_against_five_minutes_ago() {
+    fn a_delta_compares_with_five_minutes_ago() {
         let totals = Totals { backlog: 100, ..Totals::default() };
         let history = [MinuteTotals { at: at(6), totals }, MinuteTotals { at: at(0), totals }];
         for (value, text, is_good) in [
@@ -199,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn yesterday_speaks_only_when_it_was_recorded() {
+    fn yesterday_is_compared_only_when_it_was_recorded() {
         let totals = Totals { delivered_per_minute: 200, ..Totals::default() };
         let then = |minutes: i64| [MinuteTotals { at: at(24 * 60 + minutes), totals }];
         let text = |minutes: i64, now| against_yesterday(&then(minutes), at(0), now).map(|delta| delta.text);
-        assert_eq!(text(0, 208).as_deref(), Some("+4.0 % on a day ago"));
-        assert_eq!(text(1, 100).as_deref(), Some("−50 % on a day ago"));
+        assert_eq!(text(0, 208).as_deref(), Some("+4.0 % vs. a day ago"));
+        assert_eq!(text(1, 100).as_deref(), Some("−50 % vs. a day ago"));
         assert_eq!(text(10, 100), None, "too long before");
         assert_eq!(against_yesterday(&[], at(0), 5), None);
     }

@@ -1,4 +1,4 @@
-//! Choosing a minute of the last day: a form that works without a script, steps back and forth, and a slider with one.
+//! Choice of a minute of the last day: a form and steps that work without a script, and a slider with one.
 
 use crate::{
     format,
@@ -9,15 +9,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
-/// Minutes that can be chosen.
+/// How many minutes can be chosen.
 const MINUTES: i64 = 24 * 60;
 
-/// The bar. Of now it is folded away.
+/// Folded away on the page about the present.
 #[component]
 pub fn TimeTravel(
-    /// The minute shown; none: now.
+    /// The minute shown; `None`: now.
     at: Option<DateTime<Utc>>,
-    /// The moment of the answer.
+    /// When the page was loaded.
     now: DateTime<Utc>,
     /// The page, with its window.
     here: PageUrl,
@@ -33,7 +33,7 @@ pub fn TimeTravel(
                         <time datetime=format::rfc3339(at) title=clock::full(at)>
                             <b>{format::moment(at)}</b>
                         </time>
-                        ", " {format::relative(at, now)} ". Nothing here moves, and nothing can be changed."
+                        ", " {format::relative(at, now)} ". Nothing here updates, and nothing can be changed."
                     </span>
                 </p>
                 <Choice at=at now=now here=here is_past=true />
@@ -52,7 +52,6 @@ pub fn TimeTravel(
     }
 }
 
-/// Field, steps and slider.
 #[component]
 pub fn Choice(at: DateTime<Utc>, now: DateTime<Utc>, here: PageUrl, is_past: bool) -> impl IntoView {
     let field = |at: DateTime<Utc>| at.format("%Y-%m-%dT%H:%M").to_string();
@@ -104,31 +103,31 @@ pub fn Choice(at: DateTime<Utc>, now: DateTime<Utc>, here: PageUrl, is_past: boo
     }
 }
 
-/// All the minutes in one movement; there once the page works.
+/// Shown once the page is hydrated.
 #[component]
 fn Slider(at: DateTime<Utc>, now: DateTime<Utc>, here: PageUrl) -> impl IntoView {
-    let works = RwSignal::new(false);
-    Effect::new(move |_| works.set(true));
-    let moved = RwSignal::new(MINUTES - (now - at).num_minutes().clamp(0, MINUTES));
-    let chosen = move || now - TimeDelta::minutes(MINUTES - moved.get());
+    let is_hydrated = RwSignal::new(false);
+    Effect::new(move |_| is_hydrated.set(true));
+    let position = RwSignal::new(MINUTES - (now - at).num_minutes().clamp(0, MINUTES));
+    let chosen = move || now - TimeDelta::minutes(MINUTES - position.get());
     let (navigate, base) = (use_navigate(), base_path::current());
     let on_change = move |_| {
         let to = here.clone().with("at", format::minute(untrack(chosen))).to_string();
         navigate(&base.join(&to), NavigateOptions { scroll: false, ..NavigateOptions::default() });
     };
     view! {
-        <div class="slide" hidden=move || !works.get()>
+        <div class="slide" hidden=move || !is_hydrated.get()>
             <input
                 type="range"
                 aria-label="Minute of the last day"
                 min="0"
                 max=MINUTES.to_string()
                 step="1"
-                value=moved.get_untracked().to_string()
+                value=position.get_untracked().to_string()
                 aria-valuetext=move || format::moment(chosen())
                 on:input=move |event| {
                     if let Ok(minute) = event_target_value(&event).parse() {
-                        moved.set(minute);
+                        position.set(minute);
                     }
                 }
                 on:change=on_change

@@ -1,6 +1,6 @@
-//! The overview for a screen on a wall: without chrome, on one screen, readable from afar. It says when it is stale, and why.
+//! The overview for a screen on a wall: no navigation, one screen, readable from afar. It says when it is stale, and why.
 
-use super::{Moving, lede::lede, tiles::Tiles};
+use super::{LiveData, headline::headline, tiles::Tiles};
 use crate::{
     calls::stats::{Overview, OverviewAnswer, load_overview},
     components::{
@@ -15,7 +15,6 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::stats::Window;
 
-/// The page.
 #[component]
 pub fn WallPage() -> impl IntoView {
     live::provide();
@@ -47,14 +46,14 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
     let Overview { snapshot, left_out, past, charts, .. } = first;
     let as_of = snapshot.at;
     let ghost = past.yesterdays_pyramid.clone().unwrap_or_default();
-    let moving = Moving::begin((snapshot, left_out), charts, window, false);
-    let (snapshot, left_out) = (moving.snapshot, moving.left_out);
-    let activity = moving.of(|c| c.activity.clone());
+    let live_data = LiveData::new((snapshot, left_out), charts, window, false);
+    let (snapshot, left_out) = (live_data.snapshot, live_data.left_out);
+    let activity = live_data.of(|c| c.activity.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let now = clock::now_or(as_of);
     view! {
-        <PageHead title="Wallboard" lede=Signal::derive(move || snapshot.with(|s| lede(s, left_out.get(), false)))>
+        <PageHead title="Wallboard" headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), false)))>
             <span class="type-section font-semibold tabular-nums">{move || now.get().format("%H:%M UTC").to_string()}</span>
             <LiveBadge as_of=as_of />
             <LinkButton href="/" glyph=Glyph::Grid>
@@ -66,12 +65,12 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
         <Tiles snapshot=snapshot left_out=left_out past=past is_past=false />
         <div class="board">
             <Card title="Needs attention" sub="worst first">
-                <WorkerTrouble workers=moving.of(|c| c.workers.clone()) count=count />
-                <Attention snapshot=snapshot may_configure=false most=5 only_words=true />
+                <WorkerTrouble workers=live_data.of(|c| c.workers.clone()) count=count />
+                <Attention snapshot=snapshot may_configure=false max_rows=5 read_only=true />
             </Card>
             <div class="stack">
-                <ThroughputChart throughput=moving.of(|c| c.throughput.clone()) marks=happened />
-                <LevelsChart levels=moving.of(|c| c.levels.clone()) marks=happened />
+                <ThroughputChart throughput=live_data.of(|c| c.throughput.clone()) marks=happened />
+                <LevelsChart levels=live_data.of(|c| c.levels.clone()) marks=happened />
             </div>
             <div class="stack">
                 <Card title="Retry pyramid" sub="waiting, by attempts made">
@@ -79,11 +78,11 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
                         steps=Signal::derive(move || snapshot.with(|s| s.retry_pyramid.clone()))
                         dead=Signal::derive(move || snapshot.with(|s| s.totals.dead_letters))
                         ghost=Signal::stored(ghost)
-                        least=6
+                        min_rows=6
                     />
                 </Card>
-                <Card title="What happened" sub="newest first">
-                    <ActivityFeed activity=activity most=5 as_of=as_of />
+                <Card title="Recent activity" sub="newest first">
+                    <ActivityFeed activity=activity max_rows=5 as_of=as_of />
                 </Card>
             </div>
         </div>
@@ -91,7 +90,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
     .into_any()
 }
 
-/// A line across the board while the numbers are old.
+/// A line across the board while the numbers are stale.
 #[component]
 fn Stale(as_of: DateTime<Utc>) -> impl IntoView {
     let live = live::current();
@@ -102,9 +101,9 @@ fn Stale(as_of: DateTime<Utc>) -> impl IntoView {
         is_stale.then(|| {
             let since = format::clock(at - age, at);
             match live.link().get() {
-                Link::Broken { .. } => format!("These numbers are of {since} UTC: the connection to Headgate is broken. It is being opened again."),
-                Link::Open | Link::Starting | Link::Resting => {
-                    format!("These numbers are of {since} UTC: Headgate sends nothing newer. Its database is away, or no process samples.")
+                Link::Broken { .. } => format!("These numbers are from {since} UTC: the connection to Headgate is broken. Reconnecting."),
+                Link::Open | Link::Starting | Link::Hidden => {
+                    format!("These numbers are from {since} UTC: Headgate sends no newer ones. Its database does not answer, or no process takes samples.")
                 }
             }
         })

@@ -1,8 +1,8 @@
-//! Rate limits: the heat wall, with what waits behind each limit, and the place where limits are edited.
+//! Rate limits: their use over time as a heat map, the backlog behind each, and the form that edits them.
 
 mod editor;
+mod list;
 mod numbers;
 mod row;
-mod wall;
 
-pub use wall::RateLimitsPage;
+pub use list::RateLimitsPage;

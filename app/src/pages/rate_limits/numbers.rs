@@ -1,7 +1,7 @@
-//! The wall as a table of numbers: what was used of what was allowed, step by step.
+//! The heat map as a table of numbers: used of allowed, step by step.
 
 use crate::{
-    calls::rate_limits::LimitWall,
+    calls::rate_limits::LimitList,
     components::{allowed, edits_in, moment},
     format,
     ui::{Link, Table},
@@ -11,13 +11,10 @@ use model::limit_use::LimitUse;
 
 /// A row per limit, a column per step, the newest first.
 #[component]
-pub fn Numbers(
-    /// The newest numbers.
-    wall: Memo<LimitWall>,
-) -> impl IntoView {
+pub fn Numbers(list: Memo<LimitList>) -> impl IntoView {
     let head = move || {
         let steps = move || {
-            let used = wall.with(|wall| wall.rows.first().map(|row| LimitUse::from(&row.cells)));
+            let used = list.with(|list| list.rows.first().map(|row| LimitUse::from(&row.cells)));
             let used = used.unwrap_or_default();
             used.steps.iter().rev().map(|step| moment(&used, step)).collect::<Vec<_>>()
         };
@@ -27,7 +24,7 @@ pub fn Numbers(
         }
     };
     let rows = move || {
-        wall.get()
+        list.get()
             .rows
             .into_iter()
             .map(|row| {

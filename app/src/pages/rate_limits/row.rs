@@ -1,4 +1,4 @@
-//! One limit on the wall.
+//! One limit in the list.
 
 use crate::{
     calls::rate_limits::LimitRow,
@@ -11,19 +11,17 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{limit_use::LimitUse, rate_limit::RateLimitUse};
 
-/// Names of those who share it before the rest is counted.
+/// How many integrations that share it are named before the rest is counted.
 const NAMED: usize = 3;
 
-/// Its row; each cell changes by itself.
+/// Each cell updates by itself.
 #[component]
 pub fn Row(
-    /// The limit.
     row: Memo<LimitRow>,
-    /// Whether the reader may edit it.
     may_edit: bool,
     /// The moment of the first numbers.
     as_of: DateTime<Utc>,
-    /// The wall without a question.
+    /// The list, without a question in its address.
     back: PageUrl,
 ) -> impl IntoView {
     let first = row.get_untracked();
@@ -35,7 +33,7 @@ pub fn Row(
     });
     let backlog = Memo::new(move |_| row.with(|row| row.backlog));
     let eta = Memo::new(move |_| row.with(|row| row.eta_seconds.filter(|_| row.backlog > 0)));
-    let held = Memo::new(move |_| row.with(|row| row.held_until.filter(|until| *until > as_of)));
+    let quiet_until = Memo::new(move |_| row.with(|row| row.held_until.filter(|until| *until > as_of)));
     let members = first.members.clone();
     let more = first.members.len().saturating_sub(NAMED);
     let about = match &first.shared_key {
@@ -70,7 +68,7 @@ pub fn Row(
             <td class="first" data-label="used now">
                 <RateLimitUseMeter usage=now />
                 {move || {
-                    held.get()
+                    quiet_until.get()
                         .map(|until| {
                             let text = format!("quiet until {}", format::clock(until, as_of));
                             view! {
@@ -87,13 +85,13 @@ pub fn Row(
             <td class=move || if backlog.get() == 0 { "n zero" } else { "n" } data-label="backlog">
                 {move || format::count(backlog.get())}
             </td>
-            <td class=move || if eta.get().is_none() { "n zero" } else { "n" } data-label="done in">
+            <td class=move || if eta.get().is_none() { "n zero" } else { "n" } data-label="clears in">
                 {move || eta.get().map_or_else(|| "–".to_owned(), format::eta)}
             </td>
             {may_edit
                 .then(|| {
                     view! {
-                        <td class="deed">
+                        <td class="actions">
                             {edit.map(|href| view! { <LinkButton href=href says=format!("Edit the limits of {named}")>"Edit"</LinkButton> })}
                         </td>
                     }

@@ -1,4 +1,4 @@
-//! An app: the verdict on each of its integrations, and its newest failures.
+//! An app: the health of each of its integrations, and its newest failures.
 
 use crate::{
     calls::names::Names,
@@ -11,14 +11,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::trail::TrailApp;
 
-/// The card.
 #[component]
 pub fn AppCard(
-    /// The app.
     app: TrailApp,
-    /// What the integrations of its failures are called.
+    /// Names of the integrations of its failures.
     names: Names,
-    /// The moment of all that.
+    /// When all that was loaded.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let now = clock::now_or(as_of);

@@ -1,10 +1,10 @@
-//! One box: whatever somebody types, every job about it across integrations on one time line.
+//! A search for ids and names: every job about what was found, across integrations, on one timeline.
 
 use super::{
     app_card::AppCard,
     record_card::RecordCard,
     search::{NothingAsked, Readings, SearchBox, meaning},
-    time_line::TimeLine,
+    timeline::Timeline,
 };
 use crate::{
     calls::trail::{TrailPage, load_trail},
@@ -17,7 +17,6 @@ use leptos::prelude::*;
 use model::trail::Trail;
 use std::{collections::BTreeMap, time::Duration};
 
-/// The page.
 #[component]
 pub fn RecordsPage() -> impl IntoView {
     let url = page_url::current();
@@ -40,16 +39,16 @@ pub fn RecordsPage() -> impl IntoView {
 fn Content(page: TrailPage, url: PageUrl) -> impl IntoView {
     let as_of = page.as_of;
     let text = url.get("q").unwrap_or_default().trim().to_owned();
-    let lede = match &page.trail {
+    let headline = match &page.trail {
         Some(trail) => meaning(&text, trail),
-        None => "Every job about one thing, across integrations, on one line of time.".to_owned(),
+        None => "Every job about one thing, across integrations, on one timeline.".to_owned(),
     };
     let trail = page.trail.clone();
     let is_asked = trail.is_some();
     let asked_at = url.clone();
     let readings = trail.as_ref().map(|trail| trail.readings.clone()).unwrap_or_default();
     view! {
-        <PageHead title="Records" lede=lede>
+        <PageHead title="Records" headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="stack">
@@ -78,12 +77,12 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
     let Trail { readings, records, more_records, apps, items, next_cursor } = trail;
     if readings.is_empty() && items.is_empty() {
         return view! {
-            <Card title="Time line">
+            <Card title="Timeline">
                 <EmptyState
                     glyph=Glyph::Search
                     tone=Tone::Waiting
-                    title="Nothing is called that"
-                    text="Ids are found exactly as they are written, capitals too. Jobs that ended are gone when their retention ends; their record stays."
+                    title="No match"
+                    text="Ids must match exactly, including upper and lower case. Finished jobs are deleted when their retention ends; their record stays."
                 />
             </Card>
         }
@@ -91,7 +90,7 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
     }
     let are_several = records.len() > 1;
     let first = RwSignal::new(records);
-    // The cards' own state moves too: what was behind is in sync a moment later.
+    // Records are live too: one that was behind may be in sync a moment later.
     let records = Memo::new(move |_| {
         newer
             .with(|page| {
@@ -119,15 +118,15 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
             .then(|| {
                 view! {
                     <p class="px-4 text-muted">
-                        "More records have this id: type its type before it, as in product 4711, or choose one of these."
+                        "More records have this id: put the type before it, as in product 4711, or choose one of these."
                     </p>
                 }
             })}
         {has_jobs
             .then(|| {
                 view! {
-                    <Card title="Time line" sub="newest first, all integrations">
-                        <TimeLine items=items fresh=fresh names=names.clone() asked=text as_of=as_of />
+                    <Card title="Timeline" sub="newest first, all integrations">
+                        <Timeline items=items fresh=fresh names=names.clone() asked=text as_of=as_of />
                         <Pagination newest=newest older=older shown=shown />
                     </Card>
                 }

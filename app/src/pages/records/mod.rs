@@ -1,10 +1,10 @@
-//! Records: the trail of whatever somebody types.
+//! Records: search for anything, and the timeline of what was found.
 
 mod app_card;
 mod list;
 mod record_card;
 mod search;
 mod story;
-mod time_line;
+mod timeline;
 
 pub use list::RecordsPage;

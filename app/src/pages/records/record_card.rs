@@ -5,14 +5,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{record::RecordWithSync, trail::TrailRecord};
 
-/// The card.
 #[component]
 pub fn RecordCard(
-    /// The record.
     record: TrailRecord,
-    /// The page, to lead to this record alone; none: it is alone.
+    /// The page, for a link to this record alone; `None`: it is the only one.
     others: Option<PageUrl>,
-    /// Decides what today is.
+    /// Decides which times are today's.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let TrailRecord { app_name, record: RecordWithSync { record, integrations } } = record;
@@ -33,7 +31,7 @@ pub fn RecordCard(
     view! {
         <Card title=format!("{} {} · {app_name}", record.record_type, record.record_id) sub=when more=more>
             {if integrations.is_empty() {
-                view! { <p class="px-4 py-3 text-muted">"No integration of its app wants this type of record."</p> }.into_any()
+                view! { <p class="px-4 py-3 text-muted">"No integration of its app gets this type of record."</p> }.into_any()
             } else {
                 view! { <RecordSyncs syncs=integrations newest=record.version /> }.into_any()
             }}

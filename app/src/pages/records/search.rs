@@ -1,4 +1,4 @@
-//! The one box of the page, and what its text means here.
+//! The search box, and what its text means here.
 
 use crate::{
     state::{base_path, page_url::PageUrl},
@@ -10,12 +10,9 @@ use model::{
     trail::{Trail, TrailReading},
 };
 
-/// The box. A GET form: the question stands in the address and needs no script.
+/// A GET form: the search is in the address and needs no script.
 #[component]
-pub fn SearchBox(
-    /// The page with its question.
-    url: PageUrl,
-) -> impl IntoView {
+pub fn SearchBox(url: PageUrl) -> impl IntoView {
     view! {
         <form method="get" action=base_path::current().join("/records") class="filters" role="search" aria-label="Find">
             <TextField
@@ -36,24 +33,23 @@ pub fn SearchBox(
     .into_any()
 }
 
-/// What a text can be, while none was typed.
+/// What can be searched for, while nothing was.
 #[component]
 pub fn NothingAsked() -> impl IntoView {
     view! {
         <EmptyState
             glyph=Glyph::Search
-            title="What does the customer name?"
-            text="A record's id, with or without its type, a job's or a correlation id, a deduplication id, or the name of their app. Exactly as it is written; of a name the beginning is enough."
+            title="What are you looking for?"
+            text="A record's id, with or without its type, a job's or a correlation id, a deduplication id, or the name of an app. Ids must match exactly; for a name, its beginning is enough."
         />
     }
 }
 
-/// One reading out of several.
+/// Chooses one reading out of several.
 #[component]
 pub fn Readings(
-    /// The page with its question.
     url: PageUrl,
-    /// Everything it means.
+    /// Everything the text can mean.
     readings: Vec<TrailReading>,
 ) -> impl IntoView {
     let chosen = url.get("as").map(str::to_owned);
@@ -92,7 +88,7 @@ pub(super) fn meaning(text: &str, trail: &Trail) -> String {
         trail.readings.iter().map(|reading| format!("**{}**", article(*reading, trail))).collect();
     let text = shown(text).replace("**", "* *");
     match words.as_slice() {
-        [] => format!("Nothing is called “{text}”."),
+        [] => format!("Nothing matches “{text}”."),
         [only] => format!("“{text}” is {only}."),
         [first @ .., last] => format!("“{text}” is {} and {last}.", first.join(", ")),
     }
@@ -120,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reading_is_told_in_one_sentence() {
+    fn all_readings_are_in_one_sentence() {
         let trail = |readings: &[TrailReading]| Trail {
             readings: readings.to_vec(),
             records: Vec::new(),
@@ -130,7 +126,7 @@ mod tests {
             next_cursor: None,
         };
         let said = |readings: &[TrailReading]| meaning("4711", &trail(readings));
-        assert_eq!(said(&[]), "Nothing is called “4711”.");
+        assert_eq!(said(&[]), "Nothing matches “4711”.");
         assert_eq!(said(&[TrailReading::Job]), "“4711” is **a job**.");
         assert_eq!(
             said(&[TrailReading::Record, TrailReading::Correlation, TrailReading::App]),

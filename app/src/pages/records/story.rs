@@ -1,4 +1,4 @@
-//! What became of a job, in one line of its record's time line.
+//! What became of a job, as one line of the timeline.
 
 use crate::format;
 use chrono::{DateTime, Utc};
@@ -35,13 +35,13 @@ fn ending(item: &TrailJob, now: DateTime<Utc>) -> String {
     };
     match job.status {
         JobStatus::Pending => "waits for its first attempt".to_owned(),
-        JobStatus::Processing => format!("is being tried, attempt {} of {}", job.attempt, job.max_attempts),
+        JobStatus::Processing => format!("attempt {} of {} is running", job.attempt, job.max_attempts),
         JobStatus::ToBeRetried => {
             format!("attempt {} of {} is next{}", job.attempt + 1, job.max_attempts, at(job.retry_at))
         }
         JobStatus::Retrying => format!("attempt {} of {} is due", job.attempt + 1, job.max_attempts),
         JobStatus::Completed if job.outcome.as_deref() == Some("unchanged") => {
-            "completed without a request: they had it already".to_owned()
+            "completed without a request: it was already up to date".to_owned()
         }
         JobStatus::Completed => format!("completed{}", after(job.completed_at)),
         JobStatus::Failed => {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_story_tells_folds_failures_requeues_and_the_end() {
+    fn a_story_has_folds_failures_requeues_and_the_end() {
         let id = "0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
         let job = |more: serde_json::Value| -> TrailJob {
             let mut job = serde_json::json!({
@@ -88,7 +88,10 @@ mod tests {
                 serde_json::json!({"folded": 3, "failed_attempts": 2, "requeues": 1, "completed_at": "2026-11-20T14:02:00Z"}),
                 "3 changes folded in · failed twice · requeued once · completed 2 m after it was accepted",
             ),
-            (serde_json::json!({"outcome": "unchanged"}), "Completed without a request: they had it already"),
+            (
+                serde_json::json!({"outcome": "unchanged"}),
+                "Completed without a request: it was already up to date",
+            ),
             (
                 serde_json::json!({"status": "failed", "failed_attempts": 3, "failed_at": "2026-11-20T14:03:00Z"}),
                 "Given up at 14:03:00 after 3 attempts",

@@ -1,4 +1,4 @@
-//! Keys of the API.
+//! API keys.
 
 use super::{key_form::NewKeyForm, part};
 use crate::{
@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use leptos::{prelude::*, task::spawn_local};
 use model::{api_key::ApiKey, id::ApiKeyId};
 
-/// The list, the key made a moment ago, and the form or question the address asks for.
+/// The list, the key created a moment ago, and the form or question that the address asks for.
 #[component]
 pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
     let KeyList { page, apps, has_more_apps, new_key, as_of } = list;
@@ -64,7 +64,7 @@ pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
                         view! {
                             <div class="ml-auto">
                                 <LinkButton href=new_href.clone() kind=ButtonKind::Primary>
-                                    "Make key"
+                                    "Create key"
                                 </LinkButton>
                             </div>
                         }
@@ -91,18 +91,18 @@ pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
     .into_any()
 }
 
-/// The one time a key is shown.
+/// The only time a key is shown.
 #[component]
 fn NewKey(key: String) -> impl IntoView {
     Effect::new(|_| {
         spawn_local(async {
-            // Refused or unreachable: it ends by itself within the minute.
+            // If this fails, the cookie ends by itself within a minute.
             let _ = forget_new_key().await;
         });
     });
     view! {
         <div class="mb-3">
-            <Card title="Your new key" sub="shown this once: it is stored nowhere">
+            <Card title="Your new key" sub="shown only once: it is not stored">
                 <div class="flex flex-wrap items-center gap-2 px-4 py-3">
                     <code class="font-mono break-all min-w-0">{key.clone()}</code>
                     <CopyButton text=key says="Copy the key" />
@@ -128,7 +128,7 @@ fn Row(
         (None, true) => (Tone::Waiting, Glyph::Clock, "Expired"),
         (None, false) => (Tone::Delivered, Glyph::Check, "Active"),
     };
-    let until = key.revoked_at.map(|at| ("revoked ", at)).or(key.expires_at.map(|at| ("ends ", at)));
+    let until = key.revoked_at.map(|at| ("revoked ", at)).or(key.expires_at.map(|at| ("expires ", at)));
     let says = format!("Revoke {}", key.name);
     view! {
         <tr>
@@ -154,7 +154,7 @@ fn Row(
             <td class="when text-muted">
                 <LastTime at=key.last_used_at now=now />
             </td>
-            <td class="deed">
+            <td class="actions">
                 <div class="flex justify-end">
                     {revoke
                         .filter(|_| is_live)
@@ -181,8 +181,8 @@ fn RevokeQuestion(key: ApiKey, back: String) -> impl IntoView {
             action=revoke
             hidden=hidden
             title=format!("Revoke the key {}?", key.name)
-            text="Whoever uses it is refused from the next request on. A revoked key never works again: make a new one and change over first."
-            deed="Revoke 1 key"
+            text="Requests with it are refused from now on. A revoked key never works again: create a new one and switch to it first."
+            button_text="Revoke 1 key"
             close=back
         />
     }

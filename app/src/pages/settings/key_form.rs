@@ -1,8 +1,8 @@
-//! Making a key.
+//! The form that creates a key.
 
 use crate::{
     calls::settings::CreateApiKey,
-    state::{page_url::PageUrl, user_draft::Draft},
+    state::{form_draft::Draft, page_url::PageUrl},
     ui::{
         Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, SelectField, SelectOption, TextField,
     },
@@ -11,14 +11,13 @@ use leptos::prelude::*;
 use model::{actor::Role, id::AppId};
 use std::collections::BTreeMap;
 
-/// The form.
 #[component]
 pub fn NewKeyForm(
     url: PageUrl,
     back: String,
-    /// To choose from.
+    /// Apps to choose from.
     apps: BTreeMap<AppId, String>,
-    /// Not all apps are named.
+    /// There are more apps than these.
     has_more_apps: bool,
 ) -> impl IntoView {
     let create = ServerAction::<CreateApiKey>::new();
@@ -35,7 +34,7 @@ pub fn NewKeyForm(
     let app_fault = draft.fault("app_id");
     let hidden = HiddenFields::default().with("back", back.clone());
     view! {
-        <Dialog title="Make a key" close=back.clone()>
+        <Dialog title="Create a key" close=back.clone()>
             <PostForm action=create hidden=hidden class="grid gap-3">
                 <TextField
                     name="name"
@@ -57,10 +56,10 @@ pub fn NewKeyForm(
                             </p>
                         }
                     })}
-                <SelectField name="expires_in_days" label="Ends" value=String::new() options=ends />
+                <SelectField name="expires_in_days" label="Expires" value=String::new() options=ends />
                 <div class="flex flex-wrap justify-end gap-2 mt-1">
                     <LinkButton href=back>"Back"</LinkButton>
-                    <Button kind=ButtonKind::Primary>"Make key"</Button>
+                    <Button kind=ButtonKind::Primary>"Create key"</Button>
                 </div>
             </PostForm>
         </Dialog>

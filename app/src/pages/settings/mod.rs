@@ -1,4 +1,4 @@
-//! Settings: who may sign in, which keys open the API, what is kept and for how long.
+//! Settings: users, API keys, and retention.
 
 mod api_keys;
 mod key_form;
@@ -16,10 +16,9 @@ use crate::{
 use leptos::prelude::*;
 use model::rules::permission::Permission;
 
-/// The parts, as the address names them.
+/// The parts of the page: value of `?show=`, and label.
 const PARTS: [(&str, &str); 3] = [("users", "Users"), ("api-keys", "API keys"), ("retention", "Retention")];
 
-/// The page.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
     let url = page_url::current();
@@ -28,7 +27,7 @@ pub fn SettingsPage() -> impl IntoView {
         move || (url.get().query(), revision.get()),
         |(query, _)| load_settings(query),
     );
-    // A key comes once, and the list may be loaded again while it is shown.
+    // The key is returned once, and the list may be loaded again while it is shown.
     let kept_key = RwSignal::new(None::<String>);
     view! {
         <Loaded
@@ -50,10 +49,10 @@ pub fn SettingsPage() -> impl IntoView {
 
 #[component]
 fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView {
-    let (shown, lede) = match &settings {
+    let (shown, headline) = match &settings {
         Settings::Users(_) => ("users", "People who sign in to this console."),
         Settings::ApiKeys(_) => ("api-keys", "Keys that programs call the API with."),
-        Settings::Retention(..) => ("retention", "What is kept, for how long, and the room it takes."),
+        Settings::Retention(..) => ("retention", "What is kept, for how long, and how much space it takes."),
     };
     let segments: Vec<_> = PARTS
         .into_iter()
@@ -65,7 +64,7 @@ fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView 
         })
         .collect();
     view! {
-        <PageHead title="Settings" lede=lede>
+        <PageHead title="Settings" headline=headline>
             ""
         </PageHead>
         <div class="mb-3 flex">

@@ -1,4 +1,4 @@
-//! What is kept, for how long, and the room it takes.
+//! What is kept, for how long, and how much space it takes.
 
 use crate::{
     components::LiveBadge,
@@ -12,7 +12,7 @@ use model::{
     storage::{Kept, KeptKind, Retention, RetentionRule},
 };
 
-/// The table, and how to change it.
+/// The table, and how to change retention.
 #[component]
 pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoView {
     let Retention { rules, database_bytes, kept, .. } = retention;
@@ -21,7 +21,7 @@ pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoVie
             <th scope="col">"What"</th>
             <th scope="col">"Kept for"</th>
             <th scope="col" class="n">"Rows"</th>
-            <th scope="col" class="n">"Room"</th>
+            <th scope="col" class="n">"Size"</th>
             <th scope="col" class="grow">"Oldest day"</th>
         }
     };
@@ -29,24 +29,24 @@ pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoVie
         <div class="stack">
             <Card
                 title="What is kept"
-                sub=format!("{} in all", size(database_bytes))
+                sub=format!("{} in total", size(database_bytes))
                 aside=move || view! { <div class="ml-auto"><LiveBadge as_of=as_of /></div> }
             >
                 <Table label="What is kept" stacks=true head=head>
                     {kept.into_iter().map(|kept| view! { <Row kept=kept /> }).collect_view()}
                 </Table>
             </Card>
-            <Card title="Changing it">
+            <Card title="Retention settings">
                 <Facts>
                     {rules.into_iter().map(|rule| view! { <Rule rule=rule /> }).collect_view()}
                     <Fact name="How to set it">
                         "One hour (bulk actions: one day) to ten years. Set it for every process, then restart them one by one."
                     </Fact>
-                    <Fact name="How it goes">
-                        "Finished jobs and attempts lie in one part a day (UTC). A whole day is dropped at once when its last moment is older than that: nothing is deleted row by row, and nothing slows down. Everything else goes in portions, every five minutes; deleted records every hour."
+                    <Fact name="How it works">
+                        "Finished jobs and attempts are in one partition per day (UTC). A day is dropped as a whole when all of it is older than that: nothing is deleted row by row, and nothing slows down. Everything else is deleted in portions, every five minutes; deleted records every hour."
                     </Fact>
-                    <Fact name="Never by itself">
-                        "Live jobs, dead letters and records that are not deleted stay until somebody takes them away. A deleted record whose deletion an integration could not be told of yet stays until it is."
+                    <Fact name="Never deleted automatically">
+                        "Live jobs, dead letters and records that are not deleted stay until somebody removes them. A deleted record stays until every integration has been told of the deletion."
                     </Fact>
                 </Facts>
             </Card>
@@ -75,11 +75,11 @@ fn Row(kept: Kept) -> impl IntoView {
     view! {
         <tr>
             <td class="what font-semibold">{name(kept.what)}</td>
-            <td class="where">{kept.seconds.map_or_else(|| stays(kept.what).to_owned(), length)}</td>
+            <td class="where">{kept.seconds.map_or_else(|| kept_until(kept.what).to_owned(), length)}</td>
             <td class="n" {..data_label("rows")}>
                 {kept.estimated_rows.map_or_else(|| "–".to_owned(), |rows| format!("about {}", format::compact(rows as f64)))}
             </td>
-            <td class="n" {..data_label("room")}>{size(kept.bytes)}</td>
+            <td class="n" {..data_label("size")}>{size(kept.bytes)}</td>
             <td class="when text-muted">{kept.oldest_day.map_or_else(|| "–".to_owned(), |day| day.to_string())}</td>
         </tr>
     }
@@ -93,7 +93,7 @@ const fn title(what: Retained) -> &'static str {
         Retained::Resyncs => "Re-syncs",
         Retained::Operations => "Bulk operations",
         Retained::AuditLog => "Audit log",
-        Retained::EventIds => "Ids of events",
+        Retained::EventIds => "Event ids",
     }
 }
 
@@ -103,16 +103,16 @@ const fn name(what: KeptKind) -> &'static str {
         KeptKind::FinishedJobs => "Finished jobs",
         KeptKind::Attempts => "Failed attempts",
         KeptKind::DeadLetters => "Dead letters",
-        KeptKind::Records => "Records and what was sent of them",
+        KeptKind::Records => "Records and their sent state",
         KeptKind::Resyncs => "Re-syncs and their batches",
         KeptKind::Operations => "Bulk operations",
-        KeptKind::Statistics => "Numbers over time",
+        KeptKind::Statistics => "Statistics",
         KeptKind::AuditLog => "Audit log",
         KeptKind::Other => "Everything else",
     }
 }
 
-const fn stays(what: KeptKind) -> &'static str {
+const fn kept_until(what: KeptKind) -> &'static str {
     match what {
         KeptKind::LiveJobs => "until they end",
         KeptKind::DeadLetters => "until requeued or purged",
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_days_are_told_in_days() {
+    fn whole_days_are_written_as_days() {
         assert_eq!(length(7 * 86_400), "7 days");
         assert_eq!(length(86_400), "1 day");
         assert!(!length(3_600).contains("day"));

@@ -1,8 +1,8 @@
-//! Making and editing a user.
+//! Forms that create and edit a user.
 
 use crate::{
     calls::settings::{CreateUser, SetPassword, UpdateUser},
-    state::{drawn, page_url::PageUrl, user_draft::Draft},
+    state::{drawn, form_draft::Draft, page_url::PageUrl},
     ui::{
         Button, ButtonKind, CheckField, Dialog, HiddenFields, LinkButton, PostForm, SelectField,
         SelectOption, TextField,
@@ -20,9 +20,8 @@ fn roles() -> Vec<SelectOption> {
     ]
 }
 
-const PASSWORD_HINT: &str = "8 to 128 characters. Tell it to the user by another way than e-mail.";
+const PASSWORD_HINT: &str = "8 to 128 characters. Do not send it to the user by e-mail.";
 
-/// A new one.
 #[component]
 pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
     let create = ServerAction::<CreateUser>::new();
@@ -50,7 +49,7 @@ pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
                     name="name"
                     label="Name"
                     value=name
-                    hint="Made from the address when empty.".to_owned()
+                    hint="Empty: derived from the address.".to_owned()
                     error=name_fault
                 />
                 <SelectField name="role" label="Role" value=role options=roles() />
@@ -73,7 +72,7 @@ pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
     .into_any()
 }
 
-/// What a user is called and may do, another password, and the way to the question before a deletion.
+/// Name and role, another password, and a link to the question before a deletion.
 #[component]
 pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl IntoView {
     let update = ServerAction::<UpdateUser>::new();
@@ -83,11 +82,11 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
         .with("id", user.id.to_string())
         .with("etag", user.etag())
         .with("back", back.clone());
-    let hidden_too = hidden.clone();
+    let password_hidden = hidden.clone();
     let is_disabled = if user.is_disabled { "true" } else { "" };
     let drawn = [("name", user.name.as_str()), ("role", user.role.as_str()), ("is_disabled", is_disabled)];
     let hidden = hidden.with("drawn", drawn::field(&drawn));
-    let is_disabled = draft.ticked("is_disabled").unwrap_or(user.is_disabled);
+    let is_disabled = draft.checked("is_disabled").unwrap_or(user.is_disabled);
     let name = draft.value("name").unwrap_or(user.name);
     let role = draft.value("role").unwrap_or_else(|| user.role.as_str().to_owned());
     let delete = here.with("delete", user.id).to_string();
@@ -99,8 +98,8 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
                 <TextField name="name" label="Name" value=name required=true error=name_fault />
                 <SelectField name="role" label="Role" value=role options=roles() />
                 {last_operator.map(|text| view! { <p role="alert" class="type-label text-failed">{text}</p> })}
-                <CheckField name="is_disabled" value="true" label="Signing in is refused" checked=is_disabled />
-                <p class="type-label text-faint">"A new role, or refusing, ends the user's sessions."</p>
+                <CheckField name="is_disabled" value="true" label="Disabled: cannot sign in" checked=is_disabled />
+                <p class="type-label text-faint">"Changing the role or disabling the user ends their sessions."</p>
                 <div class="flex flex-wrap justify-end gap-2 mt-1">
                     <LinkButton href=delete kind=ButtonKind::Danger>
                         "Delete"
@@ -110,7 +109,7 @@ pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl I
                 </div>
             </PostForm>
             <hr class="my-4 border-line" />
-            <PostForm action=set_password hidden=hidden_too class="grid gap-3">
+            <PostForm action=set_password hidden=password_hidden class="grid gap-3">
                 <TextField
                     name="password"
                     label="New password"

@@ -1,4 +1,4 @@
-//! People who sign in.
+//! Users: people who sign in.
 
 use super::{
     part,
@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::user::User;
 
-/// The list, and the form the address asks for.
+/// The list, and the form or question that the address asks for.
 #[component]
 pub fn Users(list: UserList, url: PageUrl, may_change: bool) -> impl IntoView {
     let UserList { page, chosen, own_email, as_of } = list;
@@ -103,7 +103,7 @@ fn Row(
             <td class="when text-muted">
                 <LastTime at=user.last_sign_in_at now=now />
             </td>
-            <td class="deed">
+            <td class="actions">
                 <div class="flex justify-end">
                     {edit.map(|href| view! { <LinkButton href=href says=says>"Edit"</LinkButton> })}
                 </div>
@@ -123,7 +123,7 @@ fn DeleteQuestion(user: User, back: String) -> impl IntoView {
             hidden=hidden
             title=format!("Delete the user {}?", user.email)
             text="All sessions of this user end at once. What was done stays in the audit log. To keep somebody out for a while, disable the user instead."
-            deed="Delete 1 user"
+            button_text="Delete 1 user"
             close=back
         />
     }

@@ -1,4 +1,4 @@
-//! Every process, live.
+//! All worker processes, live.
 
 use super::{question::Question, row::Row, services::Services, verdict};
 use crate::{
@@ -11,7 +11,6 @@ use leptos::prelude::*;
 use model::{id::WorkerId, rules::permission::Permission};
 use std::time::Duration;
 
-/// The page.
 #[component]
 pub fn WorkersPage() -> impl IntoView {
     let url = page_url::current();
@@ -36,7 +35,7 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
     let as_of = first.as_of;
     let newer = refresh::every(Duration::from_secs(2), load_workers);
     let page = Memo::new(move |_| newer.get().unwrap_or_else(|| first.clone()));
-    let lede = Signal::derive(move || page.with(|page| verdict::lede(&page.workers)));
+    let headline = Signal::derive(move || page.with(|page| verdict::headline(&page.workers)));
     let warnings = Memo::new(move |_| page.with(|page| verdict::warnings(&page.workers)));
     let mixed = Memo::new(move |_| page.with(|page| verdict::mixed_versions(&page.workers)));
     let ids = Memo::new(move |_| page.with(|page| page.workers.iter().map(|w| w.id).collect::<Vec<_>>()));
@@ -46,15 +45,15 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
             <th scope="col">"Process"</th>
             <th scope="col">"State"</th>
             <th scope="col" class="n">"Slots in use"</th>
-            <th scope="col" class="n" title="How long ago it last said that it lives">"Heartbeat"</th>
+            <th scope="col" class="n" title="Time since its last heartbeat">"Heartbeat"</th>
             <th scope="col">"Version"</th>
             <th scope="col">"Started"</th>
-            <th scope="col">"Does"</th>
+            <th scope="col">"Work"</th>
             {may_drain.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
         }
     };
     view! {
-        <PageHead title="Workers" lede=lede>
+        <PageHead title="Workers" headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <For
@@ -87,7 +86,7 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
                                 <EmptyState
                                     glyph=Glyph::Monitor
                                     title="No process claims jobs"
-                                    text="Each appears here with its first heartbeat, and leaves when it is stopped."
+                                    text="A process appears here with its first heartbeat, and disappears when it is stopped."
                                 />
                             }
                         })

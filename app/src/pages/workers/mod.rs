@@ -1,4 +1,4 @@
-//! Workers: the processes that claim jobs, and what their leader does besides.
+//! Workers: the processes that claim jobs, and the maintenance that their leader runs.
 
 mod list;
 mod question;

@@ -5,25 +5,21 @@ use crate::{calls::workers::DrainWorker, components::Confirm, format, ui::Hidden
 use leptos::prelude::*;
 use model::worker::Worker;
 
-/// The dialog.
 #[component]
-pub fn Question(
-    /// Which.
-    worker: Worker,
-) -> impl IntoView {
+pub fn Question(worker: Worker) -> impl IntoView {
     let drain = ServerAction::<DrainWorker>::new();
     let hidden = HiddenFields::default().with("id", worker.id.to_string()).with("back", "/workers");
-    let held = match worker.busy {
-        0 => "It holds no job now.".to_owned(),
-        n => format!("It finishes the {} that it holds.", format::counted(n.into(), "job", "jobs")),
+    let busy = match worker.busy {
+        0 => "It has no job now.".to_owned(),
+        n => format!("It finishes its {}.", format::counted(n.into(), "job", "jobs")),
     };
     view! {
         <Confirm
             action=drain
             hidden=hidden
             title=format!("Drain {}?", verdict::name(&worker))
-            text=format!("{held} It claims nothing more until the process is restarted: nothing here takes that back. Others go on.")
-            deed="Drain this process"
+            text=format!("{busy} It claims no more jobs until it is restarted; this cannot be undone here. Other processes continue.")
+            button_text="Drain this process"
             close="/workers"
         />
     }

@@ -1,4 +1,4 @@
-//! One process.
+//! One process in the list.
 
 use super::verdict;
 use crate::{
@@ -9,16 +9,15 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::worker::{LeaseState, Worker};
 
-/// Its row; each cell changes by itself.
+/// Each cell updates by itself.
 #[component]
 pub fn Row(
-    /// It, and the moment it was read; kept as it was last seen.
+    /// The process as it was last seen, and when.
     row: Memo<(Worker, DateTime<Utc>)>,
-    /// Whether the reader may drain it.
     may_drain: bool,
 ) -> impl IntoView {
     let first = row.get_untracked().0;
-    let state = Memo::new(move |_| row.with(|(worker, _)| look(worker)));
+    let state = Memo::new(move |_| row.with(|(worker, _)| style(worker)));
     let busy = Memo::new(move |_| row.with(|(worker, _)| (worker.busy, worker.slots)));
     let heartbeat =
         Memo::new(move |_| row.with(|(worker, read_at)| format::age(*read_at - worker.heartbeat_at)));
@@ -39,7 +38,7 @@ pub fn Row(
                                 " "
                                 <span
                                     class="type-label text-accent font-semibold"
-                                    title="Runs the deployment's maintenance; another takes over by itself"
+                                    title="Runs the deployment's maintenance; another process takes over when it stops"
                                 >
                                     "leader"
                                 </span>
@@ -73,7 +72,7 @@ pub fn Row(
             {may_drain
                 .then(|| {
                     view! {
-                        <td class="deed">
+                        <td class="actions">
                             {move || {
                                 may_be_drained
                                     .get()
@@ -93,8 +92,8 @@ pub fn Row(
     .into_any()
 }
 
-/// Colour, icon and word of a process.
-fn look(worker: &Worker) -> (Tone, Glyph, &'static str) {
+/// Colour, icon and word of a process's state.
+fn style(worker: &Worker) -> (Tone, Glyph, &'static str) {
     match worker.lease {
         LeaseState::Lost => (Tone::Failed, Glyph::Cross, "Lost"),
         LeaseState::Late => (Tone::Retrying, Glyph::Clock, "Late"),
@@ -104,7 +103,7 @@ fn look(worker: &Worker) -> (Tone, Glyph, &'static str) {
     }
 }
 
-/// What it is for: `headgate` delivers, other programs do their own kinds of jobs.
+/// Its kinds of jobs: `headgate` delivers, other programs do their own.
 fn does(worker: &Worker) -> String {
     let kinds = worker.job_types.as_deref().unwrap_or_default().join(", ");
     match (&worker.program, kinds.is_empty()) {

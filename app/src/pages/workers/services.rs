@@ -1,4 +1,4 @@
-//! What the leader does for all, in plain words: each service with how it is doing.
+//! Maintenance services that the leader runs: what each does, and whether it works.
 
 use crate::{
     calls::workers::WorkersPage,
@@ -7,12 +7,9 @@ use crate::{
 };
 use leptos::prelude::*;
 
-/// The card. Troubles first; the rest in the order in which the leader runs them.
+/// Failing services first, then in the order in which the leader runs them.
 #[component]
-pub fn Services(
-    /// The newest numbers.
-    page: Memo<WorkersPage>,
-) -> impl IntoView {
+pub fn Services(page: Memo<WorkersPage>) -> impl IntoView {
     let rows = move || {
         let WorkersPage { mut services, as_of, .. } = page.get();
         services.sort_by_key(|service| service.is_healthy);
@@ -20,8 +17,8 @@ pub fn Services(
             .into_iter()
             .map(|service| {
                 let (tone, glyph, word) = match (service.is_healthy, service.failures_in_a_row) {
-                    (true, 0) => (Tone::Delivered, Glyph::Check, "Fine".to_owned()),
-                    (true, n) => (Tone::Retrying, Glyph::Clock, format!("{}, tried again", times(n))),
+                    (true, 0) => (Tone::Delivered, Glyph::Check, "Healthy".to_owned()),
+                    (true, n) => (Tone::Retrying, Glyph::Clock, format!("{}, retrying", times(n))),
                     (false, n) => (Tone::Failed, Glyph::Alert, times(n)),
                 };
                 view! {
@@ -48,14 +45,14 @@ pub fn Services(
     };
     let is_empty = Memo::new(move |_| page.with(|page| page.services.is_empty()));
     view! {
-        <Card title="Maintenance" sub="what the leader does for all">
+        <Card title="Maintenance" sub="run by the leader">
             {move || {
                 is_empty
                     .get()
                     .then(|| {
                         view! {
                             <p class="px-4 pt-1 pb-4 text-muted">
-                                "Nobody has reported yet. With its first heartbeat a process takes the lead and begins."
+                                "No reports yet. A process becomes the leader with its first heartbeat, and starts."
                             </p>
                         }
                     })
@@ -68,7 +65,7 @@ pub fn Services(
                         view! {
                             <th scope="col">"What it does"</th>
                             <th scope="col">"State"</th>
-                            <th scope="col">"Last went well"</th>
+                            <th scope="col">"Last success"</th>
                             <th scope="col" class="n">"Took"</th>
                         }
                     }
@@ -87,26 +84,26 @@ fn times(n: u32) -> String {
 
 fn words(name: &str) -> String {
     match name {
-        "promote" => "Makes jobs whose time has come claimable",
-        "lease_recovery" => "Gives back the jobs of workers that vanished",
+        "promote" => "Moves due jobs into the queue",
+        "lease_recovery" => "Recovers jobs of lost leases",
         "breakers" => "Ends the waits of open circuits",
-        "cancels" => "Sees to it that called-off jobs end",
-        "expiry" => "Ends jobs whose time has run out",
+        "cancels" => "Makes sure that cancelled jobs stop",
+        "expiry" => "Ends expired jobs",
         "fold_counts" => "Adds up counters",
-        "rollup" => "Adds up what was done, for charts",
-        "sample" => "Takes the numbers of these pages",
-        "limit_use" => "Keeps how rate limits were used",
-        "count_views" => "Counts what pinned views find, and lets them alert",
-        "operations" => "Carries out bulk actions",
-        "partitions" => "Makes room for the days ahead",
-        "retention" => "Forgets what is older than it is kept",
-        "deleted_records" => "Forgets deleted records that every integration knows of",
+        "rollup" => "Aggregates statistics for charts",
+        "sample" => "Takes live numbers for the console",
+        "limit_use" => "Records the use of rate limits",
+        "count_views" => "Counts pinned views and raises their alerts",
+        "operations" => "Runs bulk operations",
+        "partitions" => "Creates partitions for the days ahead",
+        "retention" => "Deletes what is older than its retention",
+        "deleted_records" => "Deletes records whose deletion every integration knows",
         "vacuum" => "Keeps the tables small",
-        "recount" => "Proves the counters",
+        "recount" => "Checks the counters",
         "reindex" => "Keeps the indexes small",
-        "tidy" => "Removes what belongs to nothing",
-        "resync" | "resyncs" => "Sends catalogs again",
-        // Of a newer version.
+        "tidy" => "Removes orphaned rows",
+        "resync" | "resyncs" => "Creates the jobs of re-syncs",
+        // A service of a newer version.
         other => return other.replace('_', " "),
     }
     .to_owned()

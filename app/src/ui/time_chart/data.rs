@@ -1,29 +1,27 @@
-//! What a chart shows, and how each bucket reads as a sentence.
+//! The data of a chart, and each bucket as a sentence.
 
 use crate::{format, ui::Tone};
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How values become shapes.
+/// How values are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChartForm {
-    /// What was done in each bucket: bars, one series upon the other.
+    /// Stacked bars, for counts of what happened in each bucket.
     #[default]
     Bars,
-    /// What stood in each bucket: columns without gaps, one series upon the other.
+    /// Stacked columns without gaps, for levels in each bucket.
     Areas,
-    /// What was measured in each bucket: lines, each for itself, such as percentiles.
+    /// Separate lines, for measurements such as percentiles.
     Lines,
 }
 
-/// What values are.
+/// The unit of the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChartUnit {
-    /// Counted things.
     #[default]
     Count,
-    /// Lengths of time.
     Milliseconds,
-    /// Hundredths of a per cent: 10,000 is all.
+    /// Hundredths of a per cent: 10,000 is 100 %.
     Share,
 }
 
@@ -36,7 +34,7 @@ impl ChartUnit {
         }
     }
 
-    /// Beside a grid line.
+    /// The label of a grid line.
     pub(super) fn label(self, value: f64) -> String {
         match self {
             Self::Count => format::compact(value),
@@ -46,7 +44,7 @@ impl ChartUnit {
     }
 }
 
-/// How a line is drawn, so that colour is not all that tells it from others.
+/// How a line is drawn, so that lines differ in more than colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
     /// ────
@@ -68,24 +66,20 @@ impl Stroke {
     }
 }
 
-/// What one colour means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartSeries {
-    /// Its name in legend, readout and table.
+    /// In legend, readout and table.
     pub label: &'static str,
-    /// Its colour.
     pub tone: Tone,
-    /// How its line is drawn; of no meaning to bars and areas.
+    /// Ignored by bars and areas.
     pub stroke: Stroke,
 }
 
 impl ChartSeries {
-    /// With a solid line.
     pub const fn new(label: &'static str, tone: Tone) -> Self {
         Self { label, tone, stroke: Stroke::Solid }
     }
 
-    /// With another line.
     #[must_use]
     pub const fn stroke(mut self, stroke: Stroke) -> Self {
         self.stroke = stroke;
@@ -93,47 +87,42 @@ impl ChartSeries {
     }
 }
 
-/// One span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChartBucket {
-    /// Its beginning.
     pub at: DateTime<Utc>,
-    /// The same as axis and table write it.
+    /// `at` as axis and table write it.
     pub label: String,
-    /// One value per series, the first at the bottom; none where nothing was recorded, which is not nought.
+    /// One value per series, the first at the bottom; none where nothing was recorded, which is not zero.
     pub values: Vec<Option<i64>>,
     /// Not over yet: drawn dashed.
     pub is_partial: bool,
 }
 
-/// Something that happened: a line across the chart, with words.
+/// An event, drawn as a line across the chart with a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartMark {
-    /// When.
     pub at: DateTime<Utc>,
-    /// What happened.
     pub label: String,
-    /// Its colour.
     pub tone: Tone,
 }
 
-/// All that is drawn; replaced as a whole when it changes.
+/// Replaced as a whole when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChartData {
-    /// Oldest first, each as long as the others.
+    /// Oldest first, all of the same length.
     pub buckets: Vec<ChartBucket>,
-    /// What happened meanwhile, in any order; what lies outside is left out.
+    /// In any order; marks outside of the buckets are not drawn.
     pub marks: Vec<ChartMark>,
-    /// What all series together were at another time, such as a day before: a dashed outline. Empty: none; otherwise a value per bucket.
+    /// The sum of all series in an earlier period, such as a day before, drawn as a dashed outline: a value per bucket, or empty.
     pub ghost: Vec<Option<i64>>,
-    /// What the ghost is, such as `a day before`.
+    /// The period of the ghost, such as `a day before`.
     pub ghost_label: &'static str,
-    /// It ends at a moment that is over, and not now.
+    /// The chart ends in the past, not now.
     pub is_past: bool,
 }
 
 impl ChartData {
-    /// How long a bucket is.
+    /// The length of a bucket.
     pub(super) fn step(&self) -> TimeDelta {
         match self.buckets.as_slice() {
             [first, second, ..] => second.at - first.at,
@@ -141,13 +130,13 @@ impl ChartData {
         }
     }
 
-    /// The bucket of a moment.
+    /// The bucket that contains a time.
     pub(super) fn bucket_of(&self, at: DateTime<Utc>) -> Option<usize> {
         let index = self.buckets.partition_point(|bucket| bucket.at <= at).checked_sub(1)?;
         (at < self.buckets[index].at + self.step()).then_some(index)
     }
 
-    /// The middle of a bucket: whatever steps another chart has, that moment lies in one of its buckets.
+    /// The middle of a bucket, which is inside a bucket of every other chart, whatever its step.
     pub(super) fn middle(&self, index: usize) -> Option<DateTime<Utc>> {
         Some(self.buckets.get(index)?.at + self.step() / 2)
     }
@@ -160,13 +149,13 @@ impl ChartData {
         marks
     }
 
-    /// What happened in a bucket, in words; nothing mostly.
+    /// The labels of a bucket's marks.
     pub(super) fn events(&self, index: usize) -> String {
-        const MOST: usize = 2;
+        const MAX_LABELS: usize = 2;
         let marks = self.marks_of(index);
-        let mut words: Vec<String> = marks.iter().take(MOST).map(|mark| mark.label.clone()).collect();
-        if marks.len() > MOST {
-            words.push(format!("{} more", marks.len() - MOST));
+        let mut words: Vec<String> = marks.iter().take(MAX_LABELS).map(|mark| mark.label.clone()).collect();
+        if marks.len() > MAX_LABELS {
+            words.push(format!("{} more", marks.len() - MAX_LABELS));
         }
         words.join(", ")
     }
@@ -201,7 +190,7 @@ impl ChartData {
         parts.join(" · ")
     }
 
-    /// The highest there is to draw.
+    /// The maximum of the y axis.
     pub(super) fn top(&self, form: ChartForm) -> f64 {
         let values = self.buckets.iter().map(|bucket| {
             let values = bucket.values.iter().flatten().map(|value| *value as f64);
@@ -278,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn charts_of_different_steps_agree_on_a_moment() {
+    fn charts_of_different_steps_agree_on_a_time() {
         let fine = chart(&[[Some(1), None]; 10]);
         let mut coarse = chart(&[[Some(1), None]; 2]);
         coarse.buckets[1].at = coarse.buckets[0].at + TimeDelta::minutes(5);
@@ -293,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axis_ends_with_now_while_the_last_bucket_runs() {
+    fn the_axis_ends_with_now_while_the_last_bucket_is_partial() {
         let mut data = chart(&[[None, None]; 60]);
         assert_eq!(x_labels(&data), ["14:21", "14:35", "14:50", "15:05", "15:20"]);
         data.buckets[59].is_partial = true;
@@ -304,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_reach_as_high_as_their_sum_and_lines_as_their_highest() {
+    fn the_top_of_stacks_is_their_sum_and_of_lines_their_maximum() {
         let data = chart(&[[Some(3), Some(4)], [Some(5), None]]);
         assert_eq!((data.top(ChartForm::Bars), data.top(ChartForm::Lines)), (7.0, 5.0));
     }

@@ -1,4 +1,4 @@
-//! Values as paths: one for each series, whatever the number of buckets.
+//! Values as SVG paths: one for each series, whatever the number of buckets.
 
 use super::{
     HEIGHT, STEP,
@@ -7,7 +7,7 @@ use super::{
 use html_escape::encode_text;
 use std::fmt::Write as _;
 
-/// What is drawn of one series: what is over, and the bucket that is not.
+/// The paths of one series: complete buckets, and the partial one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     pub whole: String,
@@ -26,7 +26,7 @@ pub(super) fn paths(data: &ChartData, series: usize, form: ChartForm, top: f64) 
     }
 }
 
-/// What a bucket says under the pointer, over its whole height.
+/// An area over the whole height of a bucket, with its tooltip.
 pub(super) fn hit(at: usize, says: &str) -> String {
     format!(
         "<rect class=\"hit\" x=\"{:.0}\" y=\"0\" width=\"{STEP}\" height=\"{HEIGHT}\"><title>{}</title></rect>",
@@ -35,12 +35,11 @@ pub(super) fn hit(at: usize, says: &str) -> String {
     )
 }
 
-/// The dashed outline.
 pub(super) fn ghost(data: &ChartData, top: f64) -> String {
     line(data.ghost.iter().copied(), top)
 }
 
-/// Columns of which nothing is known.
+/// Columns of buckets where nothing was recorded.
 pub(super) fn gaps(data: &ChartData) -> String {
     let mut path = String::new();
     for (at, bucket) in data.buckets.iter().enumerate() {
@@ -55,7 +54,7 @@ fn stacked(buckets: &[ChartBucket], series: usize, top: f64, margin: f64) -> Pat
     let mut paths = Paths::default();
     for (at, bucket) in buckets.iter().enumerate() {
         let height = |value: &Option<i64>| match value {
-            // One is still seen beside a million.
+            // 1 stays visible next to a million.
             Some(value) if *value > 0 => (*value as f64 / top * HEIGHT).max(0.8),
             _ => 0.0,
         };
@@ -74,7 +73,7 @@ fn column(path: &mut String, x: f64, y: f64, width: f64, height: f64) {
     let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
 }
 
-/// Through the middles of buckets, broken where there is no value; a value alone is a dash.
+/// Through the middles of the buckets, broken where there is no value; a single value is a dash.
 fn line(values: impl Iterator<Item = Option<i64>>, top: f64) -> String {
     let mut path = String::new();
     let mut before = 0;
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn series_stand_upon_each_other_and_the_running_bucket_stands_apart() {
+    fn series_are_stacked_and_the_partial_bucket_has_its_own_path() {
         let mut data = data(&[vec![Some(50), Some(25)], vec![Some(0), None], vec![Some(100), Some(0)]]);
         data.buckets[2].is_partial = true;
         let first = paths(&data, 0, ChartForm::Areas, 100.0);

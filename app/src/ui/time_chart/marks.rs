@@ -1,14 +1,14 @@
-//! What happened, as lines across the chart. The words of a few stand beside their lines, those of all in readout and table.
+//! Marks as lines across the chart. Those with enough space have a label at the line; readout and table have all labels.
 
 use super::data::ChartData;
 use crate::ui::Tone;
 use html_escape::encode_text;
 use leptos::prelude::*;
 
-/// Per cent of the width that words may take.
-const WIDE: f64 = 40.0;
+/// Width reserved for a label, in per cent of the chart.
+const LABEL_WIDTH: f64 = 40.0;
 
-/// A line, per cent of the width from the left.
+/// `x` in per cent of the width.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     x: f64,
@@ -16,7 +16,7 @@ struct Line {
     words: Option<String>,
 }
 
-/// In a drawing of its own that is not stretched, so that words keep their shape.
+/// An SVG of its own that is not stretched, so that labels keep their shape.
 #[component]
 pub(super) fn Marks(data: Signal<ChartData>) -> impl IntoView {
     let drawn = move || -> String { data.with(lines).iter().map(drawing).collect() };
@@ -39,17 +39,17 @@ fn drawing(line: &Line) -> String {
     )
 }
 
-/// One for each bucket in which something happened; the newest words have their place first.
+/// One line for each bucket with marks; the newest labels are placed first.
 fn lines(data: &ChartData) -> Vec<Line> {
     let count = data.buckets.len().max(1) as f64;
-    let mut taken: Vec<f64> = Vec::new(); // where words begin
+    let mut taken: Vec<f64> = Vec::new(); // where labels begin
     let mut lines = Vec::new();
     for at in (0..data.buckets.len()).rev() {
         let marks = data.marks_of(at);
         let Some(first) = marks.first() else { continue };
         let x = (at as f64 + 0.5) / count * 100.0;
-        let begin = if x > 50.0 { x - WIDE } else { x };
-        let is_free = taken.iter().all(|other| (other - begin).abs() >= WIDE);
+        let begin = if x > 50.0 { x - LABEL_WIDTH } else { x };
+        let is_free = taken.iter().all(|other| (other - begin).abs() >= LABEL_WIDTH);
         let words = is_free.then(|| match marks.len() {
             1 => first.label.clone(),
             n => format!("{} and {} more", first.label, n - 1),
@@ -63,11 +63,11 @@ fn lines(data: &ChartData) -> Vec<Line> {
 }
 
 fn shortened(words: &str) -> String {
-    const MOST: usize = 32;
-    if words.chars().count() <= MOST {
+    const MAX_CHARS: usize = 32;
+    if words.chars().count() <= MAX_CHARS {
         return words.to_owned();
     }
-    let start: String = words.chars().take(MOST - 1).collect();
+    let start: String = words.chars().take(MAX_CHARS - 1).collect();
     format!("{}…", start.trim_end())
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
     #[test]
-    fn lines_of_one_bucket_are_one_and_words_keep_apart() {
+    fn marks_of_one_bucket_are_one_line_and_labels_do_not_overlap() {
         let begin = DateTime::<Utc>::UNIX_EPOCH;
         let bucket = |n| ChartBucket { at: begin + TimeDelta::minutes(n), ..ChartBucket::default() };
         let mark = |seconds, label: &str| ChartMark {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_text_whatever_an_integration_is_called() {
+    fn labels_are_escaped() {
         let line = Line { x: 80.0, tone: Tone::Failed, words: Some("<script>&".to_owned()) };
         let drawn = drawing(&line);
         assert!(drawn.contains(">&lt;script&gt;&amp;</text>") && drawn.contains("x1=\"80.00%\""), "{drawn}");

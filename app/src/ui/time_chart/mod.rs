@@ -1,5 +1,5 @@
-//! Numbers over time: stacked bars (what was done), stacked areas (what stood where) or lines (percentiles), with a grid, marks of what
-//! happened, a readout and a table with the same numbers.
+//! Numbers over time: stacked bars (counts), stacked areas (levels) or lines (percentiles), with a grid, marks of events, a readout and a
+//! table with the same numbers.
 //!
 //! ```text
 //! ChartCursor::provide(); // once for the page: pointer and arrow keys on one chart move the readout of all
@@ -14,25 +14,25 @@
 //!     </Card>
 //! }
 //! ```
-//! Values are integers: what is beyond 2^53 is told as it is. `None` is a gap, never a nought.
+//! Values are integers, so that those beyond 2^53 are exact. `None` is a gap, not zero.
 
 mod data;
 mod drawing;
 mod marks;
-mod pick;
-mod twin;
+mod slider;
+mod table;
 
 pub use data::{ChartBucket, ChartData, ChartForm, ChartMark, ChartSeries, ChartUnit, Stroke};
 
-use self::{marks::Marks, pick::Pick, twin::Twin};
+use self::{marks::Marks, slider::Slider, table::DataTable};
 use super::{ChartCursor, chart_scale::axis};
 use leptos::prelude::*;
 
 const HEIGHT: f64 = 150.0;
-/// Width of one bucket in the drawing's own units; the SVG is stretched to its box.
+/// Width of one bucket in units of the drawing; the SVG is stretched to its box.
 const STEP: f64 = 10.0;
 
-/// The chart. Without a script each bucket still has its numbers as a tooltip, and the table has all.
+/// Without a script each bucket has its numbers as a tooltip, and the table has all of them.
 #[component]
 pub fn TimeChart(
     /// What it shows, in one sentence.
@@ -40,13 +40,10 @@ pub fn TimeChart(
     label: String,
     /// Bottom first.
     series: Vec<ChartSeries>,
-    /// The numbers.
     #[prop(into)]
     data: Signal<ChartData>,
-    /// Bars unless told.
     #[prop(optional)]
     form: ChartForm,
-    /// Counts unless told.
     #[prop(optional)]
     unit: ChartUnit,
 ) -> impl IntoView {
@@ -64,7 +61,7 @@ pub fn TimeChart(
     };
     let shapes =
         (0..series.with_value(Vec::len)).map(|at| shape(at, series, data, scale, form)).collect_view();
-    // With a script they lie under the slider.
+    // Only on the server: in the browser the slider lies above them.
     let hits: String = if cfg!(feature = "ssr") {
         (0..data.with_untracked(|d| d.buckets.len()))
             .map(|at| drawing::hit(at, &untrack(|| sentence(at))))
@@ -106,7 +103,7 @@ pub fn TimeChart(
                         />
                     </svg>
                     <Marks data=data />
-                    <Pick label=label.clone() data=data pointed=pointed sentence=Callback::new(sentence) />
+                    <Slider label=label.clone() data=data pointed=pointed sentence=Callback::new(sentence) />
                 </div>
                 <div class="xlab" aria-hidden="true">
                     {move || {
@@ -119,12 +116,12 @@ pub fn TimeChart(
             </div>
             {move || pointed.get().map(|at| view! { <div class="readout">{sentence(at)}</div> })}
         </div>
-        <Twin label=label series=series data=data unit=unit />
+        <DataTable label=label series=series data=data unit=unit />
     }
     .into_any()
 }
 
-/// The colours and what they mean, for a card's `aside`.
+/// The legend, for a card's `aside`.
 pub fn legend(series: &[ChartSeries], ghost: Option<&'static str>) -> ViewFn {
     let items: Vec<_> = series.iter().map(|series| (series.tone, series.label, series.stroke)).collect();
     ViewFn::from(move || {

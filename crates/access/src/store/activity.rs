@@ -1,9 +1,9 @@
-//! The feed: each source gives its newest, by primary key, and the newest of those are the page.
+//! The feed: each source gives its newest rows by primary key, and the newest of those are the page.
 
 use crate::activity::Span;
 use chrono::{DateTime, Utc};
 use model::{
-    activity::{Activity, ActivityKind, Told},
+    activity::{Activity, ActivityKind, ActivityParts},
     actor::Scope,
     id::{AppId, IntegrationId},
     page::PageRequest,
@@ -23,7 +23,7 @@ pub(crate) async fn list(
         page.after,
         page.limit + 1,
         scope.app_id() as Option<AppId>,
-        // An id tells its time to the millisecond, but its maker's clock may differ from the database's by a little.
+        // An id has its time to the millisecond, but of the clock of the process that made it, which may differ a little from the database's.
         span.from.map(|from| at_id(from - chrono::TimeDelta::minutes(1))),
         span.until.map(|until| at_id(until + chrono::TimeDelta::minutes(1))),
         span.from,
@@ -31,10 +31,10 @@ pub(crate) async fn list(
     )
     .fetch_all(pool)
     .await?;
-    Ok(rows.into_iter().map(Row::told).collect())
+    Ok(rows.into_iter().map(Activity::from).collect())
 }
 
-/// The least id of a moment.
+/// The smallest id of a moment.
 fn at_id(at: DateTime<Utc>) -> Uuid {
     let millis = u64::try_from(at.timestamp_millis()).unwrap_or(0);
     Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
@@ -55,17 +55,17 @@ struct Row {
     version: Option<String>,
 }
 
-impl Row {
-    fn told(self) -> Activity {
-        let told = Told {
-            action: &self.action,
-            name: self.name.as_deref(),
-            actor: self.actor.as_deref(),
-            count: self.count,
-            fields: &self.fields,
-            version: self.version.as_deref(),
+impl From<Row> for Activity {
+    fn from(row: Row) -> Self {
+        let parts = ActivityParts {
+            action: &row.action,
+            name: row.name.as_deref(),
+            actor: row.actor.as_deref(),
+            count: row.count,
+            fields: &row.fields,
+            version: row.version.as_deref(),
         };
-        let kind = match (self.source.as_str(), self.action.as_str()) {
+        let kind = match (row.source.as_str(), row.action.as_str()) {
             ("flip", _) => ActivityKind::Breaker,
             ("action", _) => ActivityKind::Action,
             (_, "deploy") => ActivityKind::Deploy,
@@ -73,16 +73,16 @@ impl Row {
             (_, "view.alert" | "view.calm") => ActivityKind::Alert,
             _ => ActivityKind::Pause,
         };
-        Activity {
-            id: self.id,
-            at: self.at,
+        Self {
+            id: row.id,
+            at: row.at,
             kind,
-            message: told.message(),
-            reason: self.reason,
-            app_id: self.app_id,
-            integration_id: self.integration_id,
-            action: self.action,
-            actor: self.actor,
+            message: parts.message(),
+            reason: row.reason,
+            app_id: row.app_id,
+            integration_id: row.integration_id,
+            action: row.action,
+            actor: row.actor,
         }
     }
 }

@@ -1,5 +1,5 @@
--- Each source is walked along its primary key and left when the page is full. What else is asked of a line is asked outside, and inside is a limit
--- that is none: a plan that is kept for all spans takes what it is asked for to be little, and sorts all that there is.
+-- Each source is read along its primary key until the page is full. The other conditions stand outside a subquery with `limit null`, which keeps the
+-- planner from pulling it up: a generic plan, kept for all ranges of time, assumes that few rows match, and would sort all there are.
 with flips as (
     select f.id, f.at, 'flip' as source, 'breaker.' || f.to_state as action, f.app_id, f.integration_id, f.actor, f.reason,
         null::text as object_kind, null::text as object_id, null::jsonb as before, null::jsonb as after, null::text as program,
@@ -38,7 +38,7 @@ with flips as (
             limit $2
         )
         union all
-        -- Of one app by its own lines, which may be few among all.
+        -- Lines of one app by their own index, since they may be few among all.
         (
             select l.* from (
                 select * from headgate.audit_log l
@@ -80,7 +80,7 @@ with flips as (
     order by id desc
     limit $2
 ), about as (
-    -- Which integration a line of the audit log is about; its id may be of one that is gone.
+    -- The integration that a line of the audit log is about; it may have been deleted.
     select n.*, coalesce(n.integration_id, case n.object_kind
         when 'integration' then n.object_id::uuid
         when 'resync' then (select r.integration_id from headgate.resyncs r where r.id = n.object_id::uuid)

@@ -1,5 +1,3 @@
-//! Rows of `api_keys`.
-
 use crate::error::AccessError;
 use chrono::{DateTime, Utc};
 use model::{
@@ -12,7 +10,7 @@ use model::{
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-/// What a look-up by prefix finds: a key that is neither revoked nor expired.
+/// A key that is neither revoked nor expired.
 pub(crate) struct Found {
     pub(crate) id: ApiKeyId,
     pub(crate) key_hash: Vec<u8>,
@@ -38,7 +36,7 @@ impl From<Row> for ApiKey {
     fn from(row: Row) -> Self {
         Self {
             id: row.id,
-            // The table's check admits known roles alone; an auditor is the one that changes nothing.
+            // The table's check admits only known roles. If that ever fails: an auditor can change nothing.
             role: row.role.parse().unwrap_or(Role::Auditor),
             prefix: format!("hg_{}_{}", row.role, row.prefix),
             name: row.name,
@@ -76,8 +74,8 @@ pub(crate) async fn touch(pool: &PgPool, id: ApiKeyId) -> Result<(), sqlx::Error
     Ok(())
 }
 
-/// Those of them that were revoked or have expired. The others were used just now.
-pub(crate) async fn stay(pool: &PgPool, ids: &[Uuid]) -> Result<Vec<ApiKeyId>, sqlx::Error> {
+/// Those that were revoked or have expired. Of the others, `last_used_at` is updated.
+pub(crate) async fn ended(pool: &PgPool, ids: &[Uuid]) -> Result<Vec<ApiKeyId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
         with used as (
@@ -152,7 +150,7 @@ pub(crate) async fn list(pool: &PgPool, page: PageRequest) -> Result<Vec<ApiKey>
     Ok(rows.into_iter().map(ApiKey::from).collect())
 }
 
-/// Revoking twice keeps the first time.
+/// Revoking again keeps the first `revoked_at`.
 pub(crate) async fn revoke(conn: &mut PgConnection, id: ApiKeyId) -> Result<Option<ApiKey>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,

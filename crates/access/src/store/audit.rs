@@ -1,20 +1,20 @@
-//! Rows of `audit_log`: inserted and read, never changed.
+//! Rows of `audit_log`, which are never changed.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     audit::{AuditEntry, AuditFilter},
     id::{AppId, AuditEntryId, first_id},
     page::{Page, PageRequest},
-    rules::amends,
+    rules::undo,
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;
 
-/// By how much the clock that made a line's id may differ from the database's, which says when it was.
+/// By how much the clock that made a line's id may differ from the database's, which set `at`.
 const SKEW: TimeDelta = TimeDelta::minutes(10);
-/// Lines that a page looks at where no index has all that is asked for. What lies behind them is the next page's.
-const LOOKED_AT: i64 = 3_000;
+/// Lines that one page reads when no index covers all conditions. The next page goes on behind them.
+const MAX_SCANNED: i64 = 3_000;
 
 pub(crate) async fn insert(conn: &mut PgConnection, entry: &AuditEntry) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -48,20 +48,20 @@ const COLUMNS: &str = "a.id, a.at, a.actor_kind, a.actor_id, a.actor_name, a.rol
     a.object_id, a.before, a.after, a.address, a.request_id, a.undoes, a.repeats, \
     (select u.id from headgate.audit_log u where u.undoes = a.id) as undone_by";
 
-/// What stands before the ids in an index, and is asked to be this.
-struct Front<'a> {
+/// A condition with an index on `(key, id)`.
+struct Condition<'a> {
     key: &'static str,
-    value: Sought<'a>,
+    value: Wanted<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Sought<'a> {
+enum Wanted<'a> {
     Text(&'a str),
     Lower(&'a str),
     Id(AppId),
 }
 
-impl Sought<'_> {
+impl Wanted<'_> {
     fn push(self, sql: &mut QueryBuilder<Postgres>) {
         match self {
             Self::Text(text) => sql.push_bind(text.to_owned()),
@@ -71,16 +71,15 @@ impl Sought<'_> {
     }
 }
 
-/// What is asked for.
-struct Asked<'a> {
-    fronts: Vec<Front<'a>>,
+struct Conditions<'a> {
+    indexed: Vec<Condition<'a>>,
     after: Option<DateTime<Utc>>,
     before: Option<DateTime<Utc>>,
 }
 
-impl<'a> Asked<'a> {
-    fn by(filter: &'a AuditFilter) -> Self {
-        // Named one by one: a new field of the filter stops the build here.
+impl<'a> Conditions<'a> {
+    fn of(filter: &'a AuditFilter) -> Self {
+        // No `..`, so that a new field of the filter stops the build here.
         let AuditFilter {
             action,
             actor_id,
@@ -91,25 +90,26 @@ impl<'a> Asked<'a> {
             created_after,
             created_before,
         } = filter;
-        let fronts = [
-            ("a.object_id", object_id.as_deref().map(Sought::Text)),
-            ("a.actor_id", actor_id.as_deref().map(Sought::Text)),
-            ("lower(a.actor_name)", actor_name.as_deref().map(Sought::Lower)),
-            ("a.action", action.as_deref().map(Sought::Text)),
-            ("a.app_id", app_id.map(Sought::Id)),
-            ("a.object_kind", object_kind.as_deref().map(Sought::Text)),
+        let indexed = [
+            ("a.object_id", object_id.as_deref().map(Wanted::Text)),
+            ("a.actor_id", actor_id.as_deref().map(Wanted::Text)),
+            ("lower(a.actor_name)", actor_name.as_deref().map(Wanted::Lower)),
+            ("a.action", action.as_deref().map(Wanted::Text)),
+            ("a.app_id", app_id.map(Wanted::Id)),
+            ("a.object_kind", object_kind.as_deref().map(Wanted::Text)),
         ];
-        let fronts = fronts.into_iter().filter_map(|(key, value)| Some(Front { key, value: value? }));
-        Self { fronts: fronts.collect(), after: *created_after, before: *created_before }
+        let indexed = indexed.into_iter().filter_map(|(key, value)| Some(Condition { key, value: value? }));
+        Self { indexed: indexed.collect(), after: *created_after, before: *created_before }
     }
 
-    /// Whether an index has all that is asked for.
+    /// Whether one index covers all conditions.
     fn is_indexed(&self) -> bool {
-        self.fronts.len() < 2 && self.after.is_none() && self.before.is_none()
+        self.indexed.len() < 2 && self.after.is_none() && self.before.is_none()
     }
 
-    /// Appends the lines with that in front, newest first: from its value to its value, because of equal ones a planner would walk all lines.
-    fn push_walk(&self, sql: &mut QueryBuilder<Postgres>, front: Option<&Front<'_>>, after: Option<Uuid>) {
+    /// Appends the scan of one condition's index, newest first. The condition is written as a range (`>= and <=`): with `=`, the planner drops the key
+    /// from the sort order and may walk the primary key instead, through all lines.
+    fn push_scan(&self, sql: &mut QueryBuilder<Postgres>, by: Option<&Condition<'_>>, after: Option<Uuid>) {
         sql.push(" from headgate.audit_log a where true");
         if let Some(from) = self.after {
             sql.push(" and a.id >= ").push_bind(first_id(from - SKEW));
@@ -118,15 +118,15 @@ impl<'a> Asked<'a> {
         for id in [before, after].into_iter().flatten() {
             sql.push(" and a.id < ").push_bind(id);
         }
-        let Some(Front { key, value }) = front else { return };
+        let Some(Condition { key, value }) = by else { return };
         for bound in [">=", "<="] {
             sql.push(format_args!(" and {key} {bound} "));
             value.push(sql);
         }
     }
 
-    fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>) {
-        for Front { key, value } in &self.fronts {
+    fn push_all(&self, sql: &mut QueryBuilder<Postgres>) {
+        for Condition { key, value } in &self.indexed {
             sql.push(format_args!(" and {key} = "));
             value.push(sql);
         }
@@ -138,70 +138,69 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// By which index the fewest lines are walked past, and the last line that is looked at; none: all there are.
-    async fn way(
+    /// The condition whose index passes the fewest lines, and the last line to read (`None`: all there are).
+    async fn choose_index(
         &self,
         pool: &PgPool,
         after: Option<Uuid>,
-    ) -> Result<(Option<&Front<'a>>, Option<Uuid>), sqlx::Error> {
+    ) -> Result<(Option<&Condition<'a>>, Option<Uuid>), sqlx::Error> {
         if self.is_indexed() {
-            return Ok((self.fronts.first(), None));
+            return Ok((self.indexed.first(), None));
         }
-        let mut fronts: Vec<Option<&Front<'_>>> = self.fronts.iter().map(Some).collect();
-        if fronts.is_empty() {
-            fronts.push(None);
+        let mut choices: Vec<Option<&Condition<'_>>> = self.indexed.iter().map(Some).collect();
+        if choices.is_empty() {
+            choices.push(None);
         }
         let mut sql = QueryBuilder::new("select array[");
-        for (n, front) in fronts.iter().enumerate() {
+        for (n, by) in choices.iter().enumerate() {
             sql.push(if n == 0 { "(select a.id" } else { ", (select a.id" });
-            self.push_walk(&mut sql, *front, after);
-            sql.push(order(*front));
-            // Not told to the planner, which would read a table that has no more than that from end to end.
-            sql.push(format_args!(" limit 1 offset (select {}))", LOOKED_AT - 1));
+            self.push_scan(&mut sql, *by, after);
+            sql.push(order(*by));
+            // In a subquery, so that the planner does not see the number: it would scan a table of no more rows than that sequentially.
+            sql.push(format_args!(" limit 1 offset (select {}))", MAX_SCANNED - 1));
         }
         let ends: Vec<Option<Uuid>> = sql.push("]").build_query_scalar().fetch_one(pool).await?;
-        // The one that comes furthest back.
-        let way = fronts.into_iter().zip(ends).min_by_key(|(_, end)| *end);
-        Ok(way.unwrap_or_default())
+        // The one that reaches furthest back.
+        let choice = choices.into_iter().zip(ends).min_by_key(|(_, end)| *end);
+        Ok(choice.unwrap_or_default())
     }
 }
 
-fn order(front: Option<&Front<'_>>) -> String {
-    front.map_or(" order by a.id desc".to_owned(), |Front { key, .. }| {
+fn order(by: Option<&Condition<'_>>) -> String {
+    by.map_or(" order by a.id desc".to_owned(), |Condition { key, .. }| {
         format!(" order by {key} desc, a.id desc")
     })
 }
 
-/// Newest first. Each condition has an index, and no two have one together: of several, a page looks at so many lines in the order of one and ends
-/// there, whatever it found. Put together at run time: a condition that is not asked for is absent instead of a parameter that defeats the index.
+/// Newest first. Each condition has an index, no two share one: with several, a page reads `MAX_SCANNED` lines of one index and ends there, whatever
+/// it found. The statement is built at run time, so that an unused condition is absent instead of a parameter that defeats the index.
 pub(crate) async fn list(
     pool: &PgPool,
     filter: &AuditFilter,
     page: PageRequest,
 ) -> Result<Page<AuditEntry>, sqlx::Error> {
-    let asked = Asked::by(filter);
-    let (front, until) = asked.way(pool, page.after).await?;
+    let conditions = Conditions::of(filter);
+    let (by, until) = conditions.choose_index(pool, page.after).await?;
     let mut sql = QueryBuilder::new(format!("select {COLUMNS} from (select a.*"));
-    asked.push_walk(&mut sql, front, page.after);
+    conditions.push_scan(&mut sql, by, page.after);
     if let Some(until) = until {
         sql.push(" and a.id >= ").push_bind(until);
     }
-    sql.push(order(front));
-    if asked.is_indexed() {
+    sql.push(order(by));
+    if conditions.is_indexed() {
         sql.push(" limit ").push_bind(page.limit + 1);
     } else {
-        // A limit that is none keeps what else is asked for outside: a planner that believes that few lines match would read and sort all of them.
+        // `limit null` keeps the other conditions outside: a planner that expects few lines to match would read and sort all of them.
         sql.push(" limit (select null::bigint)");
     }
     sql.push(") a where true");
-    asked.push_conditions(&mut sql);
+    conditions.push_all(&mut sql);
     sql.push(" order by a.id desc limit ").push_bind(page.limit + 1);
     let rows: Vec<Row> = sql.build_query_as().fetch_all(pool).await?;
     let lines = rows.into_iter().map(AuditEntry::from).collect();
-    Ok(Page::from_surplus(lines, page.limit, |line: &AuditEntry| line.id.0).that_looked_as_far_as(until))
+    Ok(Page::from_surplus(lines, page.limit, |line: &AuditEntry| line.id.0).scanned_until(until))
 }
 
-/// Lines that are asked for one by one.
 fn select() -> QueryBuilder<Postgres> {
     QueryBuilder::new(format!("select {COLUMNS} from headgate.audit_log a where true"))
 }
@@ -213,7 +212,7 @@ pub(crate) async fn get(pool: &PgPool, id: AuditEntryId) -> Result<Option<AuditE
     Ok(row.map(AuditEntry::from))
 }
 
-/// The newest line that took this one back or made it again.
+/// The newest line that undid or repeated this one.
 pub(crate) async fn following(pool: &PgPool, id: AuditEntryId) -> Result<Option<AuditEntry>, sqlx::Error> {
     let mut sql = select();
     sql.push(" and a.id > ").push_bind(id);
@@ -223,7 +222,7 @@ pub(crate) async fn following(pool: &PgPool, id: AuditEntryId) -> Result<Option<
     Ok(row.map(AuditEntry::from))
 }
 
-/// What the things with these ids are called; those that are gone are not in it.
+/// Names of the objects with these ids. Deleted ones are missing.
 pub(crate) async fn labels(pool: &PgPool, ids: &[Uuid]) -> Result<Vec<(Uuid, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
@@ -287,10 +286,6 @@ impl From<Row> for AuditEntry {
             can_undo: false,
             can_repeat: false,
         };
-        Self {
-            can_undo: amends::undo(&entry).is_some(),
-            can_repeat: amends::repeat(&entry).is_some(),
-            ..entry
-        }
+        Self { can_undo: undo::undo(&entry).is_some(), can_repeat: undo::repeat(&entry).is_some(), ..entry }
     }
 }

@@ -1,18 +1,15 @@
-//! Rows of `idempotency_keys`.
-
 use crate::idempotency::Call;
 use sqlx::PgConnection;
 use std::time::Duration;
 
-/// A row as it stands.
 pub(crate) struct Row {
     pub(crate) body_hash: Vec<u8>,
     pub(crate) status: Option<i16>,
     pub(crate) answer: Option<Vec<u8>>,
 }
 
-/// Takes the key when nobody has it, or its time is over: waits for a transaction that is about to have it. A row without an answer is of a
-/// process of the version before, which wrote key and answer apart: it holds for two minutes, as that one believes.
+/// Takes the key when it is free or has expired, and waits for a transaction that is taking it. A row without an answer was written by a process
+/// of the previous version, which wrote key and answer separately; like there, it reserves the key for two minutes.
 pub(crate) async fn take(
     conn: &mut PgConnection,
     call: &Call,
@@ -41,7 +38,7 @@ pub(crate) async fn take(
     Ok(taken.is_some())
 }
 
-/// The row that stood in the way of [`take`].
+/// The row that [`take`] met.
 pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sqlx::Error> {
     sqlx::query_as!(
         Row,

@@ -1,9 +1,8 @@
-//! Rows of `sessions`. Idle for 12 hours or 7 days old, a session is over.
+//! Rows of `sessions`. A session ends after 12 hours without use, or when it is 7 days old.
 
 use model::{actor::Role, id::UserId};
 use sqlx::{PgConnection, PgPool};
 
-/// Whose session it is.
 pub(crate) struct SessionUser {
     pub(crate) id: UserId,
     pub(crate) email: String,
@@ -17,7 +16,7 @@ impl SessionUser {
     }
 }
 
-/// Opens a session, and clears away those that are over.
+/// Also deletes sessions that have ended.
 pub(crate) async fn insert(
     conn: &mut PgConnection,
     token_hash: &[u8],
@@ -72,8 +71,8 @@ pub(crate) async fn touch(pool: &PgPool, token_hash: &[u8]) -> Result<(), sqlx::
     Ok(())
 }
 
-/// Those of them that are over. The others were seen just now.
-pub(crate) async fn stay(pool: &PgPool, token_hashes: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+/// Those that have ended. Of the others, `last_seen_at` is updated.
+pub(crate) async fn ended(pool: &PgPool, token_hashes: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
         with seen as (

@@ -1,4 +1,4 @@
-//! Rows of `sign_in_links`: good for one sign-in within 24 hours.
+//! Rows of `sign_in_links`: each works for one sign-in within 24 hours.
 
 use model::id::UserId;
 use sqlx::PgConnection;
@@ -24,7 +24,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Uses the link up. Two who use it at once: the row lock lets one of them through.
+/// Uses the link up. Of two concurrent calls, the row lock lets one through.
 pub(crate) async fn redeem(
     conn: &mut PgConnection,
     token_hash: &[u8],

@@ -1,10 +1,10 @@
-//! Rows of `sign_in_throttles`: integer microseconds of the database's clock.
+//! Rows of `sign_in_throttles`: GCRA in integer microseconds of the database's clock.
 
 use crate::throttle::Allowance;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Takes one try, or says how long until the next is free.
+/// Takes one try; otherwise returns the time until the next is free.
 pub(crate) async fn take(
     pool: &PgPool,
     key: &str,
@@ -12,7 +12,7 @@ pub(crate) async fn take(
 ) -> Result<Option<Duration>, sqlx::Error> {
     let emission = micros(allowance.period);
     let tolerance = emission * allowance.burst;
-    // An untouched row answers with no row: the insert's own row always passes.
+    // A conflict whose `where` fails returns no row; a first insert always passes.
     let taken = sqlx::query_scalar!(
         r#"
         with clock as materialized (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us)
@@ -35,7 +35,7 @@ pub(crate) async fn take(
     Ok(Some(wait(pool, key, allowance).await?.unwrap_or_default().max(Duration::from_secs(1))))
 }
 
-/// How long until the next try is free; none: one is.
+/// Time until the next try is free. `None`: now.
 pub(crate) async fn wait(
     pool: &PgPool,
     key: &str,
@@ -70,7 +70,7 @@ pub(crate) async fn forget(pool: &PgPool, key: &str) -> Result<(), sqlx::Error> 
     Ok(())
 }
 
-pub(crate) async fn give_back(pool: &PgPool, key: &str, allowance: Allowance) -> Result<(), sqlx::Error> {
+pub(crate) async fn release(pool: &PgPool, key: &str, allowance: Allowance) -> Result<(), sqlx::Error> {
     let emission = micros(allowance.period);
     sqlx::query!("update headgate.sign_in_throttles set tat_us = tat_us - $2 where key = $1", key, emission)
         .execute(pool)

@@ -1,18 +1,14 @@
-//! Rows of `users`.
-
 use crate::error::AccessError;
 use chrono::{DateTime, Utc};
 use model::{actor::Role, id::UserId, page::PageRequest, user::User};
 use sqlx::{PgConnection, PgPool};
 
-/// What signing in needs to know of an account.
 pub(crate) struct Account {
     pub(crate) id: UserId,
     pub(crate) password_hash: Option<String>,
     pub(crate) is_disabled: bool,
 }
 
-/// A new row.
 pub(crate) struct NewRow<'a> {
     pub(crate) email: &'a str,
     pub(crate) name: &'a str,
@@ -20,7 +16,7 @@ pub(crate) struct NewRow<'a> {
     pub(crate) password_hash: Option<&'a str>,
 }
 
-/// New values; none leaves a column.
+/// `None` leaves the column as it is.
 #[derive(Default)]
 pub(crate) struct Changes<'a> {
     pub(crate) name: Option<&'a str>,
@@ -47,7 +43,7 @@ impl From<Row> for User {
             id: row.id,
             email: row.email,
             name: row.name,
-            // The table's check admits known roles alone; an auditor is the one that changes nothing.
+            // The table's check admits only known roles. If that ever fails: an auditor can change nothing.
             role: row.role.parse().unwrap_or(Role::Auditor),
             has_password: row.has_password,
             is_disabled: row.is_disabled,
@@ -87,8 +83,8 @@ pub(crate) async fn get(conn: &mut PgConnection, id: UserId) -> Result<User, Acc
     .ok_or(AccessError::NotFound)
 }
 
-/// Keeps others from changing it; when it was last changed.
-pub(crate) async fn hold(conn: &mut PgConnection, id: UserId) -> Result<DateTime<Utc>, AccessError> {
+/// Locks the row; returns `updated_at`.
+pub(crate) async fn lock(conn: &mut PgConnection, id: UserId) -> Result<DateTime<Utc>, AccessError> {
     sqlx::query_scalar!("select updated_at from headgate.users where id = $1 for no key update", id as UserId)
         .fetch_optional(conn)
         .await?
@@ -114,7 +110,7 @@ pub(crate) async fn list(pool: &PgPool, page: PageRequest) -> Result<Vec<User>, 
     Ok(rows.into_iter().map(User::from).collect())
 }
 
-/// None when the address is taken.
+/// `None` when the address is taken.
 pub(crate) async fn insert(conn: &mut PgConnection, new: NewRow<'_>) -> Result<Option<UserId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
@@ -157,7 +153,7 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: UserId) -> Result<(), sq
     Ok(())
 }
 
-/// Enabled operators, locked in the order of their ids, so that two who remove each other's last colleague take turns.
+/// Enabled operators, locked in the order of their ids, so that two operators who remove each other wait for each other.
 pub(crate) async fn lock_operators(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
@@ -171,7 +167,7 @@ pub(crate) async fn lock_operators(conn: &mut PgConnection) -> Result<Vec<UserId
     .await
 }
 
-/// Whether somebody can sign in with a password.
+/// Whether an operator can sign in with a password.
 pub(crate) async fn has_password_operator(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"

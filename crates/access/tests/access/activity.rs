@@ -1,12 +1,10 @@
-//! The feed reads what it shows, however long the time is that it is asked for.
-
 use crate::touched::session;
 use access::activity::{self, Span};
 use model::{actor::Scope, page::PageRequest};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_page_of_a_long_time_reads_what_it_shows(_: PgPoolOptions, options: PgConnectOptions) {
+async fn a_page_of_a_long_time_reads_only_what_it_shows(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     sqlx::raw_sql(
         "alter table headgate.breaker_flips set (autovacuum_enabled = off);
@@ -35,7 +33,7 @@ async fn a_page_of_a_long_time_reads_what_it_shows(_: PgPoolOptions, options: Pg
     let long = Span { from: "2020-01-01T00:00:00Z".parse().ok(), until: None };
     for statistics in ["select", "analyze"] {
         sqlx::raw_sql(statistics).execute(&pool).await.unwrap();
-        // After some executions Postgres keeps a plan for all parameters.
+        // After five executions Postgres may switch to a generic plan.
         for _ in 0..8 {
             plans.touched();
             let page = activity::list(&pool, Scope::AllApps, long, PageRequest::default()).await.unwrap();

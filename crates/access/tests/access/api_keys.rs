@@ -24,7 +24,7 @@ async fn an_app(pool: &PgPool) -> AppId {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_key_is_its_role_and_app_until_it_is_revoked(pool: PgPool) {
+async fn a_key_gives_its_role_and_app_until_it_is_revoked(pool: PgPool) {
     let access = access(&pool);
     let app_id = an_app(&pool).await;
     let new = NewApiKey { app_id: Some(app_id), ..a_key(Role::Producer) };
@@ -47,7 +47,7 @@ async fn a_key_is_its_role_and_app_until_it_is_revoked(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_changed_or_expired_key_is_none(pool: PgPool) {
+async fn a_changed_or_expired_key_is_refused(pool: PgPool) {
     let access = access(&pool);
     let new = NewApiKey { expires_in_seconds: Some(60), ..a_key(Role::Auditor) };
     let made = api_keys::create(&access, &Access::system(), &new).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_changed_or_expired_key_is_none(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_key_for_an_unknown_app_is_a_fault_at_its_place(pool: PgPool) {
+async fn a_key_for_an_unknown_app_is_a_fault_of_its_field(pool: PgPool) {
     let access = access(&pool);
     let new = NewApiKey { app_id: Some(AppId::generate()), ..a_key(Role::Portal) };
     let Err(AccessError::Invalid(faults)) = api_keys::create(&access, &Access::system(), &new).await else {
@@ -80,7 +80,7 @@ async fn the_admin_key_needs_no_database_row(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_done_is_on_record_without_the_secret(pool: PgPool) {
+async fn the_audit_log_has_each_action_without_the_secret(pool: PgPool) {
     let access = access(&pool);
     let made = api_keys::create(&access, &Access::system(), &a_key(Role::Support)).await.unwrap();
     api_keys::revoke(&access, &Access::system(), made.api_key.id).await.unwrap();

@@ -1,4 +1,4 @@
-//! Any filter of the audit log is answered page by page, none of which looks at more lines than it may, whatever the planner believes.
+//! With any filter of the audit log, no page reads more lines than it may, whatever the planner's statistics say.
 
 use crate::touched::{Plans, session};
 use access::audit;
@@ -13,13 +13,13 @@ use sqlx::{
 };
 use std::collections::BTreeSet;
 
-/// Lines of one app by one key: of integrations most, of one rate limit some, of one action and actor the oldest.
+/// Lines of one app by one key: half of jobs, half of rate limits; only one of the oldest has another actor and action.
 const LINES: i32 = 40_000;
 const APP: &str = "00000000-0000-7000-a000-000000000001";
-/// Three thousand of each condition to see where they end, and three thousand that are looked at.
-const SIFTED: u64 = 3_000 * 7 + 100;
-/// Of what an index has alone.
-const FEW: u64 = 200;
+/// Rows read for a page that filters: 3,000 of each condition to find the index that reaches furthest back, and 3,000 of that.
+const MAX_FILTERED: u64 = 3_000 * 7 + 100;
+/// Rows read for a page that one index covers.
+const MAX_INDEXED: u64 = 200;
 
 async fn fill(pool: &PgPool) {
     sqlx::query(
@@ -39,15 +39,15 @@ async fn fill(pool: &PgPool) {
     .unwrap();
 }
 
-/// All that it names, each page with no more rows read than that.
-async fn found(pool: &PgPool, plans: &Plans, filter: &AuditFilter, most: u64) -> (Vec<AuditEntry>, usize) {
+/// All lines and the number of pages; no page reads more than `max` rows.
+async fn found(pool: &PgPool, plans: &Plans, filter: &AuditFilter, max: u64) -> (Vec<AuditEntry>, usize) {
     let (mut found, mut pages) = (Vec::new(), 0);
     let mut next = Some(PageRequest { limit: 100, after: None });
     while let Some(page) = next {
         plans.touched();
         let read = audit::list(pool, filter, page).await.unwrap();
         let touched = plans.touched();
-        assert!(touched.rows <= most && touched.in_sequence == 0, "{filter:?}: {touched:?}");
+        assert!(touched.rows <= max && touched.in_sequence == 0, "{filter:?}: {touched:?}");
         next = read.following(page.limit);
         found.extend(read.items);
         pages += 1;
@@ -71,33 +71,33 @@ async fn no_filter_reads_all_lines(_: PgPoolOptions, options: PgConnectOptions) 
     let app_id = APP.parse().ok();
     let since = Some(chrono::Utc::now() - chrono::TimeDelta::hours(23));
     let (half, an_hour) = (LINES as usize / 2, 3_590..=3_610);
-    let one_each: [(AuditFilter, _, usize); 6] = [
-        (AuditFilter { object_kind: text("app"), ..all() }, FEW, 1),
-        (AuditFilter { object_kind: text("unknown"), ..all() }, FEW, 0),
-        (AuditFilter { app_id, actor_id: text("rare"), ..all() }, SIFTED, 1),
-        (AuditFilter { app_id, actor_name: text("RARE"), ..all() }, SIFTED, 1),
-        (AuditFilter { app_id, action: text("app.create"), ..all() }, SIFTED, 1),
-        (AuditFilter { object_id: text("o7"), object_kind: text("app"), ..all() }, SIFTED, 1),
+    let one_page: [(AuditFilter, _, usize); 6] = [
+        (AuditFilter { object_kind: text("app"), ..all() }, MAX_INDEXED, 1),
+        (AuditFilter { object_kind: text("unknown"), ..all() }, MAX_INDEXED, 0),
+        (AuditFilter { app_id, actor_id: text("rare"), ..all() }, MAX_FILTERED, 1),
+        (AuditFilter { app_id, actor_name: text("RARE"), ..all() }, MAX_FILTERED, 1),
+        (AuditFilter { app_id, action: text("app.create"), ..all() }, MAX_FILTERED, 1),
+        (AuditFilter { object_id: text("o7"), object_kind: text("app"), ..all() }, MAX_FILTERED, 1),
     ];
-    let walked: [(AuditFilter, usize); 3] = [
+    let many_pages: [(AuditFilter, usize); 3] = [
         (AuditFilter { action: text("job.requeue"), object_kind: text("rate_limit"), ..all() }, 0),
         (AuditFilter { app_id, action: text("job.requeue"), ..all() }, half),
         (AuditFilter { object_kind: text("job"), actor_id: text("key"), ..all() }, half),
     ];
     for statistics in ["select", "analyze"] {
         sqlx::raw_sql(statistics).execute(&pool).await.unwrap();
-        for (filter, most, named) in &one_each {
-            let (lines, pages) = found(&pool, &plans, filter, *most).await;
-            assert_eq!((lines.len(), pages), (*named, 1), "{statistics}: {filter:?}");
+        for (filter, max, expected) in &one_page {
+            let (lines, pages) = found(&pool, &plans, filter, *max).await;
+            assert_eq!((lines.len(), pages), (*expected, 1), "{statistics}: {filter:?}");
         }
-        for (filter, named) in &walked {
-            let (lines, pages) = found(&pool, &plans, filter, SIFTED).await;
+        for (filter, expected) in &many_pages {
+            let (lines, pages) = found(&pool, &plans, filter, MAX_FILTERED).await;
             assert!(lines.windows(2).all(|pair| pair[0].id > pair[1].id), "{filter:?}");
-            assert_eq!(lines.len(), *named, "{filter:?}");
+            assert_eq!(lines.len(), *expected, "{filter:?}");
             assert!(pages >= half / 3_000, "{filter:?}: {pages} pages");
         }
         let recent = AuditFilter { created_before: since, ..all() };
-        let (lines, _) = found(&pool, &plans, &recent, SIFTED).await;
+        let (lines, _) = found(&pool, &plans, &recent, MAX_FILTERED).await;
         assert!(an_hour.contains(&lines.len()), "{}", lines.len());
     }
     let dense = AuditFilter { object_kind: text("job"), ..all() };
@@ -105,5 +105,5 @@ async fn no_filter_reads_all_lines(_: PgPoolOptions, options: PgConnectOptions) 
     plans.touched();
     let ids: BTreeSet<_> =
         audit::list(&pool, &dense, first).await.unwrap().items.into_iter().map(|line| line.id).collect();
-    assert!(ids.len() == 100 && plans.touched().rows <= FEW);
+    assert!(ids.len() == 100 && plans.touched().rows <= MAX_INDEXED);
 }

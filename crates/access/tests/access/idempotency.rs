@@ -1,4 +1,4 @@
-use access::idempotency::{Call, Turn, answer, begin};
+use access::idempotency::{Call, CallState, answer, begin};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ fn call(owner: &str) -> Call {
     Call { owner: owner.into(), method: "POST".into(), path: "/jobs".into(), key: "k1".into() }
 }
 
-async fn turn(conn: &mut PgConnection, call: &Call, body: &[u8]) -> Turn {
+async fn claim(conn: &mut PgConnection, call: &Call, body: &[u8]) -> CallState {
     begin(conn, call, body, Duration::from_secs(20)).await.unwrap()
 }
 
-async fn impatient(pool: &PgPool) -> Transaction<'static, Postgres> {
+async fn short_wait(pool: &PgPool) -> Transaction<'static, Postgres> {
     pool.begin_with("begin; set local lock_timeout = '50ms'").await.unwrap()
 }
 
 async fn done(pool: &PgPool, call: &Call) {
     let mut tx = pool.begin().await.unwrap();
-    assert!(matches!(turn(&mut tx, call, b"body").await, Turn::First));
+    assert!(matches!(claim(&mut tx, call, b"body").await, CallState::First));
     answer(&mut tx, call, 201, b"{}").await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -26,41 +26,39 @@ async fn the_second_call_gets_the_first_ones_answer(pool: PgPool) {
     let call = call("key:1");
     done(&pool, &call).await;
     let mut tx = pool.begin().await.unwrap();
-    match turn(&mut tx, &call, b"body").await {
-        Turn::Done { status: 201, answer: Some(answer) } => assert_eq!(answer, b"{}"),
-        turn => panic!("{turn:?}"),
+    match claim(&mut tx, &call, b"body").await {
+        CallState::Done { status: 201, answer: Some(answer) } => assert_eq!(answer, b"{}"),
+        state => panic!("{state:?}"),
     }
-    assert!(matches!(turn(&mut tx, &call, b"other").await, Turn::OtherBody));
+    assert!(matches!(claim(&mut tx, &call, b"other").await, CallState::OtherBody));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn keys_of_one_owner_never_meet_anothers(pool: PgPool) {
+async fn keys_of_different_owners_do_not_collide(pool: PgPool) {
     done(&pool, &call("key:1")).await;
     done(&pool, &call("key:2")).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_call_is_in_progress_until_its_transaction_ends_and_leaves_nothing_when_that_is_undone(
-    pool: PgPool,
-) {
+async fn a_call_is_in_progress_until_its_transaction_ends_and_a_rollback_leaves_nothing(pool: PgPool) {
     let call = call("key:1");
     let mut first = pool.begin().await.unwrap();
-    assert!(matches!(turn(&mut first, &call, b"body").await, Turn::First));
-    assert!(matches!(turn(&mut *impatient(&pool).await, &call, b"body").await, Turn::InProgress));
+    assert!(matches!(claim(&mut first, &call, b"body").await, CallState::First));
+    assert!(matches!(claim(&mut *short_wait(&pool).await, &call, b"body").await, CallState::InProgress));
     first.rollback().await.unwrap();
-    assert!(matches!(turn(&mut *impatient(&pool).await, &call, b"other").await, Turn::First));
+    assert!(matches!(claim(&mut *short_wait(&pool).await, &call, b"other").await, CallState::First));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_has_the_turn_waits_for_other_locks_as_long_as_it_says(pool: PgPool) {
-    let mut tx = impatient(&pool).await;
-    turn(&mut tx, &call("key:1"), b"body").await;
+async fn once_the_key_is_claimed_locks_are_waited_for_as_long_as_asked(pool: PgPool) {
+    let mut tx = short_wait(&pool).await;
+    claim(&mut tx, &call("key:1"), b"body").await;
     let wait: String = sqlx::query_scalar("show lock_timeout").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(wait, "20s");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn yesterdays_answer_frees_the_key(pool: PgPool) {
+async fn a_key_is_free_again_after_24_hours(pool: PgPool) {
     let call = call("key:1");
     done(&pool, &call).await;
     let pass = "update headgate.idempotency_keys set created_at = created_at - interval '25 hours'";
@@ -69,12 +67,12 @@ async fn yesterdays_answer_frees_the_key(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_of_the_version_before_holds_a_key_for_two_minutes(pool: PgPool) {
+async fn a_process_of_the_previous_version_reserves_a_key_for_two_minutes(pool: PgPool) {
     let call = call("key:1");
     let mut tx = pool.begin().await.unwrap();
-    turn(&mut tx, &call, b"body").await;
+    claim(&mut tx, &call, b"body").await;
     tx.commit().await.unwrap();
-    assert!(matches!(turn(&mut pool.begin().await.unwrap(), &call, b"body").await, Turn::InProgress));
+    assert!(matches!(claim(&mut pool.begin().await.unwrap(), &call, b"body").await, CallState::InProgress));
     let pass = "update headgate.idempotency_keys set created_at = created_at - interval '3 minutes'";
     sqlx::query(pass).execute(&pool).await.unwrap();
     done(&pool, &call).await;

@@ -1,5 +1,5 @@
-//! Credentials against real Postgres, a database per test.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
+//! Against real Postgres, one database per test.
+#![allow(clippy::unwrap_used, reason = "a failed step ends the test, in builders too")]
 
 mod activity;
 mod api_keys;

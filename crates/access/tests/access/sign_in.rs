@@ -5,7 +5,7 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_password_opens_a_session_that_signing_out_ends(pool: PgPool) {
+async fn a_password_starts_a_session_that_signing_out_ends(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Support).await;
     let token = access.sign_in("Ada@Example.test", PASSWORD, home()).await.unwrap();
@@ -29,7 +29,7 @@ async fn the_token_is_not_in_the_database(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn unknown_users_and_wrong_passwords_answer_alike(pool: PgPool) {
+async fn unknown_users_and_wrong_passwords_get_the_same_error(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Operator).await;
     for (email, password) in [
@@ -43,7 +43,7 @@ async fn unknown_users_and_wrong_passwords_answer_alike(pool: PgPool) {
     }
 }
 
-/// Wrong passwords until no more are looked at.
+/// Wrong passwords until no more are checked.
 async fn guess(access: &Access, client: Client) {
     for _ in 0..10 {
         let refused = access.sign_in("ada@example.test", "wrong password", client).await;
@@ -62,33 +62,33 @@ async fn too_many_wrong_passwords_are_slowed_down_and_never_locked_out(pool: PgP
         Err(AccessError::TooMany { retry_after }) => {
             assert!((1..=20).contains(&retry_after.as_secs()), "{retry_after:?}");
         }
-        _ => panic!("a right one was looked at all the same"),
+        _ => panic!("a right one was checked all the same"),
     }
-    // The period passes.
+    // As if the period had passed.
     sqlx::query("update headgate.sign_in_throttles set tat_us = tat_us - 20000000")
         .execute(&pool)
         .await
         .unwrap();
     access.sign_in("ada@example.test", PASSWORD, home()).await.unwrap();
-    // It was right: the tries before are forgotten.
+    // After a right password, the earlier tries are forgotten.
     guess(&access, home()).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_guesses_takes_no_turn_of_the_owner(pool: PgPool) {
+async fn an_attacker_does_not_use_up_the_owners_tries(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Operator).await;
-    // As many as come to guess meanwhile: one network's are refused before they reach the account's own row.
+    // The guesses of one network are refused before they reach the account's own row.
     for _ in 0..8 {
         access.sign_in("ada@example.test", PASSWORD, elsewhere()).await.unwrap();
         for _ in 0..20 {
             access.sign_in("ada@example.test", "wrong password", home()).await.err().unwrap();
         }
     }
-    // A device that has been here before is let in from the guesser's own network too.
+    // A known device may sign in even from the attacker's network.
     let device = Client { device: Some(Uuid::now_v7()), ..home() };
     access.sign_in("ada@example.test", PASSWORD, device).await.unwrap();
-    // It may be wrong as often as anybody else.
+    // Its wrong tries are limited like all others.
     guess(&access, device).await;
 }
 
@@ -96,7 +96,7 @@ async fn who_guesses_takes_no_turn_of_the_owner(pool: PgPool) {
 async fn guesses_from_many_networks_are_slowed_down_too(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Operator).await;
-    // As a hundred wrong passwords from everywhere would leave it.
+    // As if after a hundred wrong passwords from everywhere.
     sqlx::query(
         "insert into headgate.sign_in_throttles
          values ('account:ada@example.test', (extract(epoch from clock_timestamp()) * 1000000)::bigint + 100000000)",
@@ -113,7 +113,7 @@ async fn guesses_from_many_networks_are_slowed_down_too(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_network_is_slowed_down_whatever_account_it_tries(pool: PgPool) {
     let access = access(&pool);
-    // As forty wrong passwords from there would leave it.
+    // As if after forty wrong passwords from there.
     sqlx::query(
         "insert into headgate.sign_in_throttles
          values ('network:203.0.113.0/24', (extract(epoch from clock_timestamp()) * 1000000)::bigint + 200000000)",
@@ -125,13 +125,13 @@ async fn a_network_is_slowed_down_whatever_account_it_tries(pool: PgPool) {
     assert!(matches!(refused, Err(AccessError::TooMany { .. })));
     let rows = "select count(*) from headgate.sign_in_throttles";
     let rows: i64 = sqlx::query_scalar(rows).fetch_one(&pool).await.unwrap();
-    assert_eq!(rows, 1, "nothing is kept of the accounts that it invents");
+    assert_eq!(rows, 1, "no rows are written for the accounts it invents");
     let elsewhere = access.sign_in("a@example.test", PASSWORD, elsewhere()).await;
     assert!(matches!(elsewhere, Err(AccessError::BadCredentials)));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn idle_and_old_sessions_are_over(pool: PgPool) {
+async fn idle_and_old_sessions_have_ended(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "ada@example.test", Role::Operator).await;
     for change in [
@@ -146,7 +146,7 @@ async fn idle_and_old_sessions_are_over(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_link_of_a_fresh_deployment_works_once(pool: PgPool) {
+async fn the_link_of_a_new_deployment_works_once(pool: PgPool) {
     let access = access(&pool);
     let link = access.one_time_link().await.unwrap().unwrap();
     let session = access.redeem_link(&link).await.unwrap();
@@ -154,7 +154,7 @@ async fn the_link_of_a_fresh_deployment_works_once(pool: PgPool) {
     assert_eq!((actor.name.as_str(), actor.role), ("operator@localhost", Role::Operator));
     assert!(matches!(access.redeem_link(&link).await, Err(AccessError::BadCredentials)));
     assert!(matches!(access.redeem_link("nonsense").await, Err(AccessError::BadCredentials)));
-    // Nobody has a password yet: the next start prints another one.
+    // Nobody has a password yet, so the next start prints another one.
     let second = access.one_time_link().await.unwrap().unwrap();
     sqlx::query("update headgate.sign_in_links set expires_at = clock_timestamp() where used_at is null")
         .execute(&pool)
@@ -166,7 +166,7 @@ async fn the_link_of_a_fresh_deployment_works_once(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn two_who_open_the_link_at_once_are_one_session(pool: PgPool) {
+async fn of_two_who_open_the_link_at_once_one_gets_a_session(pool: PgPool) {
     let access = access(&pool);
     let link = access.one_time_link().await.unwrap().unwrap();
     let (one, other) = tokio::join!(access.redeem_link(&link), access.redeem_link(&link));

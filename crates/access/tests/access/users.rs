@@ -9,7 +9,7 @@ use model::{
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_changes_a_users_power_ends_the_sessions(pool: PgPool) {
+async fn a_change_of_a_users_rights_ends_the_sessions(pool: PgPool) {
     let access = access(&pool);
     a_user(&access, "boss@example.test", Role::Operator).await;
     let ada = a_user(&access, "ada@example.test", Role::Operator).await;
@@ -30,7 +30,7 @@ async fn what_changes_a_users_power_ends_the_sessions(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_last_operator_stays(pool: PgPool) {
+async fn the_last_operator_cannot_be_removed(pool: PgPool) {
     let access = access(&pool);
     let system = Access::system();
     let ada = a_user(&access, "ada@example.test", Role::Operator).await;
@@ -87,7 +87,7 @@ async fn faults_are_named_and_addresses_are_unique(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_environment_makes_the_first_operator_and_no_second(pool: PgPool) {
+async fn the_environment_creates_the_first_operator_and_no_second(pool: PgPool) {
     let access = access(&pool);
     access.first_operator("ada@example.test", PASSWORD.into()).await.unwrap();
     access.first_operator("eve@example.test", PASSWORD.into()).await.unwrap();
@@ -98,7 +98,7 @@ async fn the_environment_makes_the_first_operator_and_no_second(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_account_of_the_link_may_become_the_operator_of_the_environment(pool: PgPool) {
+async fn the_account_of_the_link_gets_the_password_of_the_environment(pool: PgPool) {
     let access = access(&pool);
     access.one_time_link().await.unwrap().unwrap();
     access.first_operator("operator@localhost", PASSWORD.into()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Delivering 20,000 records, each a signed request, from one process.
+//! One process delivers 20,000 records, each by a signed request.
 
 use super::{
     receiver::Receiver,
@@ -18,15 +18,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As many as one integration may have under way.
-const AT_ONCE: usize = 50;
+/// The concurrency limit of one integration.
+const MAX_CONCURRENCY: usize = 50;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let deliveries: u64 = if options.quick { 2_000 } else { 20_000 };
     let receiver = Receiver::start().await?;
     bare(deliveries, &receiver, report).await?;
     for integrations in [1, 5] {
-        let stage = Stage::set(server, 0, integrations, &receiver.url).await?;
+        let stage = Stage::create(server, 0, integrations, &receiver.url).await?;
         let records = deliveries / integrations as u64;
         for first in (0..records).step_by(1000) {
             stage.operator.post("/events", events(&stage.app, first, 1000.min(records - first))).await?;
@@ -35,25 +35,25 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
         let begun = Instant::now();
         let program = Program::start(&stage.url, 100).await?;
         let spent = Spent::begin(&stage.pool, &program).await?;
-        // What it delivered until it was ready is within both numbers.
+        // Both numbers include what it delivered before it was ready.
         drained(&stage.pool, Duration::from_secs(300)).await?;
         let rate = deliveries as f64 / begun.elapsed().as_secs_f64();
         let what = format!("deliver {deliveries} records to {integrations} integrations, 1 process");
         report.row(&what, rate, "requests/s", Target::AtLeast(4_000.0));
-        let us = spent.tell(report, &what, &stage.pool, deliveries).await?;
+        let us = spent.report(report, &what, &stage.pool, deliveries).await?;
         report.row(&format!("{what}, processor"), us, "us", Target::AtMost(250.0));
     }
     Ok(())
 }
 
-/// The floor: the same requests by a bare loop, without database, signature or record.
+/// The floor: the same requests from a bare loop, without database, signature or record.
 async fn bare(deliveries: u64, receiver: &Receiver, report: &mut Report) -> Result<()> {
     let client = reqwest::Client::new();
     let next = Arc::new(AtomicU64::new(0));
     let before = cpu::used_by_tree(std::process::id())?;
     let begun = Instant::now();
     let mut senders = tokio::task::JoinSet::new();
-    for _ in 0..AT_ONCE {
+    for _ in 0..MAX_CONCURRENCY {
         let (client, next, url) = (client.clone(), Arc::clone(&next), receiver.url.clone());
         senders.spawn(async move {
             loop {
@@ -72,7 +72,7 @@ async fn bare(deliveries: u64, receiver: &Receiver, report: &mut Report) -> Resu
     }
     let took = begun.elapsed().as_secs_f64();
     report.note("floor: the same requests by a bare loop", deliveries as f64 / took, "requests/s");
-    // The receiver is a child: its time is in it too.
+    // The receiver is a child process, so its time is included.
     let spent = (cpu::used_by_tree(std::process::id())? - before).as_secs_f64() * 1e6 / deliveries as f64;
     report.note("floor: processor of a request and of its receiver", spent, "us");
     Ok(())

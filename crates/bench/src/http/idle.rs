@@ -1,4 +1,4 @@
-//! What a `headgate serve` costs while nothing happens and nobody looks: starting, processor, memory.
+//! What an idle `headgate serve` without viewers costs: start, processor, memory.
 
 use super::world::Spent;
 use crate::{
@@ -13,17 +13,17 @@ use std::time::Duration;
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = fresh(server).await?;
     let pool = connect(&url, 1).await?;
-    // The first start makes partitions and the first operator.
+    // The first start creates partitions and the first operator.
     Program::start(&url, 100).await?.stop().await?;
     let program = Program::start(&url, 100).await?;
     let what = "start on a migrated database, until it is ready";
     report.row(what, program.started_in.as_secs_f64(), "s", Target::AtMost(1.0));
-    // What it looks up once.
+    // Lets it finish the work of its start.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let watched = Duration::from_secs(options.seconds.max(5) * 2);
     let spent = Spent::begin(&pool, &program).await?;
     tokio::time::sleep(watched).await;
-    // Microseconds a second, as a share of a core.
+    // Microseconds a second, converted to a share of a core.
     let (database, own) = spent.per(watched.as_secs())?;
     report.note("idle, processor of the database", database / 1e4, "% of a core");
     report.note("idle, processor of headgate", own / 1e4, "% of a core");

@@ -1,4 +1,4 @@
-//! From `POST /events` being sent to the external system having the request.
+//! The time from sending `POST /events` until the external system has the request.
 
 use super::{
     receiver,
@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     for (rate, p50, p99) in [(50_u64, 6.0, 20.0), (500, 12.0, 60.0)] {
-        let (tell, mut told) = mpsc::unbounded_channel();
-        let endpoint = receiver::telling(tell).await?;
-        let stage = Stage::set(server, 100, 1, &endpoint).await?;
+        let (reports, mut reported) = mpsc::unbounded_channel();
+        let endpoint = receiver::reporting(reports).await?;
+        let stage = Stage::create(server, 100, 1, &endpoint).await?;
         let (warm_up, count) = (rate, rate * options.seconds);
         let mut sent = HashMap::new();
         let mut posts = tokio::task::JoinSet::new();
@@ -36,11 +36,11 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
         }
         let mut waits = Vec::new();
         while !sent.is_empty() {
-            let told = tokio::time::timeout(Duration::from_secs(30), told.recv()).await;
+            let request = tokio::time::timeout(Duration::from_secs(30), reported.recv()).await;
             let (body, at) =
-                told.context("requests are missing after 30 s")?.context("the receiver ended")?;
+                request.context("requests are missing after 30 s")?.context("the receiver ended")?;
             let body: Value = serde_json::from_slice(&body)?;
-            // At least once: a second request is not looked at.
+            // Delivery is at least once: a second request is ignored.
             let Some((n, sent_at)) = body["record"]["id"].as_str().and_then(|id| sent.remove(id)) else {
                 continue;
             };

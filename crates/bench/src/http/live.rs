@@ -1,4 +1,4 @@
-//! How soon somebody who looks sees a change, and what it costs the others.
+//! How soon viewers see a change, and what that costs deliveries.
 
 use super::{
     receiver::Receiver,
@@ -14,12 +14,12 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::{sync::mpsc, task::JoinSet};
 
-/// Of one thing at once.
+/// Viewers of the same item.
 const VIEWERS: usize = 500;
-/// Viewers of one address: the program bounds the connections of each.
-const OF_ONE_ADDRESS: usize = 50;
-/// What a stream has not told by then is lost.
-const TOLD_TIMEOUT: Duration = Duration::from_secs(20);
+/// Viewers from one IP address, whose connections the program limits.
+const PER_ADDRESS: usize = 50;
+/// An event that a stream has not sent by then is lost.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     deployment(options, server, report).await?;
@@ -27,53 +27,53 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
     drain(options, server, report).await
 }
 
-/// From a change being sent to the numbers of the whole deployment telling it.
+/// From sending a change until the numbers of the whole deployment show it.
 async fn deployment(options: &Options, server: &str, report: &mut Report) -> Result<()> {
-    let stage = Stage::set(server, 100, 0, "").await?;
+    let stage = Stage::create(server, 100, 0, "").await?;
     let integration = stage.webhook("Paused", "http://127.0.0.1:9/").await?;
     stage.operator.post(&format!("/integrations/{integration}/pause"), String::new()).await?;
     let mut stream = EventStream::open(&stage.program, "/live?changes=true", 1).await?;
     let mut waits = Vec::new();
     for n in 0..options.seconds * 10 {
-        // At every moment of the sampler's second, not just after it told the change before.
+        // At varying moments of the sampler's second, not always right after it published the last change.
         tokio::time::sleep(Duration::from_millis(n * 377 % 1_000)).await;
         let begun = Instant::now();
         stage.operator.post("/events", event(&stage.app, n)).await?;
         let expected = i64::try_from(n)? + 1;
-        while stream.told().await?["totals"]["backlog"].as_i64() < Some(expected) {}
+        while stream.next_data().await?["totals"]["backlog"].as_i64() < Some(expected) {}
         waits.push(begun.elapsed().as_secs_f64() * 1e3);
     }
-    let what = "from a change being sent to GET /live telling its numbers";
+    let what = "from sending a change until GET /live shows it";
     report.row(&format!("{what}, p50"), percentile(&waits, 50), "ms", Target::AtMost(500.0));
     report.row(&format!("{what}, p99"), percentile(&waits, 99), "ms", Target::AtMost(1_500.0));
     Ok(())
 }
 
-/// The same of what each of many viewers has open: a job, and an integration.
+/// The same for something that each of many viewers has open: a job, and an integration.
 async fn open_thing(options: &Options, server: &str, report: &mut Report) -> Result<()> {
-    let stage = Stage::set(server, 100, 0, "").await?;
+    let stage = Stage::create(server, 100, 0, "").await?;
     let integration = stage.webhook("Open", "http://127.0.0.1:9/").await?;
     let job = a_job(&stage).await?;
     for (kind, id, actions) in
         [("job", job, ["cancel", "requeue"]), ("integration", integration, ["pause", "resume"])]
     {
         let mut viewers = Viewers::open(&stage.program, &format!("{kind}:{id}")).await?;
-        viewers.all_told().await?;
+        viewers.all_notified().await?;
         let mut waits = Vec::new();
         for n in 0..options.seconds * 4 {
             let begun = Instant::now();
             let action = actions[usize::from(n % 2 == 1)];
             stage.operator.post(&format!("/{kind}s/{id}/{action}"), String::new()).await?;
-            waits.extend(viewers.all_told().await?.iter().map(|at| (*at - begun).as_secs_f64() * 1e3));
+            waits.extend(viewers.all_notified().await?.iter().map(|at| (*at - begun).as_secs_f64() * 1e3));
         }
-        let what = format!("from a change of {kind} being sent to each of {VIEWERS} who have it open");
+        let what = format!("from sending a change of {kind} until each of {VIEWERS} viewers has it");
         report.note(&format!("{what}, p50"), percentile(&waits, 50), "ms");
         report.row(&format!("{what}, p95"), percentile(&waits, 95), "ms", Target::AtMost(100.0));
     }
     Ok(())
 }
 
-/// What it costs deliveries that so many have something open, in turns with deliveries that nobody looks at.
+/// What so many viewers cost deliveries, measured in turns with deliveries without viewers.
 async fn drain(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let deliveries: u64 = if options.quick { 2_000 } else { 20_000 };
     let receiver = Receiver::start().await?;
@@ -81,7 +81,7 @@ async fn drain(options: &Options, server: &str, report: &mut Report) -> Result<(
     for _ in 0..options.turns {
         let mut of_turn = [0.0; 2];
         for (us, is_watched) in of_turn.iter_mut().zip([false, true]) {
-            let stage = Stage::set(server, 100, 0, "").await?;
+            let stage = Stage::create(server, 100, 0, "").await?;
             let integration = stage.webhook("Shop", &receiver.url).await?;
             let thing = format!("integration:{integration}");
             let _viewers = if is_watched { Some(Viewers::open(&stage.program, &thing).await?) } else { None };
@@ -96,45 +96,45 @@ async fn drain(options: &Options, server: &str, report: &mut Report) -> Result<(
         let [alone, watched] = of_turn;
         ratios.push(watched / alone);
     }
-    let what = format!("processor of a delivery while {VIEWERS} have its integration open");
+    let what = format!("processor of a delivery while {VIEWERS} viewers have its integration open");
     report.row(&what, median(ratios), "x alone", Target::AtMost(1.02));
     Ok(())
 }
 
-/// One that nobody runs; answers its id.
+/// Enqueues a job that no worker runs; returns its id.
 async fn a_job(stage: &Stage) -> Result<String> {
     let new = json!({"app_id": stage.app, "job_type": "bench", "payload": {}});
     let made = stage.operator.post("/jobs", new.to_string()).await?;
     Ok(made["items"][0]["id"].as_str().context("a job has an id")?.to_owned())
 }
 
-/// Streams of one thing.
+/// Event streams of one item.
 struct Viewers {
-    told: mpsc::UnboundedReceiver<Result<Instant>>,
+    events_at: mpsc::UnboundedReceiver<Result<Instant>>,
     _streams: JoinSet<()>,
 }
 
 impl Viewers {
     async fn open(program: &Program, thing: &str) -> Result<Self> {
-        let (tell, told) = mpsc::unbounded_channel();
+        let (sender, events_at) = mpsc::unbounded_channel();
         let mut streams = JoinSet::new();
         for n in 0..VIEWERS {
-            let address = u8::try_from(2 + n / OF_ONE_ADDRESS)?;
+            let address = u8::try_from(2 + n / PER_ADDRESS)?;
             let mut stream = EventStream::open(program, &format!("/live?open={thing}"), address).await?;
-            let tell = tell.clone();
-            streams.spawn(
-                async move { while tell.send(stream.next().await.map(|_| Instant::now())).is_ok() {} },
-            );
+            let sender = sender.clone();
+            streams.spawn(async move {
+                while sender.send(stream.next().await.map(|_| Instant::now())).is_ok() {}
+            });
         }
-        Ok(Self { told, _streams: streams })
+        Ok(Self { events_at, _streams: streams })
     }
 
-    /// When each of them was told of the next change: the streams tell nothing else.
-    async fn all_told(&mut self) -> Result<Vec<Instant>> {
+    /// When each of them got the next change; the streams send nothing else.
+    async fn all_notified(&mut self) -> Result<Vec<Instant>> {
         let mut at = Vec::with_capacity(VIEWERS);
         while at.len() < VIEWERS {
-            let told = tokio::time::timeout(TOLD_TIMEOUT, self.told.recv()).await;
-            at.push(told.context("a viewer was told nothing")?.context("the streams ended")??);
+            let events_at = tokio::time::timeout(EVENT_TIMEOUT, self.events_at.recv()).await;
+            at.push(events_at.context("a viewer got no event")?.context("the streams ended")??);
         }
         Ok(at)
     }

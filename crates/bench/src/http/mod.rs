@@ -1,4 +1,4 @@
-//! What users wait for, measured as they do it: events over HTTP to a running `headgate serve`, signed requests from it.
+//! What users wait for, measured from outside: events over HTTP to a running `headgate serve`, and signed requests from it.
 
 mod accept;
 mod deliver;

@@ -1,4 +1,4 @@
-//! What customers' programs read, over a million records of which a part is out of step.
+//! What programs read over the API, with a million records of which a tenth is out of sync.
 
 use super::world::Stage;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use anyhow::Result;
 use std::time::Instant;
 
-/// Nothing is sent there: no worker runs.
+/// Nothing is sent there, because no worker runs.
 const NOBODY: &str = "http://127.0.0.1:9/";
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
@@ -21,7 +21,7 @@ pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) ->
 }
 
 async fn of_records(records: u64, options: &Options, server: &str, report: &mut Report) -> Result<()> {
-    let stage = Stage::set(server, 0, 0, NOBODY).await?;
+    let stage = Stage::create(server, 0, 0, NOBODY).await?;
     let (app, shop) = (&stage.app, stage.webhook("Read", NOBODY).await?);
     execute(
         &stage.pool,

@@ -1,4 +1,4 @@
-//! The external system that deliveries go to: answers 200 to everything, and tells when what came.
+//! The external system of the deliveries: it answers 200 to everything, and reports what it got and when.
 
 use anyhow::Result;
 use axum::{Router, body::Bytes, http::StatusCode};
@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// A process of its own, which needs nothing but to be killed.
+/// A receiver in a process of its own, which is killed when this is dropped.
 pub(crate) struct Receiver {
     child: Child,
     pub(crate) url: String,
@@ -45,13 +45,13 @@ pub(crate) async fn run(port: u16) -> Result<()> {
     Ok(axum::serve(listener, router).await?)
 }
 
-/// One in this process: tells each body and when it was there. Answers its address.
-pub(crate) async fn telling(tell: mpsc::UnboundedSender<(Bytes, Instant)>) -> Result<String> {
+/// A receiver in this process, which reports each body and its time. Returns its address.
+pub(crate) async fn reporting(reports: mpsc::UnboundedSender<(Bytes, Instant)>) -> Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}/", listener.local_addr()?);
     let router = Router::new().fallback(move |body: Bytes| {
         // The bench may have ended.
-        let _ = tell.send((body, Instant::now()));
+        let _ = reports.send((body, Instant::now()));
         async { StatusCode::OK }
     });
     tokio::spawn(async move { axum::serve(listener, router).await });

@@ -1,4 +1,4 @@
-//! An app with integrations, made through the API, and what is measured of them.
+//! An app with integrations, created through the API, and the measurements.
 
 use crate::{
     cpu::used_by_tree,
@@ -29,8 +29,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The app's records go to so many webhooks at one address.
-    pub(super) async fn set(
+    /// An app whose records go to this many webhooks at one address.
+    pub(super) async fn create(
         server: &str,
         workers: usize,
         integrations: usize,
@@ -38,7 +38,7 @@ impl Stage {
     ) -> Result<Self> {
         let url = fresh(server).await?;
         let pool = connect(&url, 2).await?;
-        // Nothing without it is measured differently.
+        // Optional: it only adds the slowest statements to the output.
         let _ = execute(&pool, "create extension if not exists pg_stat_statements").await;
         let program = Program::start(&url, workers).await?;
         let operator = program.operator()?;
@@ -51,7 +51,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// One more integration; answers its id.
+    /// Creates another integration; returns its id.
     pub(super) async fn webhook(&self, name: &str, endpoint: &str) -> Result<String> {
         let made = json!({"app_id": self.app, "name": name, "integration_type": "webhook", "endpoint_url": endpoint});
         id(&self.operator.post("/integrations", made.to_string()).await?)
@@ -62,11 +62,11 @@ fn id(made: &Value) -> Result<String> {
     Ok(made["id"].as_str().context("what is made has an id")?.to_owned())
 }
 
-/// Clients that each send the next events as soon as their last ones were answered.
+/// Clients that each send the next events as soon as the last ones are accepted.
 pub(super) struct Producers<'a> {
     stage: &'a Stage,
     clients: usize,
-    /// Events of a request: more than one are an array.
+    /// Events of a request, sent as an array if more than one.
     each: u64,
     next: Arc<AtomicU64>,
 }
@@ -76,7 +76,7 @@ impl<'a> Producers<'a> {
         Self { stage, clients, each, next: Arc::default() }
     }
 
-    /// For so long; answers how many events were taken in, and how many a second.
+    /// Sends for this long; returns how many events were accepted, and how many a second.
     pub(super) async fn send_for(&self, time: Duration) -> Result<(u64, f64)> {
         let (begun, before) = (Instant::now(), self.next.load(Ordering::Relaxed));
         let mut clients = tokio::task::JoinSet::new();
@@ -119,20 +119,20 @@ pub(super) fn events(app: &str, first: u64, count: u64) -> String {
     body
 }
 
-/// Waits until no job is live.
-pub(super) async fn drained(pool: &PgPool, patience: Duration) -> Result<()> {
+/// Waits until no live job is left.
+pub(super) async fn drained(pool: &PgPool, timeout: Duration) -> Result<()> {
     let begun = Instant::now();
     loop {
-        // Counting them would take a tenth of what is measured.
+        // Counting all of them would take a tenth of the measured time.
         if number(pool, "select count(*) from (select from headgate.jobs limit 1) one").await? == 0 {
             return Ok(());
         }
-        anyhow::ensure!(begun.elapsed() < patience, "jobs are left after {patience:?}");
+        anyhow::ensure!(begun.elapsed() < timeout, "jobs are left after {timeout:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Processor time used since it was begun, by the database and by the program.
+/// Processor time of the database and the program since [`begin`](Self::begin).
 pub(super) struct Spent {
     postmaster: u32,
     program: u32,
@@ -142,7 +142,7 @@ pub(super) struct Spent {
 
 impl Spent {
     pub(super) async fn begin(pool: &PgPool, program: &Program) -> Result<Self> {
-        // Where Postgres has it, it says which statement took the time.
+        // If Postgres has the extension, it shows which statements took the time.
         let _ = execute(pool, "select pg_stat_statements_reset()").await;
         let (postmaster, program) = (postmaster(pool).await?, program.id()?);
         Ok(Self {
@@ -153,8 +153,8 @@ impl Spent {
         })
     }
 
-    /// Tells them, and the statements that took most of it; answers their sum.
-    pub(super) async fn tell(
+    /// Reports both, and the statements that took most of the time; returns the sum.
+    pub(super) async fn report(
         &self,
         report: &mut Report,
         what: &str,
@@ -168,7 +168,7 @@ impl Spent {
         Ok(database + own)
     }
 
-    /// Microseconds a piece of work, of the database and of the program.
+    /// Microseconds for each piece of work, of the database and of the program.
     pub(super) fn per(&self, pieces: u64) -> Result<(f64, f64)> {
         let each =
             |now: Duration, before: Duration| (now - before).as_secs_f64() * 1e6 / pieces.max(1) as f64;
@@ -179,7 +179,7 @@ impl Spent {
     }
 }
 
-/// The statements that took most of the database's time, a piece of work: only told, and only where Postgres keeps them.
+/// Prints the statements that took most of the database's time for each piece of work, if Postgres has `pg_stat_statements`.
 pub(super) async fn statements(pool: &PgPool, pieces: u64) {
     let asked = sqlx::query_as::<_, (f64, f64, i64, String)>(
         "select (total_exec_time * 1000)::float8, (total_plan_time * 1000)::float8, calls,

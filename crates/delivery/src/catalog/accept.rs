@@ -1,4 +1,4 @@
-//! `accept_events`: validate, gather with what others send, take in, commit.
+//! `accept_events`: validate, group with concurrent requests, write, commit.
 
 use futures::{StreamExt as _, future::BoxFuture, stream};
 use model::{
@@ -11,23 +11,23 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
-    gather::{MAX_SMALL, Outcome},
+    group_commit::{MAX_SMALL, Outcome},
     numbers::normalise,
-    take_in::{Failed, Raced, take_in},
+    transaction::{Failed, Raced, accept_requests},
 };
 use crate::{Delivery, DeliveryError};
 
-/// Events in one request.
+/// Most events in one request.
 const MAX_EVENTS: usize = 1_000;
-/// Of those that could not go together.
-const ALONE_AT_ONCE: usize = 4;
-/// How often a request is repeated that lost a race against another one.
-const TRIES: usize = 5;
+/// How many requests that could not share a transaction are committed concurrently.
+const MAX_SEPARATE_COMMITS: usize = 4;
+/// How often a transaction is tried that loses races against others.
+const MAX_TRIES: usize = 5;
 
-/// How long a record is waited for that somebody else holds.
+/// How long a transaction waits for a record that another one has locked.
 #[derive(Clone, Copy)]
 enum Wait {
-    /// Of small requests: who holds one for longer is waited for by those alone that are about it.
+    /// For small requests: only those about a record that stays locked for longer go on waiting for it.
     Briefly,
     /// As long as any statement waits for a lock.
     Long,
@@ -42,11 +42,11 @@ impl Wait {
     }
 }
 
-fn waited(error: &DeliveryError) -> bool {
-    matches!(error, DeliveryError::Queue(error) if error.waited_for_a_lock())
+fn hit_lock_timeout(error: &DeliveryError) -> bool {
+    matches!(error, DeliveryError::Queue(error) if error.is_lock_timeout())
 }
 
-/// Whether faults are named within an array or within a single event.
+/// Whether pointers of faults are within an array or within a single event.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     One,
@@ -69,24 +69,24 @@ pub(super) struct Request {
 }
 
 impl Delivery {
-    /// Takes in the events of an array, all or none. Faults are named as `/3/attributes/…`.
+    /// Accepts the events of an array, all or none. Pointers of faults are as `/3/attributes/…`.
     ///
     /// # Errors
-    /// Every fault of every event; an app that is unknown or outside the scope is not found.
+    /// Every fault of every event; `NotFound` for an app that is unknown or outside the scope; the conflict `busy`.
     pub async fn accept_events(&self, scope: Scope, events: Vec<Event>) -> Result<Accepted, DeliveryError> {
         self.accept(scope, events, Form::Array).await
     }
 
-    /// Takes in one event. Faults are named as `/attributes/…`.
+    /// Accepts one event. Pointers of faults are as `/attributes/…`.
     ///
     /// # Errors
-    /// Every fault; an app that is unknown or outside the scope is not found.
+    /// As with [`Self::accept_events`].
     pub async fn accept_event(&self, scope: Scope, event: Event) -> Result<Accepted, DeliveryError> {
         self.accept(scope, vec![event], Form::One).await
     }
 
-    /// Boxed, so that all of it is compiled here, for speed: an async function is compiled by who awaits it, which is a crate that is compiled
-    /// for size.
+    /// Boxed, so that all of it is compiled in this crate, for speed: an async function is compiled in the crate that awaits it, which is
+    /// compiled for size.
     fn accept(
         &self,
         scope: Scope,
@@ -109,43 +109,43 @@ impl Delivery {
             if request.events.len() > MAX_SMALL {
                 return self.commit_alone(&request, Wait::Long).await;
             }
-            self.gathering.accept(self, request).await
+            self.group_commit.accept(self, request).await
         })
     }
 
-    /// Each request's answer, in their order. What one of them is refused for, or waits for, concerns no other.
+    /// Returns an outcome for each request, in their order. A refusal of one, or a lock it waits for, does not affect the others.
     pub(super) async fn commit_together(&self, requests: Vec<Request>) -> Vec<Outcome> {
         match self.commit(&requests, Wait::Briefly).await {
-            Ok(accepted) => accepted.into_iter().map(|one| Outcome::Known(Ok(one))).collect(),
-            // Whether it was stored may not even be known: nobody's events are tried again behind their back.
+            Ok(accepted) => accepted.into_iter().map(|one| Outcome::Done(Ok(one))).collect(),
+            // They may have been stored: only the callers can decide to send their events again.
             Err(DeliveryError::Queue(QueueError::Unavailable(_))) => {
-                let away = |_| Outcome::Known(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into()));
+                let away = |_| Outcome::Done(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into()));
                 requests.iter().map(away).collect()
             }
-            Err(error) if requests.len() == 1 && !waited(&error) => vec![Outcome::Known(Err(error))],
-            Err(_) => self.commit_apart(requests),
+            Err(error) if requests.len() == 1 && !hit_lock_timeout(&error) => vec![Outcome::Done(Err(error))],
+            Err(_) => self.commit_separately(requests),
         }
     }
 
-    /// Each by itself, and answered by itself. Those whose record somebody holds wait for it once the others are done, and few at once.
-    fn commit_apart(&self, requests: Vec<Request>) -> Vec<Outcome> {
+    /// Commits each request in a transaction of its own. Those whose record is locked elsewhere wait for it apart, few at a time.
+    fn commit_separately(&self, requests: Vec<Request>) -> Vec<Outcome> {
         let (senders, outcomes): (Vec<_>, Vec<_>) = requests
             .iter()
             .map(|_| {
                 let (sender, answer) = oneshot::channel();
-                (sender, Outcome::Coming(answer))
+                (sender, Outcome::Pending(answer))
             })
             .unzip();
         let delivery = self.clone();
         tokio::spawn(async move {
             let each = requests.into_iter().zip(senders);
             stream::iter(each)
-                .for_each_concurrent(ALONE_AT_ONCE, async |(request, sender)| {
+                .for_each_concurrent(MAX_SEPARATE_COMMITS, async |(request, sender)| {
                     let answer = delivery.commit_alone(&request, Wait::Briefly).await;
-                    if answer.as_ref().is_err_and(waited) {
-                        tokio::spawn(delivery.clone().commit_patiently(request, sender));
+                    if answer.as_ref().is_err_and(hit_lock_timeout) {
+                        tokio::spawn(delivery.clone().commit_when_unlocked(request, sender));
                     } else {
-                        // Nobody may be waiting any more.
+                        // The caller may be gone.
                         let _ = sender.send(answer);
                     }
                 })
@@ -154,12 +154,12 @@ impl Delivery {
         outcomes
     }
 
-    async fn commit_patiently(
+    async fn commit_when_unlocked(
         self,
         request: Request,
         sender: oneshot::Sender<Result<Accepted, DeliveryError>>,
     ) {
-        let _turn = self.gathering.patient().await;
+        let _permit = self.group_commit.lock_wait_permit().await;
         let _ = sender.send(self.commit_alone(&request, Wait::Long).await);
     }
 
@@ -168,11 +168,11 @@ impl Delivery {
         Ok(accepted.pop().unwrap_or_default())
     }
 
-    /// One transaction for all of them.
+    /// Commits all requests in one transaction.
     async fn commit(&self, requests: &[Request], wait: Wait) -> Result<Vec<Accepted>, DeliveryError> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let mut transaction = pool::begin(&self.pool, &format!("{BEGIN}{}", wait.setting())).await?;
-            match take_in(&mut transaction, requests, &self.config).await {
+            match accept_requests(&mut transaction, requests, &self.config).await {
                 Ok(accepted) => {
                     transaction.commit().await?;
                     if accepted.iter().any(|one| one.jobs_created + one.jobs_coalesced > 0) {
@@ -180,7 +180,7 @@ impl Delivery {
                     }
                     return Ok(accepted);
                 }
-                Err(Failed::For(error)) => {
+                Err(Failed::Error(error)) => {
                     transaction.rollback().await?;
                     return Err(error);
                 }

@@ -1,4 +1,4 @@
-//! What an event makes of a record. Pure: several events of one request behave as if they had come one by one.
+//! Applies events to a record. Pure: several events of one request behave as if they had come one by one.
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -8,7 +8,7 @@ use model::{
 
 use super::times::Times;
 
-/// A record between two events. Version 0: nobody has heard of it.
+/// A record between two events. Version 0: there is none yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct State {
     pub(super) version: i64,
@@ -18,18 +18,17 @@ pub(super) struct State {
     pub(super) times: Option<Times>,
 }
 
-/// What became of an event.
+/// What an event did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
-    /// The record is another than before.
     pub(super) changes: bool,
-    /// What it says was said anew by an event that occurred later: all of it, or some attributes.
+    /// An event that occurred later has set its attributes, or some of them.
     pub(super) is_stale: bool,
 }
 
 impl State {
-    /// Applies an event, but for what a newer one said. What says that it occurs later than now occurred now: a sender whose clock was ahead
-    /// would make everything stale until its time has come.
+    /// Applies an event, except what a newer one set. A time in the future counts as now: otherwise a sender whose clock is ahead would make
+    /// all other events stale until that time.
     pub(super) fn apply(&mut self, event: &Event, now: DateTime<Utc>) -> Effect {
         let effect = match event.occurred_at {
             None => {
@@ -59,25 +58,25 @@ impl State {
             EventType::Replaced => {
                 let newer = |name: &str| times.is_newer(name, at);
                 let kept = self.attributes.iter().filter(|(name, _)| newer(name));
-                let told = event.attributes.iter().filter(|(name, _)| !newer(name));
-                let left: Attributes = kept.chain(told).map(|(k, v)| (k.clone(), v.clone())).collect();
+                let applied = event.attributes.iter().filter(|(name, _)| !newer(name));
+                let left: Attributes = kept.chain(applied).map(|(k, v)| (k.clone(), v.clone())).collect();
                 let is_stale = left.keys().any(|name| newer(name));
                 times.set_whole(at);
                 (self.change(EventType::Replaced, &left), is_stale)
             }
             kind => {
-                let (stale, told): (Vec<_>, Vec<_>) =
+                let (stale, applied): (Vec<_>, Vec<_>) =
                     event.attributes.iter().partition(|(name, _)| times.is_newer(name, at));
-                let told: Attributes = told.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-                told.keys().for_each(|name| times.set(name, at));
-                (self.change(kind, &told), !stale.is_empty())
+                let applied: Attributes = applied.into_iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                applied.keys().for_each(|name| times.set(name, at));
+                (self.change(kind, &applied), !stale.is_empty())
             }
         };
         self.times = Some(times);
         Effect { changes, is_stale }
     }
 
-    /// Makes the change; answers whether it is one.
+    /// Makes the change; returns whether it is one.
     fn change(&mut self, kind: EventType, attributes: &Attributes) -> bool {
         let changes = match kind {
             EventType::Deleted => self.is_live,
@@ -90,7 +89,8 @@ impl State {
             | EventType::AttributeDeltaUpdate
             | EventType::MetadataUpdate
             | EventType::MetadataSingleUpdate => {
-                let is_same = |name, value| self.attributes.get(name).is_some_and(|held| equal(held, value));
+                let is_same =
+                    |name, value| self.attributes.get(name).is_some_and(|current| equal(current, value));
                 !attributes.iter().all(|(name, value)| is_same(name, value))
             }
         };
@@ -133,13 +133,12 @@ mod tests {
         (state, changed)
     }
 
-    /// Of timed events.
     fn now() -> DateTime<Utc> {
         "2026-01-01T00:00:50Z".parse().unwrap()
     }
 
-    /// Events that occurred at a second, or do not say when. Answers the attributes that are left, and of each event whether it changed
-    /// something and was stale.
+    /// Events that occurred at a second, or do not say when. Returns the attributes that are left, and for each event whether it changed
+    /// something and whether it was stale.
     fn run_timed(events: &[(Option<u32>, &str, Value)]) -> (Option<Value>, Vec<(bool, bool)>) {
         let mut state = State::default();
         let effects = events.iter().map(|(second, kind, attributes)| {
@@ -149,7 +148,7 @@ mod tests {
             }))
             .unwrap();
             let effect = state.apply(&event, now());
-            // As it is kept between two requests.
+            // As it is stored between two requests.
             state.times = serde_json::from_value(serde_json::to_value(&state.times).unwrap()).unwrap();
             (effect.changes, effect.is_stale)
         });
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_yet_to_occur_occurred_now() {
+    fn a_time_in_the_future_counts_as_now() {
         let price = |price: i32| json!({"price": price});
         let events = [(Some(59), "record.updated", price(1)), (Some(50), "record.updated", price(2))];
         assert_eq!(run_timed(&events), (Some(price(2)), vec![(true, false), (true, false)]));
@@ -179,7 +178,7 @@ mod tests {
                 Some(json!({"a": 21, "b": 10})),
                 vec![fresh, stale, partly, fresh],
             ),
-            // The same value again is no change, and yet newer.
+            // The same value again is no change, but makes the attribute newer.
             (
                 vec![
                     (Some(10), "record.updated", json!({"a": 1})),
@@ -200,7 +199,7 @@ mod tests {
                 Some(json!({"b": 3, "c": 25})),
                 vec![fresh, fresh, partly, stale, fresh],
             ),
-            // A deletion is about all of it.
+            // A deletion is about all attributes.
             (
                 vec![
                     (Some(10), "record.updated", json!({"a": 1})),
@@ -213,7 +212,7 @@ mod tests {
                 None,
                 vec![fresh, fresh, stale, fresh, stale, idle],
             ),
-            // Of a record nobody has heard of, too.
+            // Also of a record that does not exist.
             (
                 vec![(Some(20), "record.deleted", none()), (Some(10), "record.created", json!({"a": 1}))],
                 None,
@@ -224,7 +223,7 @@ mod tests {
                 Some(json!({"a": 1})),
                 vec![idle, fresh],
             ),
-            // Who does not say when is never stale, and no older than what was there.
+            // An event without a time is never stale, and no older than what it replaces.
             (
                 vec![
                     (Some(20), "record.updated", json!({"a": 1})),
@@ -264,7 +263,7 @@ mod tests {
                 Some(json!({"a": 1})),
                 vec![false],
             ),
-            // The same numbers, written in another way.
+            // The same numbers, written differently.
             (
                 Some(json!({"a": 5, "b": 0})),
                 vec![
@@ -292,7 +291,7 @@ mod tests {
             (
                 Some(json!({"a": 1})),
                 vec![
-                    // Some senders repeat what the record was: a deletion has no use for it.
+                    // Some senders repeat the record's attributes in a deletion, which ignores them.
                     ("record.deleted", json!({"a": 1, "c": 2})),
                     ("record.deleted", none),
                     ("metadata.update", json!({"b": 1})),
@@ -301,7 +300,7 @@ mod tests {
                 Some(json!({"b": 1})),
                 vec![true, false, true],
             ),
-            // There and back again: two changes, although nothing is left of them.
+            // There and back: two changes, although nothing is left of them.
             (
                 Some(json!({"a": 1})),
                 vec![("record.updated", json!({"a": 2})), ("record.updated", json!({"a": 1}))],

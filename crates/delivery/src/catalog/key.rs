@@ -1,9 +1,8 @@
-//! The key of a record, and of the one live job per integration that stands for it.
+//! The key of a record, and of its one live job per integration.
 
 use model::{id::AppId, record::Event};
-pub(crate) use queue::store::jobs::{RESERVED, deduplication_id};
+pub(crate) use queue::store::jobs::{RESERVED_PREFIX, deduplication_id};
 
-/// Names a record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RecordKey {
     pub(crate) app_id: AppId,

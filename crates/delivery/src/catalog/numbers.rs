@@ -1,4 +1,4 @@
-//! Numbers as Postgres gives them back.
+//! Numbers as Postgres returns them.
 //!
 //! `jsonb` keeps numbers as decimals: `1e17` is read back as 100000000000000000, an integer to serde_json, and would look like a change
 //! each time it is sent. Such floats are turned into the integer they are before anything is compared or stored.
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_floats_become_the_integer_postgres_gives_back() {
+    fn large_floats_become_the_integer_postgres_returns() {
         for (given, kept) in [
             ("1e17", "100000000000000000"),
             ("-1.5e17", "-150000000000000000"),

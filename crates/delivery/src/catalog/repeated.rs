@@ -5,18 +5,17 @@ use std::{collections::BTreeMap, time::Duration};
 use model::id::AppId;
 use sqlx::PgConnection;
 
-use super::take_in::Given;
+use super::transaction::Given;
 use crate::{DeliveryError, store::catalog as rows};
 
-/// Remembers the ids of the events for a while; answers which of them were remembered already. Of two in one request the later repeats the
-/// earlier.
+/// Stores the ids of the events for a while; returns which of them were stored already. Of two in one request the later repeats the earlier.
 pub(super) async fn repeated(
     conn: &mut PgConnection,
     given: &[Given<'_>],
     remembered: Duration,
 ) -> Result<Vec<bool>, DeliveryError> {
     let mut repeated = vec![false; given.len()];
-    // In the order of their keys, in which everybody locks them.
+    // In the order of their keys, in which all transactions lock them.
     let mut first: BTreeMap<(AppId, &str), usize> = BTreeMap::new();
     for (at, given) in given.iter().enumerate() {
         let Some(id) = given.event.id.as_deref() else { continue };

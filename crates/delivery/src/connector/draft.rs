@@ -1,9 +1,8 @@
-//! A request before it is sealed: what is sent where, without the headers that say by whom.
+//! A request before it is signed: method, address and body, without the headers that say who sends it.
 
 use reqwest::Method;
 use serde::Serialize;
 
-/// A request before it is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Draft {
     pub(crate) method: Method,

@@ -1,11 +1,11 @@
-//! 410: the other side wants no more.
+//! A 410 pauses the integration: its system wants no more requests.
 
 use model::id::IntegrationId;
 
 use crate::{Delivery, integrations::pause_because};
 
-/// Pauses the integration, and answers whether that is written. In a task of its own: an attempt that is dropped at its time-out must not
-/// leave a half-begun transaction to the pool (RELIABILITY 0.1).
+/// Pauses the integration, and returns whether that is written. In a task of its own: an attempt that is dropped at its time-out must not
+/// return a connection with an open transaction to the pool.
 pub(super) async fn pause(delivery: &Delivery, id: IntegrationId) -> bool {
     let delivery = delivery.clone();
     let paused = tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! One attempt, read from top to bottom: read, decide, draft, slot, send, judge, tell. An item of a bundle leaves slot and sending to its
-//! group ([`bundle`]).
+//! One attempt, from top to bottom: read, decide, draft, wait for a slot, send, judge, report. An item of a bundle leaves slot and sending to
+//! its group ([`bundle`]).
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use model::{
     rules::verdict::Verdict,
 };
 use queue::worker::{
-    AT_ONCE, AttemptHandler, CompletedJob, EndedJob, HeldJob, How, Outcome, Slot, Unhandled,
+    AT_ONCE, AttemptHandler, CompletedJob, Completion, EndedJob, LeasedJob, Outcome, Slot, Unhandled,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -19,17 +19,17 @@ use sqlx::PgConnection;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Draft, Seal,
-    bundle::{self, Address, Item, Place},
-    doubt::{self, MayHaveArrived},
+    Draft, RequestSigner,
+    bundle::{self, Address, Item, Member},
     gone,
-    outcome::{Judged, judge_result, told_attributes},
-    reading::READ_TIMEOUT,
+    material_reader::READ_TIMEOUT,
+    outcome::{Judged, judge_result, planned_attributes},
     receipt::{self, Receipt},
     rest,
+    send_plan::{self, SendPlan},
     stop::{Stop, unusable},
-    telling::{self, Telling},
-    webhook::{self, Subject, Told},
+    uncertain::{self, MayHaveArrived},
+    webhook::{self, RecordContent, Subject},
 };
 use crate::{
     Delivery,
@@ -38,20 +38,20 @@ use crate::{
     store::material::{self, Material},
 };
 
-/// What was read longer ago is read again before it leaves: a job may wait for its slot while its record, or its integration, changes.
-const FRESH_FOR: Duration = Duration::from_millis(100);
-/// The wait when it did not; within the margin a job has beyond its own time.
-const READ_AGAIN: Duration = Duration::from_millis(100);
+/// Older material is read again before it is sent: the record or the integration may change while a job waits for its slot.
+const MAX_MATERIAL_AGE: Duration = Duration::from_millis(100);
+/// The wait after a read that failed; within the margin a job has beyond its own time.
+const READ_RETRY_WAIT: Duration = Duration::from_millis(100);
 
-/// Does the jobs of integrations.
+/// Runs the jobs of integrations.
 pub(crate) struct DeliveryHandler {
     delivery: Delivery,
-    /// For jobs in the lanes of programs that do them themselves.
+    /// For jobs in the lanes of programs that run them themselves.
     others: Unhandled,
 }
 
-/// What of a job decides its request.
-pub(super) struct Asked<'a> {
+/// What decides a job's request.
+pub(super) struct JobInput<'a> {
     pub(super) job_id: JobId,
     pub(super) job_type: &'a str,
     pub(super) app_id: AppId,
@@ -61,8 +61,8 @@ pub(super) struct Asked<'a> {
     pub(super) is_full: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn by(job: &'a HeldJob) -> Self {
+impl<'a> JobInput<'a> {
+    fn of(job: &'a LeasedJob) -> Self {
         Self {
             job_id: job.id,
             job_type: &job.job_type,
@@ -75,10 +75,9 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A request and what it tells of which record.
 pub(super) struct Prepared {
     pub(super) draft: Draft,
-    telling: Option<Telling>,
+    plan: Option<SendPlan>,
     receipt: Option<Receipt>,
     /// Whether the draft's body is an item of a bundle.
     pub(super) is_item: bool,
@@ -86,7 +85,7 @@ pub(super) struct Prepared {
 
 #[async_trait]
 impl AttemptHandler for DeliveryHandler {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         self.attempt(job).await.unwrap_or_else(Stop::into_outcome)
     }
 
@@ -99,7 +98,7 @@ impl AttemptHandler for DeliveryHandler {
     }
 
     async fn on_ended(&self, conn: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
-        doubt::write(conn, ended).await
+        uncertain::write(conn, ended).await
     }
 }
 
@@ -108,41 +107,41 @@ impl DeliveryHandler {
         Self { delivery, others: Unhandled::default() }
     }
 
-    async fn attempt(&self, job: &HeldJob) -> Result<Outcome, Stop> {
+    async fn attempt(&self, job: &LeasedJob) -> Result<Outcome, Stop> {
         let begun = Instant::now();
-        // Before anything is known, so that those it was claimed with wait for it, should it turn out to be an item of a bundle.
-        let place = Place::take(job);
+        // Before it is known whether the job is an item of a bundle, so that the jobs claimed with it wait for it.
+        let member = Member::join(job);
         let mut material = self.read(job).await?;
         if material.settings.integration_type == IntegrationType::External {
-            // The engine claims none of external workers' jobs: a program with handlers of its own does this one.
+            // The engine claims no jobs of external workers, so this one belongs to a program with handlers of its own.
             return Ok(self.others.run(job).await);
         }
-        let Some(mut prepared) = prepare(&Asked::by(job), &material)? else {
+        let Some(mut prepared) = prepare(&JobInput::of(job), &material)? else {
             return Ok(unchanged(&material));
         };
         let preparing = begun.elapsed();
         let judged = if prepared.is_item {
-            // What the others take does not count against this job's time; the request itself has a time-out of its own.
+            // The time that the other items take does not count against this job's; the request itself has a time-out of its own.
             let item = item(job, &material, &prepared);
             job.retry_with_peers();
-            let handed_in_at = Instant::now();
-            let mut judged = job.off_the_clock(place.hand_in(&self.delivery, item)).await?;
+            let submitted_at = Instant::now();
+            let mut judged = job.off_the_clock(member.submit(&self.delivery, item)).await?;
             if let Some(exchange) = &mut judged.exchange {
-                exchange.timing.waited(millis(preparing), millis(handed_in_at.elapsed()));
+                exchange.timing.waited(millis(preparing), millis(submitted_at.elapsed()));
             }
             judged
         } else {
-            drop(place);
-            let asked_at = Instant::now();
+            drop(member);
+            let slot_wanted_at = Instant::now();
             if let Slot::Later(until) = job.slot().await {
                 return Err(Stop::Later(until));
             }
-            let (limited, mut preparing) = (asked_at.elapsed(), preparing);
-            if limited > FRESH_FOR {
+            let (limited, mut preparing) = (slot_wanted_at.elapsed(), preparing);
+            if limited > MAX_MATERIAL_AGE {
                 let begun = Instant::now();
                 material = self.read(job).await?;
-                let again = prepare(&Asked::by(job), &material)?;
-                // The slot goes unused: it changed back meanwhile.
+                let again = prepare(&JobInput::of(job), &material)?;
+                // The record changed back meanwhile: the slot stays unused.
                 let Some(again) = again else { return Ok(unchanged(&material)) };
                 prepared = again;
                 preparing += begun.elapsed();
@@ -152,16 +151,16 @@ impl DeliveryHandler {
         if judged.is_echo {
             job.echo();
         }
-        // Accepted, the doubt stays until that is recorded; refused, there is none.
+        // After an accepted request the attributes stay uncertain until the receipt is recorded; after a refused one they are certain.
         if judged.verdict != Verdict::Completed && !judged.may_have_arrived {
-            job.settle();
+            job.clear_uncertain();
         }
         Ok(self.conclude(job, prepared, judged).await)
     }
 
     async fn send(
         &self,
-        job: &HeldJob,
+        job: &LeasedJob,
         material: &Material,
         prepared: &Prepared,
         (preparing, limited): (Duration, Duration),
@@ -170,7 +169,7 @@ impl DeliveryHandler {
         let secrets = open_signing_secrets(key, job.integration_id, &settings.secrets, material.time.now())
             .map_err(unusable)?;
         let credentials = open_credentials(key, job.integration_id, &settings.secrets).map_err(unusable)?;
-        let request = Seal {
+        let request = RequestSigner {
             webhook_id: &job.id.to_string(),
             correlation_id: &job.correlation_id,
             trace: job.trace,
@@ -179,42 +178,43 @@ impl DeliveryHandler {
             secrets: &secrets,
             timestamp: material.time.now().timestamp(),
         }
-        .apply(prepared.draft.clone());
+        .sign(prepared.draft.clone());
 
-        if let Some(telling) = &prepared.telling {
-            let told = told_attributes(telling, prepared.draft.method == Method::PUT);
-            job.doubt(Box::new(MayHaveArrived(told)));
+        if let Some(plan) = &prepared.plan {
+            let attributes = planned_attributes(plan, prepared.draft.method == Method::PUT);
+            job.mark_uncertain(Box::new(MayHaveArrived(attributes)));
         }
         let within = job.timeout.saturating_sub(preparing).max(Duration::from_millis(50));
         let outgoing = request.outgoing(1);
         let mut sent = self.delivery.client.send_measured(request, within).await;
         sent.result = sent.result.map_err(|failure| failure.with_timeout(job.timeout));
         (sent.timing.prepare_ms, sent.timing.limit_ms) = (millis(preparing), millis(limited));
-        // Where nothing left, there is no doubt.
-        judge_result(outgoing, sent, prepared.telling.as_ref(), material.time.now())
-            .inspect_err(|_| job.settle())
+        // Nothing was sent, so nothing is uncertain.
+        judge_result(outgoing, sent, prepared.plan.as_ref(), material.time.now())
+            .inspect_err(|_| job.clear_uncertain())
     }
 
-    async fn read(&self, job: &HeldJob) -> Result<Material, Stop> {
-        let asked = material::Asked {
+    async fn read(&self, job: &LeasedJob) -> Result<Material, Stop> {
+        let query = material::MaterialQuery {
             integration_id: job.integration_id,
             job_id: job.id,
             record: job.record.clone(),
         };
-        // Within the attempt's own time, so that waiting for a connection never looks like an external system that does not answer.
-        let read = timeout(job.timeout.min(READ_TIMEOUT), self.delivery.reading.read(asked)).await;
+        // Within the attempt's own time: a wait for a connection must not look like an external system that does not answer.
+        let read = timeout(job.timeout.min(READ_TIMEOUT), self.delivery.material_reader.read(query)).await;
         let material = match read.unwrap_or_else(|_| Err(Arc::new(sqlx::Error::PoolTimedOut.into()))) {
             Ok(material) => material,
             Err(error) => {
                 tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
                 if !error.is_unavailable() {
                     return Err(Stop::Retry(
-                        "could not be prepared: the database refused to say what is to be sent".to_owned(),
+                        "could not be prepared: the database refused the query for what is to be sent"
+                            .to_owned(),
                     ));
                 }
-                // Nothing was sent, and it is nobody's fault: no attempt is counted. The place is held for a moment, so that a database
-                // that has too much to do is not asked again at once.
-                sleep(READ_AGAIN).await;
+                // Nothing was sent, and the external system is not to blame, so no attempt is counted. The worker stays occupied for a
+                // moment, so that an overloaded database is not asked again at once.
+                sleep(READ_RETRY_WAIT).await;
                 return Err(Stop::Later(AT_ONCE));
             }
         };
@@ -226,11 +226,16 @@ impl DeliveryHandler {
         Ok(material)
     }
 
-    /// A 429 is the engine's: it holds the whole integration, here and in the other processes.
-    async fn conclude(&self, job: &HeldJob, prepared: Prepared, judged: Judged) -> Outcome {
+    /// A 429 is left to the engine, which keeps the whole integration quiet, here and in the other processes.
+    async fn conclude(&self, job: &LeasedJob, prepared: Prepared, judged: Judged) -> Outcome {
         if judged.verdict == Verdict::Completed {
             let receipt = prepared.receipt.map(|receipt| Box::new(receipt) as _);
-            return Outcome::Completed { how: How::Sent, response: judged.response, result: None, receipt };
+            return Outcome::Completed {
+                how: Completion::Sent,
+                response: judged.response,
+                result: None,
+                receipt,
+            };
         }
         if judged.verdict == (Verdict::GiveUp { pauses_integration: true }) {
             gone::pause(&self.delivery, job.integration_id).await;
@@ -241,8 +246,8 @@ impl DeliveryHandler {
     }
 }
 
-/// The request of a job; none when there is nothing to tell.
-pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Prepared>, Stop> {
+/// The request of a job; none when there is nothing to send.
+pub(super) fn prepare(job: &JobInput<'_>, material: &Material) -> Result<Option<Prepared>, Stop> {
     let endpoint = material.settings.endpoint_url.clone();
     let endpoint = endpoint.ok_or_else(|| Stop::give_up("the integration has no address to send to"))?;
     let subject = Subject {
@@ -259,45 +264,44 @@ pub(super) fn prepare(job: &Asked<'_>, material: &Material) -> Result<Option<Pre
         }
         let body = webhook::payload_body(subject, job.payload);
         let draft = Draft::json(Method::POST, endpoint, &body);
-        return Ok(Some(Prepared { draft, telling: None, receipt: None, is_item: false }));
+        return Ok(Some(Prepared { draft, plan: None, receipt: None, is_item: false }));
     };
 
     let sent = material.sent.as_ref();
-    let telling = telling::decide(material.record.as_ref(), sent, material.unsure.as_ref(), job.is_full);
-    if telling == Telling::Nothing {
+    let plan = send_plan::decide(material.record.as_ref(), sent, material.uncertain.as_ref(), job.is_full);
+    if plan == SendPlan::Nothing {
         return Ok(None);
     }
     let none = Attributes::new();
-    let told = Told {
+    let content = RecordContent {
         record_type,
         record_id,
         version: material.record.as_ref().map(|r| r.version).or(sent.map(|s| s.version)).unwrap_or(0),
         attributes: material.record.as_ref().map_or(&none, |record| &record.attributes),
     };
     let draft = match material.settings.integration_type {
-        // Of a bundle: one item of it.
+        // For a bundle this is one item.
         IntegrationType::Webhook | IntegrationType::Bundle => {
-            Draft::json(Method::POST, endpoint, &webhook::record_body(subject, told, &telling))
+            Draft::json(Method::POST, endpoint, &webhook::record_body(subject, content, &plan))
         }
         IntegrationType::Rest => {
             let url = target_guard::parse(&endpoint).map_err(|refused| Stop::GiveUp(refused.to_string()))?;
-            rest::draft(&url, told, &telling, sent.map(|sent| &sent.attributes))
+            rest::draft(&url, content, &plan, sent.map(|sent| &sent.attributes))
                 .map_err(|error| Stop::GiveUp(error.to_string()))?
         }
         IntegrationType::External => {
             return Err(Stop::give_up("nothing is sent to an external integration"));
         }
     };
-    let receipt = match &telling {
-        Telling::Deletion { .. } => Receipt::Deleted,
-        _ => Receipt::Accepted { version: told.version, attributes: told.attributes.clone() },
+    let receipt = match &plan {
+        SendPlan::Deletion { .. } => Receipt::Deleted,
+        _ => Receipt::Accepted { version: content.version, attributes: content.attributes.clone() },
     };
     let is_item = material.settings.integration_type == IntegrationType::Bundle;
-    Ok(Some(Prepared { draft, telling: Some(telling), receipt: Some(receipt), is_item }))
+    Ok(Some(Prepared { draft, plan: Some(plan), receipt: Some(receipt), is_item }))
 }
 
-/// What a job hands in to its group.
-fn item(job: &HeldJob, material: &Material, prepared: &Prepared) -> Item {
+fn item(job: &LeasedJob, material: &Material, prepared: &Prepared) -> Item {
     let address = Address {
         integration_id: job.integration_id,
         time: material.time,
@@ -311,9 +315,9 @@ fn item(job: &HeldJob, material: &Material, prepared: &Prepared) -> Item {
         trace: job.trace,
         timeout: job.timeout,
         body: prepared.draft.body.clone(),
-        told: prepared.telling.as_ref().and_then(|telling| told_attributes(telling, false)),
+        attributes: prepared.plan.as_ref().and_then(|plan| planned_attributes(plan, false)),
         address: Arc::new(address),
-        right: job.send_right(),
+        right: job.send_permit(),
     }
 }
 
@@ -324,5 +328,5 @@ fn unchanged(material: &Material) -> Outcome {
         .zip(material.sent.as_ref())
         .filter(|(record, sent)| sent.version < record.version)
         .map(|(record, _)| Box::new(Receipt::HadAlready { version: record.version }) as _);
-    Outcome::Completed { how: How::Unchanged, response: None, result: None, receipt }
+    Outcome::Completed { how: Completion::Unchanged, response: None, result: None, receipt }
 }

@@ -8,7 +8,7 @@ use model::{
 };
 use queue::worker::{Failure, Response};
 
-use super::{stop::Stop, telling::Telling};
+use super::{send_plan::SendPlan, stop::Stop};
 use crate::http::{
     client::Sent,
     exchange::{self, Outgoing},
@@ -21,38 +21,38 @@ const MESSAGE_EXCERPT_CHARS: usize = 200;
 /// An attempt, judged.
 #[derive(Clone)]
 pub(super) struct Judged {
-    /// What went over the wire; none: all went well, and nobody asks.
+    /// What went over the wire; kept of failures only.
     pub(super) exchange: Option<Box<Exchange>>,
     pub(super) verdict: Verdict,
     pub(super) message: String,
     pub(super) response: Option<Response>,
-    /// Whether the other side may have taken in the request although it did not say so.
+    /// Whether the receiver may have accepted the request although it did not say so.
     pub(super) may_have_arrived: bool,
-    /// Whether another job of the same request was told the same before.
+    /// Whether another job of the same request reports this answer too.
     pub(super) is_echo: bool,
 }
 
-/// The wait of a job for which this process had no connection left. Its place is free meanwhile, here and in other processes.
-const FILES_WAIT: TimeDelta = TimeDelta::seconds(1);
+/// The wait of a job for which this process could open no connection. Its worker is free meanwhile, here and in other processes.
+const OPEN_FILES_WAIT: TimeDelta = TimeDelta::seconds(1);
 
-/// Judges what came of sending. `now` is the database's time.
+/// Judges the result of sending. `now` is the database's time.
 ///
 /// # Errors
-/// When this process could not send: no attempt counts, no breaker hears of it.
+/// When this process could not send: neither an attempt nor the breaker counts it.
 pub(super) fn judge_result(
     outgoing: Outgoing,
     Sent { result, timing }: Sent,
-    telling: Option<&Telling>,
+    plan: Option<&SendPlan>,
     now: DateTime<Utc>,
 ) -> Result<Judged, Stop> {
     let answer = match result {
         Ok(answer) => answer,
         Err(failure @ SendFailure::TooManyOpenFiles) => {
             tracing::warn!("a delivery waits: {failure}");
-            return Err(Stop::Later(now + FILES_WAIT));
+            return Err(Stop::Later(now + OPEN_FILES_WAIT));
         }
         Err(failure) => {
-            // What may not be reached was not asked.
+            // A forbidden target got no request.
             let exchange = match failure {
                 SendFailure::Refused => Exchange { timing, ..Exchange::default() },
                 _ => outgoing.exchange(None, timing),
@@ -68,10 +68,10 @@ pub(super) fn judge_result(
         }
     };
     let retry_after = answer.retry_after.clone();
-    let asked = verdict::Answer::Response { status: answer.status, retry_after };
-    let mut verdict = judge(&asked, now);
-    // An earlier attempt of this deletion may have arrived: that there is no such resource says that it did.
-    if answer.status == 404 && matches!(telling, Some(Telling::Deletion { is_unsure: true })) {
+    let answered = verdict::Answer::Response { status: answer.status, retry_after };
+    let mut verdict = judge(&answered, now);
+    // An earlier attempt of this deletion may have arrived: a 404 says that it did.
+    if answer.status == 404 && matches!(plan, Some(SendPlan::Deletion { is_uncertain: true })) {
         verdict = Verdict::Completed;
     }
     let has_failed = verdict != Verdict::Completed;
@@ -90,10 +90,10 @@ pub(super) fn judge_result(
 }
 
 impl Judged {
-    /// As the queue takes a failed attempt. `body`: what of the request's was this job's.
+    /// `body`: this job's part of the request's body.
     pub(super) fn into_failure(mut self, body: &[u8]) -> Failure {
         if let Some(request) = self.exchange.as_mut().and_then(|exchange| exchange.request.as_mut()) {
-            (request.excerpt, request.body.is_cut) = exchange::of_body(body);
+            (request.excerpt, request.body.is_cut) = exchange::body_excerpt(body);
         }
         Failure {
             exchange: self.exchange,
@@ -115,12 +115,12 @@ fn message(status: u16, excerpt: &str) -> String {
     }
 }
 
-/// The attributes an attempt tells; none: all of them (what it had besides would be gone), or a deletion.
-pub(super) fn told_attributes(telling: &Telling, sends_whole: bool) -> Option<Vec<String>> {
-    match telling {
-        Telling::Difference { changes, .. } if !sends_whole => {
+/// The attributes an attempt sends; none: all of them (which replaces any others the system has), or a deletion.
+pub(super) fn planned_attributes(plan: &SendPlan, sends_whole: bool) -> Option<Vec<String>> {
+    match plan {
+        SendPlan::Difference { changes, .. } if !sends_whole => {
             Some(changes.set.keys().chain(&changes.unset).cloned().collect())
         }
-        Telling::Difference { .. } | Telling::Nothing | Telling::Whole | Telling::Deletion { .. } => None,
+        SendPlan::Difference { .. } | SendPlan::Nothing | SendPlan::Whole | SendPlan::Deletion { .. } => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The request that the next attempt of a job would make, to be looked at and repeated by hand. Nothing is sent, no slot is taken.
+//! The request that the next attempt of a job would make, to be read and repeated by hand. Nothing is sent, no slot is taken.
 
 use model::{
     id::JobId,
@@ -8,41 +8,35 @@ use model::{
 
 use super::{
     bundle,
-    handler::{Asked, prepare},
+    handler::{JobInput, prepare},
 };
 use crate::{Delivery, DeliveryError, integrations::open_credentials, store, store::material};
 
 impl Delivery {
-    /// Whether a job sends all of its record, whatever the system has of it: one of a full re-sync.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
-    pub async fn sends_everything(&self, id: JobId) -> Result<bool, DeliveryError> {
+    /// Whether a job sends its whole record, whatever the system has of it: one of a re-sync.
+    pub async fn sends_whole_record(&self, id: JobId) -> Result<bool, DeliveryError> {
         store::jobs::is_full(&self.pool, id).await
     }
 
-    /// As it would be sent now; none: there is nothing to send, or nowhere to. Values of headers are left out: they can be keys.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
+    /// The request as it would be sent now; none: there is nothing to send, or no address. Values of headers are left out: they can be keys.
     pub async fn preview(&self, job: &Job) -> Result<Option<RequestPreview>, DeliveryError> {
         let record = job.record_type.as_deref().zip(job.record_id.as_deref());
-        let wanted = material::Asked {
+        let query = material::MaterialQuery {
             integration_id: job.integration_id,
             job_id: job.id,
             record: job.record_type.clone().zip(job.record_id.clone()),
         };
-        let Some(material) = self.reading.look(wanted).await? else { return Ok(None) };
-        let asked = Asked {
+        let Some(material) = self.material_reader.read_one(query).await? else { return Ok(None) };
+        let input = JobInput {
             job_id: job.id,
             job_type: &job.job_type,
             app_id: job.app_id,
             integration_id: job.integration_id,
             record,
             payload: job.payload.as_ref(),
-            is_full: self.sends_everything(job.id).await?,
+            is_full: self.sends_whole_record(job.id).await?,
         };
-        let Ok(Some(prepared)) = prepare(&asked, &material) else { return Ok(None) };
+        let Ok(Some(prepared)) = prepare(&input, &material) else { return Ok(None) };
         let names = open_credentials(&self.key, job.integration_id, &material.settings.secrets)
             .map(|credentials| credentials.expose().keys().cloned().collect::<Vec<_>>())
             .unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an attempt leaves behind once its job did complete: handed to the finishing transaction.
+//! What a completed job records of the external system's state, in the transaction that finishes it.
 
 use model::record::Attributes;
 use queue::worker::CompletedJob;
@@ -6,7 +6,6 @@ use sqlx::PgConnection;
 
 use crate::store::sent::{self, Accepted, Advanced};
 
-/// What the external system has now.
 pub(super) enum Receipt {
     /// It accepted this state.
     Accepted { version: i64, attributes: Attributes },
@@ -34,7 +33,7 @@ pub(super) async fn write(conn: &mut PgConnection, done: &[CompletedJob]) -> Res
         };
         accepted.push(Accepted { integration_id: job.integration_id, record_type, record_id, state });
     }
-    // The order in which everybody locks integrations.
+    // All transactions lock integrations in this order.
     accepted.sort_by_key(|one| (one.integration_id, one.record_type, one.record_id));
     sent::record(conn, &accepted).await?;
     sent::advance(conn, &advanced).await

@@ -1,41 +1,41 @@
 //! `rest`: a resource per record. PUT with all attributes when it is new, PATCH with a JSON merge patch (RFC 7396) for a delta, DELETE for a
 //! deletion.
 //!
-//! A merge patch cannot set null and, applied to a state nobody is sure of, may leave parts of it: then the whole state is PUT.
+//! A merge patch cannot set null and, applied to an uncertain state, may leave parts of it: then the whole state is PUT.
 
 use model::record::Attributes;
 use reqwest::Method;
 use url::Url;
 
-use super::{Draft, telling::Telling, webhook::Told};
+use super::{Draft, send_plan::SendPlan, webhook::RecordContent};
 
-/// The record's name cannot stand in a path: `.` and `..` mean something else there in every spelling.
+/// The record's name cannot be part of a path: `.` and `..` mean something else there in every spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a record whose type or id is . or .. has no address: it cannot be sent to a rest integration")]
 pub(super) struct NoAddress;
 
 pub(super) fn draft(
     endpoint: &Url,
-    told: Told<'_>,
-    telling: &Telling,
+    content: RecordContent<'_>,
+    plan: &SendPlan,
     accepted: Option<&Attributes>,
 ) -> Result<Draft, NoAddress> {
-    let url = address(endpoint, told.record_type, told.record_id)?;
-    let patch = match telling {
-        Telling::Difference { changes, is_unsure: false } => {
+    let url = address(endpoint, content.record_type, content.record_id)?;
+    let patch = match plan {
+        SendPlan::Difference { changes, is_uncertain: false } => {
             accepted.and_then(|accepted| changes.to_merge_patch(accepted))
         }
         _ => None,
     };
-    Ok(match (telling, patch) {
-        (Telling::Deletion { .. }, _) => {
+    Ok(match (plan, patch) {
+        (SendPlan::Deletion { .. }, _) => {
             Draft { method: Method::DELETE, url, content_type: None, body: Vec::new() }
         }
         (_, Some(patch)) => Draft {
             content_type: Some("application/merge-patch+json"),
             ..Draft::json(Method::PATCH, url, &patch)
         },
-        (_, None) => Draft::json(Method::PUT, url, told.attributes),
+        (_, None) => Draft::json(Method::PUT, url, content.attributes),
     })
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn every_record_has_its_own_address() {
+    fn each_record_has_its_own_address() {
         for (endpoint, kind, id, address_is) in [
             ("https://x.test", "product", "1", "https://x.test/product/1"),
             ("https://x.test/api/", "product", "a b", "https://x.test/api/product/a%20b"),
@@ -92,22 +92,22 @@ mod tests {
     fn the_method_says_what_the_body_is() {
         let object = |value: Value| value.as_object().unwrap().clone();
         let (now, accepted) = (object(json!({"a": 2, "n": null})), object(json!({"a": 1, "n": null})));
-        let difference = |now: Value, is_unsure| Telling::Difference {
+        let difference = |now: Value, is_uncertain| SendPlan::Difference {
             changes: Changes::between(&accepted, &object(now)),
-            is_unsure,
+            is_uncertain,
         };
-        for (telling, method, body) in [
-            (Telling::Whole, Method::PUT, json!({"a": 2, "n": null})),
+        for (plan, method, body) in [
+            (SendPlan::Whole, Method::PUT, json!({"a": 2, "n": null})),
             (difference(json!({"a": 2, "n": null}), false), Method::PATCH, json!({"a": 2})),
             (difference(json!({"a": 2, "n": null}), true), Method::PUT, json!({"a": 2, "n": null})),
-            // A merge patch cannot say null.
+            // A merge patch cannot set null.
             (difference(json!({"a": null, "n": null}), false), Method::PUT, json!({"a": 2, "n": null})),
             (difference(json!({"a": 2}), false), Method::PATCH, json!({"a": 2, "n": null})),
         ] {
-            let told = Told { record_type: "t", record_id: "1", version: 2, attributes: &now };
+            let content = RecordContent { record_type: "t", record_id: "1", version: 2, attributes: &now };
             let draft =
-                draft(&Url::parse("https://x.test").unwrap(), told, &telling, Some(&accepted)).unwrap();
-            assert_eq!(draft.method, method, "{telling:?}");
+                draft(&Url::parse("https://x.test").unwrap(), content, &plan, Some(&accepted)).unwrap();
+            assert_eq!(draft.method, method, "{plan:?}");
             assert_eq!(serde_json::from_slice::<Value>(&draft.body).unwrap(), body);
             let is_patch = draft.content_type == Some("application/merge-patch+json");
             assert_eq!(is_patch, method == Method::PATCH);

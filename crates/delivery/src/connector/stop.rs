@@ -1,4 +1,4 @@
-//! What ends an attempt before there is an answer.
+//! How an attempt ends before there is an answer.
 
 use chrono::{DateTime, Utc};
 use model::rules::verdict::{ErrorKind, Verdict};
@@ -6,12 +6,11 @@ use queue::worker::{Failure, Outcome};
 
 use crate::secrets::SealError;
 
-/// What ends the pipeline before there is an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Stop {
-    /// No slot, or the integration does not run: given back.
+    /// No slot, or the integration does not run: the job is released until then.
     Later(DateTime<Utc>),
-    /// Something of ours does not work: tried again.
+    /// Headgate's side fails: the job is retried.
     Retry(String),
     /// It can never be sent.
     GiveUp(String),
@@ -29,13 +28,13 @@ impl Stop {
             Self::Retry(message) => (retry, message),
             Self::GiveUp(message) => (Verdict::GiveUp { pauses_integration: false }, message),
         };
-        // Nothing was sent, which is to be told from what is not known.
+        // An empty exchange says that nothing was sent; none would say that it is not known.
         let exchange = Some(Box::default());
         Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None, exchange } }
     }
 }
 
-/// A secret that does not open is a matter of settings: once they are right, the job goes through.
+/// A secret that cannot be decrypted is a fault of the settings: once they are right, the job goes through.
 pub(super) fn unusable(error: SealError) -> Stop {
     Stop::Retry(format!("the integration's secret {error}"))
 }

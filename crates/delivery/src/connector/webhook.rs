@@ -9,15 +9,15 @@ use model::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::telling::Telling;
+use super::send_plan::SendPlan;
 
-/// What a webhook, or an item of a bundle, says of a record.
+/// The body of a webhook about a record; also an item of a bundle.
 #[derive(Serialize)]
 pub(super) struct RecordBody<'a> {
     id: JobId,
     #[serde(rename = "type")]
     kind: &'a str,
-    /// When it was sent, which is when it was true: the payload is computed then.
+    /// When it was sent, which is also when the payload was computed.
     timestamp: DateTime<Utc>,
     app_id: AppId,
     integration_id: IntegrationId,
@@ -34,7 +34,7 @@ struct RecordPart<'a> {
     version: i64,
 }
 
-/// What a webhook says of a job that is not about a record.
+/// The body of a webhook for a job that is not about a record.
 #[derive(Serialize)]
 pub(super) struct PayloadBody<'a> {
     id: JobId,
@@ -46,7 +46,7 @@ pub(super) struct PayloadBody<'a> {
     payload: Option<&'a Value>,
 }
 
-/// Whom and what a body is about.
+/// The fields all bodies have.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) job_id: JobId,
@@ -56,30 +56,37 @@ pub(super) struct Subject<'a> {
     pub(super) now: DateTime<Utc>,
 }
 
-/// A record as it is told.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'a> {
+pub(super) struct RecordContent<'a> {
     pub(super) record_type: &'a str,
     pub(super) record_id: &'a str,
     pub(super) version: i64,
     pub(super) attributes: &'a Attributes,
 }
 
-pub(super) fn record_body<'a>(subject: Subject<'a>, told: Told<'a>, telling: &Telling) -> RecordBody<'a> {
-    let is_deletion = matches!(telling, Telling::Deletion { .. });
+pub(super) fn record_body<'a>(
+    subject: Subject<'a>,
+    content: RecordContent<'a>,
+    plan: &SendPlan,
+) -> RecordBody<'a> {
+    let is_deletion = matches!(plan, SendPlan::Deletion { .. });
     RecordBody {
         id: subject.job_id,
-        kind: kind(subject.job_type, telling),
+        kind: kind(subject.job_type, plan),
         timestamp: subject.now,
         app_id: subject.app_id,
         integration_id: subject.integration_id,
-        record: RecordPart { record_type: told.record_type, id: told.record_id, version: told.version },
-        changes: match telling {
-            Telling::Whole => Changes::all(told.attributes),
-            Telling::Difference { changes, .. } => changes.clone(),
-            Telling::Deletion { .. } | Telling::Nothing => Changes::default(),
+        record: RecordPart {
+            record_type: content.record_type,
+            id: content.record_id,
+            version: content.version,
         },
-        full: !is_deletion && matches!(telling, Telling::Whole),
+        changes: match plan {
+            SendPlan::Whole => Changes::all(content.attributes),
+            SendPlan::Difference { changes, .. } => changes.clone(),
+            SendPlan::Deletion { .. } | SendPlan::Nothing => Changes::default(),
+        },
+        full: !is_deletion && matches!(plan, SendPlan::Whole),
     }
 }
 
@@ -94,11 +101,11 @@ pub(super) fn payload_body<'a>(subject: Subject<'a>, payload: Option<&'a Value>)
     }
 }
 
-/// A deletion is one whatever was folded into the job, and a record that came back is none.
-fn kind<'a>(job_type: &'a str, telling: &Telling) -> &'a str {
+/// The type follows the plan: a deletion is one whatever changes were folded into the job, and a record that exists again is none.
+fn kind<'a>(job_type: &'a str, plan: &SendPlan) -> &'a str {
     let deleted = EventType::Deleted.as_str();
-    match telling {
-        Telling::Deletion { .. } => deleted,
+    match plan {
+        SendPlan::Deletion { .. } => deleted,
         _ if job_type == deleted => EventType::Updated.as_str(),
         _ => job_type,
     }

@@ -1,12 +1,12 @@
-//! The one way out: a client that goes where the target guard lets it and reads no more of an answer than is kept.
+//! The client for all outgoing requests: it connects only where the target guard allows and reads no more of an answer than is kept.
 //!
 //! Redirects are not followed, a proxy of the environment is not used (it would resolve names elsewhere), nothing is decompressed, no
 //! cookie is kept. Connections are kept alive and pinned to addresses that were judged when they were opened. One deadline covers
 //! resolving, connecting, TLS, headers and body, because a slow drip resets every idle time-out.
 //!
-//! A limit on what arrives is kept on what leaves: a request on a new connection arrives later by resolving, connecting and TLS (100 to
-//! 500 ms) than one on a kept connection, so that after a quiet time a window may see one request more than the limit. The client
-//! offers no moment between having a connection and writing to it at which the slot could be judged again.
+//! Rate limits are about what arrives, but are applied to what leaves: a request on a new connection arrives later, by resolving, connecting
+//! and TLS (100 to 500 ms), than one on a kept connection, so that after an idle time a window may see one request more than the limit. The
+//! client offers no point between having a connection and writing to it at which the slot could be judged again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,13 +30,13 @@ use super::{
     target_guard::{self, TargetGuard, Transport},
 };
 
-/// The most that is read of an answer; after that the connection is dropped.
+/// After so much of an answer's body the connection is dropped.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-/// The most an answer's headers may take (HTTP/2; HTTP/1 has hyper's own caps: 100 headers, about 400 kB).
+/// For HTTP/2; HTTP/1 has hyper's own limits: 100 headers, about 400 kB.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
-/// Longest wait for a connection, below the attempt's own deadline.
+/// Applies together with the attempt's own deadline.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Kept connections are given up before most servers give them up.
+/// Idle connections are closed before most servers close them.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 const IDLE_PER_HOST: usize = 32;
 
@@ -45,18 +45,18 @@ const IDLE_PER_HOST: usize = 32;
 pub struct Request {
     /// POST, PUT, PATCH or DELETE.
     pub method: Method,
-    /// Where to.
+    /// Absolute.
     pub url: String,
-    /// Every header but those of the connection.
+    /// All headers except those of the connection.
     pub headers: HeaderMap,
-    /// What was signed.
+    /// The bytes that were signed.
     pub body: Vec<u8>,
-    /// What must not stand in the excerpt of an answer.
+    /// Removes secrets from the excerpt of an answer.
     pub mask: Mask,
 }
 
 impl Request {
-    /// What is needed of it should it fail. `jobs`: so many it carries.
+    /// What is needed of the request if it fails. `jobs`: how many it carries.
     pub(crate) fn outgoing(&self, jobs: usize) -> Outgoing {
         Outgoing {
             method: self.method.clone(),
@@ -69,24 +69,24 @@ impl Request {
     }
 }
 
-/// What came of sending, and where the time went: of [`Timing`] the parts that are the client's.
+/// The result of sending, with those parts of [`Timing`] that the client measures.
 pub(crate) struct Sent {
     pub(crate) result: Result<Answer, SendFailure>,
     pub(crate) timing: Timing,
 }
 
-/// What came back.
+/// An answer, as far as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Its status code.
+    /// HTTP status code.
     pub status: u16,
-    /// `Retry-After`, as it was written.
+    /// `Retry-After`, as it came.
     pub retry_after: Option<String>,
-    /// The beginning of its body, made safe.
+    /// The beginning of the body, sanitised and masked.
     pub excerpt: String,
-    /// How much of it that is.
+    /// The size of the body, as far as it was read.
     pub body: BodySize,
-    /// All of them, as they came.
+    /// All headers, as they came.
     pub headers: HeaderMap,
     /// From the beginning of the attempt to the end of what was read.
     pub duration: Duration,
@@ -101,6 +101,8 @@ pub struct Client {
 }
 
 impl Client {
+    /// A client that connects where the guard allows.
+    ///
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(guard: TargetGuard, user_agent: &str) -> Result<Self, reqwest::Error> {
@@ -122,7 +124,7 @@ impl Client {
         Ok(Self { tls: build(Transport::Tls)?, plain: build(Transport::Plain)?, guard })
     }
 
-    /// Where requests may go.
+    /// The guard of this client.
     #[must_use]
     pub fn guard(&self) -> &TargetGuard {
         &self.guard
@@ -136,7 +138,7 @@ impl Client {
         self.send_measured(request, within).await.result
     }
 
-    /// The same, with where the time went.
+    /// As [`Self::send`], with the timing.
     pub(crate) async fn send_measured(&self, request: Request, within: Duration) -> Sent {
         let mut timing = Timing::default();
         let result = self.try_to_send(request, within, &mut timing).await;
@@ -164,7 +166,7 @@ impl Client {
         let has_answer = matches!(answered, Ok(Ok(_)));
         let connecting = if has_answer { dial.took() } else { dial.took_by(at) };
         timing.connect_ms = connecting.map(millis);
-        timing.answer_ms = (has_answer || dial.was_through())
+        timing.answer_ms = (has_answer || dial.had_connection())
             .then(|| millis((at - begun).saturating_sub(connecting.unwrap_or_default())));
         let mut response = match answered {
             Ok(Ok(response)) => response,
@@ -180,8 +182,8 @@ impl Client {
     }
 }
 
-/// The beginning of the body. The status line has already said what became of the request, so a body that breaks off or does not end
-/// changes nothing: what came is kept, and the connection is dropped.
+/// Reads the beginning of the body. The status line has already said whether the request was accepted, so a body that breaks off or does not
+/// end changes nothing: what came is kept, and the connection is dropped.
 async fn read_excerpt(mut response: reqwest::Response, deadline: Instant, mask: &Mask) -> (String, BodySize) {
     let mut body = Vec::new();
     let goes_on = loop {
@@ -197,13 +199,13 @@ async fn read_excerpt(mut response: reqwest::Response, deadline: Instant, mask: 
             Ok(Err(_)) | Err(_) => break true,
         }
     };
-    // Masked before it is cut: half a secret would not be found.
+    // Masked before it is cut: a part of a secret would not be found.
     let excerpt = sanitise(&mask.apply(&String::from_utf8_lossy(&body)), EXCERPT_CHARS);
     let is_cut = excerpt.chars().count() > EXCERPT_CHARS;
     (excerpt, BodySize { bytes: body.len() as u64, goes_on, is_cut })
 }
 
-/// Resolves a name once and hands over its addresses only when the guard admits them; the connection goes to exactly those.
+/// Resolves a name once and returns its addresses only when the guard admits them; the connection goes to exactly those.
 struct GuardedResolver {
     guard: TargetGuard,
     transport: Transport,

@@ -1,4 +1,4 @@
-//! How long a request waited for a connection. The client does not tell; a layer around its connector does, to whoever sends right now.
+//! How long a request waited for a connection. The client does not report it; a layer around its connector does, to the task that sends.
 
 use std::{
     future::Future,
@@ -15,7 +15,7 @@ tokio::task_local! {
     static DIAL: Arc<Dial>;
 }
 
-/// The connection that one request asked for, if it did: kept ones are taken without asking.
+/// The connection that was opened for one request, if any: a kept one is used without the connector.
 #[derive(Debug, Default)]
 pub(super) struct Dial {
     begun: OnceLock<Instant>,
@@ -23,28 +23,28 @@ pub(super) struct Dial {
 }
 
 impl Dial {
-    /// Tells it what becomes of connections that are asked for while this is sent.
+    /// Records the connection that is opened during `sending`.
     pub(super) async fn watch<F: Future>(self: &Arc<Self>, sending: F) -> F::Output {
         DIAL.scope(Arc::clone(self), sending).await
     }
 
-    /// From the moment it was asked for until it was there. None: none was, or another one came free before.
+    /// How long it took to open. None: none was opened, or a kept one became free before.
     pub(super) fn took(&self) -> Option<Duration> {
         Some(self.open.get()?.duration_since(*self.begun.get()?))
     }
 
-    /// The same of a request that came no further, by now.
+    /// As [`Self::took`]; until now when it is not open yet.
     pub(super) fn took_by(&self, now: Instant) -> Option<Duration> {
         self.took().or_else(|| Some(now.duration_since(*self.begun.get()?)))
     }
 
     /// Whether the request had a connection: a new one, or one that was kept.
-    pub(super) fn was_through(&self) -> bool {
+    pub(super) fn had_connection(&self) -> bool {
         self.open.get().is_some() || self.begun.get().is_none()
     }
 }
 
-/// Around the client's connector.
+/// The layer around the client's connector.
 #[derive(Clone, Copy)]
 pub(super) struct Dialling;
 
@@ -56,7 +56,7 @@ impl<S> Layer<S> for Dialling {
     }
 }
 
-/// A connector that says when it begins and when it is done.
+/// A connector that records when it begins and when it is done.
 #[derive(Clone)]
 pub(super) struct Dialled<S>(S);
 

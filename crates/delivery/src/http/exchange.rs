@@ -1,10 +1,10 @@
-//! What is kept of a request that failed and of what came back: enough to tell what happened, nothing that proves who sends.
+//! What is kept of a failed request and its answer: enough to see what happened, nothing that authenticates the sender.
 
 use std::time::Duration;
 
 use model::{
     exchange::{
-        AnswerHead, BodySize, Exchange, HEADER_CHARS, Header, MOST_HEADERS, SENT_CHARS, SentRequest, Timing,
+        AnswerHead, BodySize, Exchange, HEADER_CHARS, Header, MAX_HEADERS, SENT_CHARS, SentRequest, Timing,
         URL_CHARS,
     },
     rules::masking::MASK,
@@ -15,10 +15,10 @@ use url::Url;
 
 use super::{client::Answer, mask::Mask};
 
-/// Headers of ours that prove nothing. All others can be keys.
+/// Request headers that authenticate nobody. The values of all others can be keys.
 const SHOWN_OF_REQUEST: [&str; 5] =
     ["content-type", "webhook-id", "webhook-timestamp", "x-correlation-id", "traceparent"];
-/// Headers that say something of an answer, or help whoever gave it to find it.
+/// Headers that explain an answer, or help the operators of the external system to find it.
 const SHOWN_OF_ANSWER: [&str; 24] = [
     "retry-after",
     "content-type",
@@ -46,7 +46,7 @@ const SHOWN_OF_ANSWER: [&str; 24] = [
     "via",
 ];
 
-/// A request before it goes out: what is needed of it should it fail. Costs next to nothing, since most do not.
+/// What is needed of a request if it fails. Cheap, since most do not fail.
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     pub(super) method: Method,
@@ -58,20 +58,19 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// What is kept once it is known to have failed. The excerpt of the body is for whoever knows whose part of it is asked for
-    /// ([`of_body`]).
+    /// What is kept of a request that failed. The caller adds the excerpt of each job's part of the body ([`body_excerpt`]).
     pub(crate) fn exchange(self, answer: Option<&Answer>, timing: Timing) -> Exchange {
         Exchange {
             request: Some(SentRequest {
                 method: self.method.to_string(),
                 url: without_values(&self.url),
-                headers: of_request(&self.headers),
+                headers: request_headers(&self.headers),
                 jobs: u32::try_from(self.jobs).unwrap_or(u32::MAX),
                 excerpt: String::new(),
                 body: BodySize { bytes: self.body_bytes as u64, goes_on: false, is_cut: false },
             }),
             answer: answer.map(|answer| AnswerHead {
-                headers: of_answer(&answer.headers, &self.mask),
+                headers: answer_headers(&answer.headers, &self.mask),
                 body: answer.body,
             }),
             timing,
@@ -80,20 +79,19 @@ impl Outgoing {
 }
 
 /// The beginning of a request's body, and whether there is more of it.
-pub(crate) fn of_body(body: &[u8]) -> (String, bool) {
-    // No character is longer than four bytes: what may be half a one is beyond what is kept.
-    let most = body.len().min(4 * (SENT_CHARS + 1));
-    let excerpt = sanitise_bytes(&body[..most], SENT_CHARS);
+pub(crate) fn body_excerpt(body: &[u8]) -> (String, bool) {
+    // No character is longer than four bytes: one that is cut here is beyond what is kept.
+    let cut = body.len().min(4 * (SENT_CHARS + 1));
+    let excerpt = sanitise_bytes(&body[..cut], SENT_CHARS);
     let is_cut = excerpt.chars().count() > SENT_CHARS;
     (excerpt, is_cut)
 }
 
-/// Whole milliseconds.
 pub(crate) fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// Of a query the names: values can be keys.
+/// Keeps only the names of a query: the values can be keys.
 fn without_values(url: &str) -> String {
     let Ok(mut url) = Url::parse(url) else { return String::new() };
     if url.query().is_some() {
@@ -104,15 +102,15 @@ fn without_values(url: &str) -> String {
     sanitise(url.as_str(), URL_CHARS)
 }
 
-fn of_request(headers: &HeaderMap) -> Vec<Header> {
-    // Ours first: they say which request it was.
+fn request_headers(headers: &HeaderMap) -> Vec<Header> {
+    // Headgate's own first: they identify the request.
     let ours = SHOWN_OF_REQUEST.into_iter().filter_map(|name| Some((name, headers.get(name)?)));
     let ours = ours.map(|(name, value)| header(name, sanitise_bytes(value.as_bytes(), HEADER_CHARS)));
     let others = headers.keys().map(|name| name.as_str()).filter(|name| !SHOWN_OF_REQUEST.contains(name));
-    ours.chain(others.map(|name| header(name, MASK.to_owned()))).take(MOST_HEADERS).collect()
+    ours.chain(others.map(|name| header(name, MASK.to_owned()))).take(MAX_HEADERS).collect()
 }
 
-fn of_answer(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
+fn answer_headers(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
     let shown = SHOWN_OF_ANSWER.into_iter().filter_map(|name| Some((name, headers.get(name)?)));
     shown
         .map(|(name, value)| {
@@ -120,7 +118,7 @@ fn of_answer(headers: &HeaderMap, mask: &Mask) -> Vec<Header> {
             let value = mask.apply(&String::from_utf8_lossy(value.as_bytes()));
             header(name, sanitise(&value, HEADER_CHARS))
         })
-        .take(MOST_HEADERS)
+        .take(MAX_HEADERS)
         .collect()
 }
 
@@ -150,7 +148,7 @@ mod tests {
             ("content-type", "application/json"),
         ]);
         assert_eq!(
-            read(&of_request(&sent)),
+            read(&request_headers(&sent)),
             [
                 ("content-type", "application/json"),
                 ("webhook-id", "job-1"),
@@ -162,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_what_explains_it_and_gives_no_key_back() {
+    fn an_answer_keeps_headers_that_explain_it_and_no_keys() {
         let came = headers(&[
             ("set-cookie", "session=1"),
             ("x-request-id", "r-1 for s3cr3tvalue"),
             ("retry-after", "60"),
             ("x-anything", "else"),
         ]);
-        let kept = of_answer(&came, &Mask::of(["Bearer s3cr3tvalue"]));
+        let kept = answer_headers(&came, &Mask::of(["Bearer s3cr3tvalue"]));
         assert_eq!(read(&kept), [("retry-after", "60"), ("x-request-id", "r-1 for [masked]")]);
     }
 
@@ -186,8 +184,8 @@ mod tests {
     #[test]
     fn a_body_is_cut_between_characters_and_says_so() {
         let long = "ü€".repeat(SENT_CHARS);
-        let (excerpt, is_cut) = of_body(long.as_bytes());
+        let (excerpt, is_cut) = body_excerpt(long.as_bytes());
         assert!(is_cut && excerpt.ends_with('…') && !excerpt.contains('\u{fffd}'));
-        assert_eq!(of_body(br#"{"a":1}"#), (r#"{"a":1}"#.to_owned(), false));
+        assert_eq!(body_excerpt(br#"{"a":1}"#), (r#"{"a":1}"#.to_owned(), false));
     }
 }

@@ -12,10 +12,10 @@ pub enum SendFailure {
     /// The address may not be reached.
     #[error("{}", Refused)]
     Refused,
-    /// This process could open no connection. The request was not sent, and nobody else is to blame.
+    /// This process could open no connection. The request was not sent, and the external system is not to blame.
     #[error("this process has too many open files: nothing was sent")]
     TooManyOpenFiles,
-    /// Nobody to talk to: the name, the connection or the TLS handshake failed. The request was not sent.
+    /// Resolving the name, connecting or the TLS handshake failed. The request was not sent.
     #[error("{0}")]
     NotConnected(String),
     /// No connection in time. The request was not sent.
@@ -33,7 +33,7 @@ pub enum SendFailure {
 }
 
 impl SendFailure {
-    /// As the rules judge it.
+    /// The answer that the verdict judges.
     #[must_use]
     pub fn answer(&self) -> verdict::Answer {
         match self {
@@ -45,13 +45,13 @@ impl SendFailure {
         }
     }
 
-    /// Whether the other side may have taken in the request all the same.
+    /// Whether the receiver may have accepted the request all the same.
     #[must_use]
     pub fn may_have_arrived(&self) -> bool {
         matches!(self, Self::Broken(_) | Self::NoAnswer { .. })
     }
 
-    /// The same, told with the whole time an attempt has: what preparing took of it is of no interest.
+    /// Reports the attempt's whole time-out instead of the part of it that was left for sending.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         match self {

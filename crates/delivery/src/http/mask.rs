@@ -1,12 +1,11 @@
-//! Some receivers answer with the headers they were sent. What is kept of an answer is shown to people who may not know the
-//! credentials, so these are taken out of it first.
+//! Some receivers answer with the headers they were sent. What is kept of an answer is shown to people who may not see the
+//! credentials, so these are removed from it first.
 
 use crate::Secret;
 
-/// What stands in the place of a secret.
 const MASK: &str = "[masked]";
-/// Anything shorter would mask innocent text, and is no secret.
-const SHORTEST: usize = 4;
+/// A shorter value is no secret, and would mask harmless text.
+const MIN_SECRET_BYTES: usize = 4;
 
 /// The secrets of one request.
 #[derive(Clone)]
@@ -19,29 +18,29 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// Masks header values; of `Bearer abc` also `abc` alone, of several signatures each.
+    /// Masks header values; for `Bearer abc` also `abc` alone, for several signatures each of them.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets: Vec<String> = values
             .into_iter()
             .flat_map(|value| std::iter::once(value.trim()).chain(value.split_whitespace().skip(1)))
             .flat_map(|value| std::iter::once(value).chain(value.strip_prefix("v1,")))
-            .filter(|value| value.len() >= SHORTEST)
+            .filter(|value| value.len() >= MIN_SECRET_BYTES)
             .flat_map(written)
             .collect();
-        // The longest first: a part must not be replaced inside the whole.
+        // Longest first: a part must not be replaced inside the whole.
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Self(Secret::new(secrets))
     }
 
-    /// The text without them.
+    /// Replaces the secrets in a text.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
         self.0.expose().iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 }
 
-/// A value, and how it looks within a JSON string: many writers escape the slash too, which base64 has.
+/// A value, and its forms within a JSON string: many writers escape the slash as well, which base64 contains.
 fn written(value: &str) -> impl Iterator<Item = String> {
     let quoted = serde_json::Value::from(value).to_string();
     let in_json = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or(value).to_owned();
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_as_a_secret_does_not_come_back() {
+    fn secrets_that_were_sent_are_masked_in_the_answer() {
         let mask = Mask::of([
             "Bearer s3cr3tvalue",
             " k3yk3y ",

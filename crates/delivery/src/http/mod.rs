@@ -1,4 +1,4 @@
-//! Speaking HTTP to systems nobody vouches for: where a request may go, what is signed, what is read of the answer.
+//! HTTP to untrusted systems: where a request may go, what is signed, what is read of the answer.
 
 pub mod client;
 mod dial;

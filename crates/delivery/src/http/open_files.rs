@@ -1,4 +1,4 @@
-//! This process may open so many files and no more. That it cannot open a connection is then no fault of the other side.
+//! Recognises that this process has too many open files: it then cannot connect, which is not the external system's fault.
 
 use std::{fs::File, io};
 
@@ -10,7 +10,7 @@ pub(super) fn are_too_many(error: &io::Error) -> bool {
         || error.get_ref().and_then(|inner| inner.downcast_ref()).is_some_and(are_too_many)
 }
 
-/// The error of a lookup, or what it hides: a resolver that can open neither its settings nor a socket says that there is no such name.
+/// The real cause of a failed lookup: a resolver that can open neither its settings nor a socket reports that there is no such name.
 pub(super) fn cause_of(lookup: io::Error) -> io::Error {
     File::open("/dev/null").err().filter(are_too_many).unwrap_or(lookup)
 }

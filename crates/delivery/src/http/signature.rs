@@ -1,7 +1,7 @@
 //! Standard Webhooks 1.0.0: `v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`.
 //!
-//! The key is the decoded part after `whsec_`. While a secret rotates, both signatures are sent, separated by a blank; a receiver
-//! accepts any that fits.
+//! The key is the decoded part after `whsec_`. While a secret is rotated, both signatures are sent, separated by a space; a receiver
+//! accepts any that matches.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, Mac};
@@ -10,7 +10,7 @@ use sha2::Sha256;
 
 use crate::secrets::Secret;
 
-/// What secrets begin with when they are shown.
+/// Prefix of a secret's text.
 pub const SECRET_PREFIX: &str = "whsec_";
 /// Bytes of a new secret: the standard asks for 24 to 64.
 const SECRET_BYTES: usize = 32;
@@ -28,19 +28,19 @@ impl SigningSecret {
         Self(Secret::new(key))
     }
 
-    /// From the bytes that were sealed.
+    /// From the decrypted bytes.
     #[must_use]
     pub fn from_bytes(key: Secret<Vec<u8>>) -> Self {
         Self(key)
     }
 
-    /// The key's bytes, to be sealed.
+    /// The key's bytes, to be encrypted.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.expose()
     }
 
-    /// As it is shown, once: `whsec_` and base64.
+    /// The secret's text, which is shown once: `whsec_` and base64.
     #[must_use]
     pub fn shown(&self) -> String {
         format!("{SECRET_PREFIX}{}", STANDARD.encode(self.as_bytes()))
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn both_signatures_are_sent_while_a_secret_rotates() {
+    fn both_signatures_are_sent_while_a_secret_is_rotated() {
         let (new, old) = (SigningSecret::generate(), SigningSecret::generate());
         let both = sign(&[new.clone(), old.clone()], "id", 1, b"x");
         let (first, second) = both.split_once(' ').unwrap();

@@ -1,10 +1,10 @@
-//! `traceparent` (W3C Trace Context, level 1). What came with a trace goes on in it. Anything else begins one for each attempt, so that a
-//! receiver's spans of two attempts stay apart; what ties those together is the correlation id.
+//! `traceparent` (W3C Trace Context, level 1). A job that came with a trace continues it. Any other begins one for each attempt, so that a
+//! receiver's spans of two attempts stay apart; the correlation id connects them.
 
 use model::trace::TraceContext;
 use rand::Rng;
 
-/// Of an attempt: a new parent id, which the standard forbids to be zero, as it does a trace id.
+/// The header of one attempt, with a new parent id. The standard forbids ids of zero.
 #[must_use]
 pub fn traceparent(given: Option<TraceContext>) -> String {
     let mut rng = rand::rng();
@@ -18,14 +18,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_of_nobodys_trace_have_one_each() {
+    fn attempts_without_a_trace_begin_one_each() {
         let [one, other] = [(); 2].map(|()| traceparent(None).parse::<TraceContext>().unwrap());
         assert_ne!(one.trace_id, other.trace_id);
         assert!(one.is_sampled);
     }
 
     #[test]
-    fn attempts_go_on_in_the_trace_they_came_with() {
+    fn attempts_continue_the_trace_of_their_job() {
         for is_sampled in [true, false] {
             let given = TraceContext { trace_id: 7, parent_id: 8, is_sampled };
             let [one, other] = [(); 2].map(|()| traceparent(Some(given)).parse::<TraceContext>().unwrap());

@@ -1,4 +1,4 @@
-//! Making an integration.
+//! Creating and reading integrations.
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -23,11 +23,11 @@ use crate::{
 };
 
 impl Delivery {
-    /// Makes an integration; its secret is shown this once. It starts empty until records change or a re-sync is asked for. What its name
-    /// resolves to is judged by [`Self::judge_endpoint`], before the transaction begins.
+    /// Creates an integration; its signing secret is returned this once. It gets no records until they change or a re-sync is started. Call
+    /// [`Self::judge_endpoint`] before the transaction begins.
     ///
     /// # Errors
-    /// Every fault of the input, the address among them; an unknown app.
+    /// Every fault of the input, the address among them; `NotFound` for an unknown app.
     pub async fn create_integration(
         &self,
         conn: &mut PgConnection,
@@ -37,7 +37,7 @@ impl Delivery {
         let mut faults = new.check().err().unwrap_or_default();
         self.judge_text(new.endpoint_url.as_deref(), &mut faults);
         faults.into_result()?;
-        if !scope.contains(new.app_id) || store::catalog::hold_apps(conn, &[new.app_id.0]).await?.is_empty() {
+        if !scope.contains(new.app_id) || store::catalog::lock_apps(conn, &[new.app_id.0]).await?.is_empty() {
             return Err(DeliveryError::not_found_at("app", "/app_id"));
         }
         let bundle_window_seconds = new.bundle_window_seconds.or_else(|| {
@@ -72,16 +72,15 @@ impl Delivery {
         insert(self, conn, &mut integration, credentials.as_ref()).await
     }
 
+    /// One integration.
+    ///
     /// # Errors
-    /// When there is none in the scope.
+    /// `NotFound`.
     pub async fn integration(&self, scope: Scope, id: IntegrationId) -> Result<Integration, DeliveryError> {
         store::integrations::get(&self.pool, scope, id).await
     }
 
-    /// Newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
+    /// Lists integrations, newest first.
     pub async fn integrations(
         &self,
         scope: Scope,
@@ -91,11 +90,11 @@ impl Delivery {
         store::integrations::list(&self.pool, scope, filter, page).await
     }
 
-    /// Judges what the name of a new or changed address resolves to. That may take seconds: ask before the transaction that writes it
-    /// begins. The text is judged there, with all that may be wrong besides; each send judges for itself.
+    /// Judges what the name of a new or changed address resolves to. That may take seconds: call it before the transaction that writes the
+    /// address begins. The transaction judges its text, with the rest of the input, and each send judges again.
     ///
     /// # Errors
-    /// The fault of the address, when its name leads where nothing may be sent.
+    /// The fault of an address to which nothing may be sent.
     pub async fn judge_endpoint(&self, endpoint_url: Option<&str>) -> Result<(), DeliveryError> {
         let mut faults = Faults::default();
         self.judge_text(endpoint_url, &mut faults);
@@ -106,15 +105,15 @@ impl Delivery {
         Ok(faults.into_result()?)
     }
 
-    /// Adds a fault when an address is given that may not be reached, as far as its text says.
+    /// Adds a fault when the text of an address shows that nothing may be sent there.
     pub(super) fn judge_text(&self, endpoint_url: Option<&str>, faults: &mut Faults) {
         let Some(text) = endpoint_url else { return };
         let url = target_guard::parse(text);
         if url.is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
             faults.add(
                 "/endpoint_url",
-                "must not hold a user name or a password, which all would read who read the address: requests \
-                 are signed, and what else proves who sends them belongs into credentials",
+                "must not contain a user name or a password, which everybody who can read the address would see: requests \
+                 are signed, and other authentication belongs in credentials",
             );
         } else if let Err(refused) =
             target_guard::parse(text).and_then(|url| self.client.guard().judge_url(&url))
@@ -124,7 +123,7 @@ impl Delivery {
     }
 }
 
-/// Every app's integration for jobs that name none, with a secret.
+/// Creates an app's built-in integration, with a secret: jobs that name no integration run there.
 pub(crate) async fn create_built_in(
     delivery: &Delivery,
     conn: &mut PgConnection,

@@ -1,5 +1,5 @@
-//! Deleting an integration: its row goes at once, and with it what could be accepted or sent. Its jobs, dead letters and what was sent there are
-//! worked off afterwards (`queue::store::deletions`), so that however many there are, nobody waits for them.
+//! Deleting an integration: its row goes at once, so that nothing is accepted or sent for it any more. Its jobs, dead letters and sent state
+//! are deleted afterwards (`queue::store::deletions`), so that the request does not wait, however many there are.
 
 use model::{
     actor::Scope,
@@ -16,24 +16,24 @@ use uuid::Uuid;
 
 use crate::{
     Delivery, DeliveryError,
-    store::{self, integrations::Hold, rate_limits},
+    store::{self, integrations::RowLock, rate_limits},
 };
 
-/// What a deletion asks for.
+/// Conditions of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Jobs that are on their way are called off; else they stand against the deletion.
+    /// Cancels live jobs; otherwise the deletion is refused while there are any.
     pub cancel_jobs: bool,
-    /// The version that is deleted.
+    /// Refuses another version than this.
     pub if_match: IfMatch,
 }
 
 impl Delivery {
-    /// Deletes an integration. Its jobs, its dead letters and what was sent of the catalog there are worked off after the commit, as the deletion
-    /// of this id ([`queue::store::deletions`]). Its finished jobs stay until retention takes them.
+    /// Deletes an integration. Its jobs, dead letters and sent state are deleted after the commit, by the deletion with the returned id
+    /// ([`queue::store::deletions`]). Its finished jobs stay until retention deletes them.
     ///
     /// # Errors
-    /// `live-jobs` when jobs are on their way and are not to be called off; it was changed meanwhile; `built-in` for the app's own.
+    /// `NotFound`; `live-jobs` when there are live jobs that are not to be cancelled; the version was changed meanwhile; `built-in`.
     pub async fn delete_integration(
         &self,
         conn: &mut PgConnection,
@@ -42,7 +42,7 @@ impl Delivery {
         options: &DeleteOptions,
         requested_by: &str,
     ) -> Result<OperationId, DeliveryError> {
-        let integration = store::integrations::hold(conn, scope, id, Hold::ForDeletion).await?;
+        let integration = store::integrations::lock(conn, scope, id, RowLock::Deletion).await?;
         options.if_match.check(integration.updated_at).map_err(QueueError::from)?;
         refuse_built_in(&integration)?;
         refuse_live_jobs(conn, &[id.0], options).await?;
@@ -69,7 +69,7 @@ fn refuse_built_in(integration: &Integration) -> Result<(), DeliveryError> {
     Ok(())
 }
 
-/// Refuses while anything is on its way for integrations that are held for deletion, unless it is to be called off.
+/// Refuses a deletion while there are live jobs, unless they are to be cancelled. The integrations have to be locked for deletion.
 pub(crate) async fn refuse_live_jobs(
     conn: &mut PgConnection,
     integrations: &[Uuid],
@@ -79,13 +79,13 @@ pub(crate) async fn refuse_live_jobs(
     if live > 0 && !options.cancel_jobs {
         return Err(DeliveryError::Conflict {
             code: "live-jobs",
-            detail: format!("{live} jobs are on their way: wait, or ask with cancel_jobs=true"),
+            detail: format!("{live} jobs have not ended: wait, or repeat the request with cancel_jobs=true"),
         });
     }
     Ok(())
 }
 
-/// Removes the row, and with it the lane and the limits that were its own.
+/// Deletes the row, and with it the lane and the limits no other integration uses.
 pub(crate) async fn remove(
     conn: &mut PgConnection,
     app_id: AppId,
@@ -93,5 +93,5 @@ pub(crate) async fn remove(
     rate_limit_key: Option<&str>,
 ) -> Result<(), DeliveryError> {
     store::integrations::delete(conn, id).await?;
-    rate_limits::forget_unused(conn, app_id, id, rate_limit_key).await
+    rate_limits::delete_unused(conn, app_id, id, rate_limit_key).await
 }

@@ -9,44 +9,44 @@ use sqlx::PgConnection;
 
 use crate::{
     DeliveryError,
-    connector::MOST_ITEMS,
+    connector::MAX_ITEMS,
     store::rate_limits::{self, Owner},
 };
 
-/// A new integration that names the `rate_limit_key` of others shares their limit. Another limit is a fault: making one integration must
-/// not change what the others may send.
+/// A new integration with the `rate_limit_key` of others shares their limit. Another limit is a fault: creating an integration must not
+/// change what the others may send.
 pub(super) async fn join_key(
     conn: &mut PgConnection,
     integration: &mut Integration,
 ) -> Result<(), DeliveryError> {
     let Some(key) = &integration.rate_limit_key else { return Ok(()) };
-    rate_limits::hold_keys(conn, integration.app_id).await?;
-    let Some(held) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await? else {
+    rate_limits::lock_app(conn, integration.app_id).await?;
+    let Some(current) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await? else {
         return Ok(());
     };
-    let held = RateLimits::from_vec(held);
+    let current = RateLimits::from_vec(current);
     let given = integration.rate_limit.as_ref().map(RateLimits::to_vec);
-    if given.is_some() && given != held.as_ref().map(RateLimits::to_vec) {
-        let has = held.map_or_else(|| "no limit".to_owned(), |held| held.in_words());
+    if given.is_some() && given != current.as_ref().map(RateLimits::to_vec) {
+        let has = current.map_or_else(|| "no limit".to_owned(), |current| current.in_words());
         let detail = format!(
             "is not what the rate_limit_key {key} has: {has}; leave rate_limit out to share that, or change it by PATCH of one of its \
              integrations, which holds for all of them"
         );
         return Err(DeliveryError::fault("/rate_limit", detail));
     }
-    integration.rate_limit = held;
+    integration.rate_limit = current;
     Ok(())
 }
 
-/// A changed integration that was not given a limit along with its `rate_limit_key` takes over what the key's others have.
+/// A changed integration that was given no limit with its `rate_limit_key` takes over the limit of the others with this key.
 pub(super) async fn take_over(
     conn: &mut PgConnection,
     integration: &mut Integration,
 ) -> Result<(), DeliveryError> {
     if let Some(key) = &integration.rate_limit_key
-        && let Some(held) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await?
+        && let Some(current) = rate_limits::of_key(conn, integration.app_id, key, integration.id).await?
     {
-        integration.rate_limit = RateLimits::from_vec(held);
+        integration.rate_limit = RateLimits::from_vec(current);
     }
     Ok(())
 }
@@ -66,11 +66,7 @@ pub(super) async fn write(conn: &mut PgConnection, integration: &Integration) ->
         is_external: integration.integration_type == IntegrationType::External,
         is_open: integration.state == IntegrationState::Active,
         max_concurrency: integration.max_concurrency,
-        jobs_per_request: if integration.integration_type == IntegrationType::Bundle {
-            MOST_ITEMS
-        } else {
-            1
-        },
+        jobs_per_request: if integration.integration_type == IntegrationType::Bundle { MAX_ITEMS } else { 1 },
         limit_keys,
     };
     lanes::upsert(conn, &lane).await?;

@@ -1,17 +1,17 @@
-//! Integrations: made, changed, paused, tested, deleted. The lane the claim reads is written in the same transaction.
+//! Creating, changing, pausing, testing and deleting integrations. The lane that the claim reads is written in the same transaction.
 
+mod control;
 mod create;
 mod delete;
 mod lane;
 mod secrets;
-mod steer;
 mod test;
 mod update;
 mod window;
 
+pub(crate) use control::pause_because;
 pub(crate) use create::create_built_in;
 pub use delete::DeleteOptions;
 pub(crate) use delete::{refuse_live_jobs, remove};
 pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};
-pub(crate) use steer::pause_because;
 pub use test::TestReport;

@@ -1,4 +1,4 @@
-//! An integration's secrets: sealed for the row and column they stand in.
+//! An integration's secrets, each sealed for its row and column.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::{
     secrets::{Place, SealError},
     store::{
         self,
-        integrations::{Hold, SealedSecrets},
+        integrations::{RowLock, SealedSecrets},
     },
 };
 
-/// Headers that authenticate.
+/// Headers that authenticate requests.
 pub(crate) type Credentials = BTreeMap<String, String>;
 
 fn place(id: IntegrationId, column: &'static str) -> Place {
@@ -27,7 +27,7 @@ const SIGNING_SECRET: &str = "signing_secret_sealed";
 const PREVIOUS_SECRET: &str = "previous_secret_sealed";
 const CREDENTIALS: &str = "credentials_sealed";
 
-/// Each adds its signature to every request, and many servers take 8 kB of headers.
+/// Each adds a signature to every request, and many servers accept no more than 8 kB of headers.
 const MAX_PREVIOUS_SECRETS: usize = 8;
 
 pub(super) fn seal_signing_secret(
@@ -70,8 +70,8 @@ pub(crate) fn open_credentials(
 }
 
 impl Delivery {
-    /// Whether the master key is the one this deployment's secrets were sealed with, tried on the oldest of them: with another one, every
-    /// attempt at every job would fail.
+    /// Checks on the oldest secret that the master key is the one it was sealed with: with another one, every attempt at every job would
+    /// fail.
     ///
     /// # Errors
     /// [`DeliveryError::Sealed`] when it is another one.
@@ -82,30 +82,31 @@ impl Delivery {
         Ok(())
     }
 
-    /// A new signing secret, shown this once. The one before signs beside it for 24 hours, so that receivers can change over, however
-    /// often it is rotated meanwhile.
+    /// Makes a new signing secret, which is returned this once. The previous one signs as well for 24 hours, so that receivers can change
+    /// over, however often the secret is rotated meanwhile.
     ///
     /// # Errors
-    /// When there is no such integration in the scope, as many secrets sign as a request has room for, or the stored secret does not open.
+    /// `NotFound`; `too-many-secrets` when as many sign as a request has room for; [`DeliveryError::Sealed`] when the stored secret cannot be
+    /// decrypted.
     pub async fn rotate_secret(
         &self,
         conn: &mut PgConnection,
         scope: Scope,
         id: IntegrationId,
     ) -> Result<IntegrationWithSecret, DeliveryError> {
-        store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        store::integrations::lock(conn, scope, id, RowLock::Change).await?;
         let sealed = store::integrations::secrets(&mut *conn, id).await?;
         if sealed.still_signing(Utc::now()).count() >= MAX_PREVIOUS_SECRETS {
             return Err(DeliveryError::Conflict {
                 code: "too-many-secrets",
                 detail: format!(
-                    "{MAX_PREVIOUS_SECRETS} secrets of the last 24 hours still sign beside the newest: wait until one of them ends."
+                    "{MAX_PREVIOUS_SECRETS} previous secrets of the last 24 hours still sign: wait until one of them expires."
                 ),
             });
         }
-        // Sealed anew: a value opens in its own column alone.
+        // Sealed again for the other column: a value can be decrypted in its own column alone.
         let previous = if sealed.signing_secret.is_empty() {
-            // Made by a program that has no key: there is none to sign beside it.
+            // Made by a program without a master key: there is no previous secret.
             None
         } else {
             let current = self.key.open(place(id, SIGNING_SECRET), &sealed.signing_secret)?;

@@ -1,4 +1,4 @@
-//! `POST /integrations/{id}/test`: one signed sample, and what came back.
+//! `POST /integrations/{id}/test`: sends one signed sample.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use uuid::Uuid;
 use super::{open_credentials, open_signing_secrets};
 use crate::{
     Delivery, DeliveryError,
-    connector::{Draft, Seal},
+    connector::{Draft, RequestSigner},
     store,
 };
 
-/// What came back of a sample.
+/// The result of sending a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestReport {
-    /// The integration, as `POST …/test` answers it besides.
+    /// The integration, which `POST …/test` returns itself.
     #[serde(skip)]
     pub integration_id: IntegrationId,
     /// Whether the answer was 2xx.
@@ -34,7 +34,7 @@ pub struct TestReport {
     pub response_excerpt: Option<String>,
     /// Why no answer came, or what an answer other than 2xx means.
     pub error: Option<String>,
-    /// From begin to end.
+    /// From the beginning of the request to the end of the answer.
     pub duration_ms: i64,
     /// Sent with the sample, so that a receiver's check can be tried against it.
     pub webhook_id: String,
@@ -47,12 +47,12 @@ pub struct TestReport {
 }
 
 impl Delivery {
-    /// Sends `{"type": "headgate.test", …}`, signed as every request is, with the integration's headers and credentials. No job is made, no
-    /// limit is asked and nothing is recorded. A `rest` integration gets it as a POST to its address, and may well answer 404 or 405: it
+    /// Sends `{"type": "headgate.test", …}`, signed as every request is, with the integration's headers and credentials. It makes no job, takes
+    /// no slot of a limit, and records nothing. A `rest` integration gets it as a POST to its address, and may well answer 404 or 405: then it
     /// was reached.
     ///
     /// # Errors
-    /// No such integration in the scope; `external` when there is no address to send to.
+    /// `NotFound`; `external` when there is no address to send to.
     pub async fn test_integration(
         &self,
         scope: Scope,
@@ -86,7 +86,7 @@ impl Delivery {
         };
         let draft = Draft::json(Method::POST, url, &body);
         let correlation_id = Uuid::now_v7().to_string();
-        let seal = Seal {
+        let signer = RequestSigner {
             webhook_id: &webhook_id,
             correlation_id: &correlation_id,
             trace: None,
@@ -95,7 +95,7 @@ impl Delivery {
             secrets: &open_signing_secrets(&self.key, id, &sealed, now)?,
             timestamp: now.timestamp(),
         };
-        let request = seal.apply(draft);
+        let request = signer.sign(draft);
         let header = |name: &str| {
             request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
         };

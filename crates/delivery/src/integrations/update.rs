@@ -1,5 +1,3 @@
-//! Changing an integration.
-
 use model::{
     actor::Scope,
     id::IntegrationId,
@@ -16,15 +14,15 @@ use sqlx::PgConnection;
 use super::{lane, secrets};
 use crate::{
     Delivery, DeliveryError,
-    store::{self, integrations::Hold, rate_limits},
+    store::{self, integrations::RowLock, rate_limits},
 };
 
 impl Delivery {
-    /// Changes what is given; [`Self::judge_endpoint`] comes before, as with a new one. A changed limit
-    /// or a state of `active` makes jobs claimable: [`Self::wake`] after the commit. A changed window: [`Self::hasten_bundle`] after it.
+    /// Changes the fields that are given. Call [`Self::judge_endpoint`] before the transaction begins; after the commit [`Self::wake`] for a
+    /// changed limit or the state `active`, which make jobs claimable, and [`Self::apply_shorter_window`] for a changed window.
     ///
     /// # Errors
-    /// Every fault of the input, the address among them; no such integration in the scope.
+    /// Every fault of the input, the address among them; `NotFound`.
     pub async fn update_integration(
         &self,
         conn: &mut PgConnection,
@@ -34,15 +32,15 @@ impl Delivery {
     ) -> Result<Integration, DeliveryError> {
         let mut faults = changes.check().err().unwrap_or_default();
         self.judge_text(changes.endpoint_url.as_deref(), &mut faults);
-        // Those it shares a limit with first, all in one order: two changes at once would wait for each other.
+        // First it and those it shares a limit with, all in one order: otherwise two concurrent changes could deadlock.
         let joins = match &changes.rate_limit_key {
             Change::Set(key) => Some(key.as_str()),
             Change::Keep | Change::Clear => None,
         };
-        rate_limits::hold_sharing(conn, id, joins).await?;
-        // Whoever read the window as it was must have made its jobs before the shorter one is known.
-        let hold = if changes.bundle_window_seconds.is_keep() { Hold::ForChange } else { Hold::ForDeletion };
-        let mut integration = store::integrations::hold(conn, scope, id, hold).await?;
+        rate_limits::lock_sharing(conn, id, joins).await?;
+        // A transaction that has read the old window must have made its jobs before the new window is committed.
+        let lock = if changes.bundle_window_seconds.is_keep() { RowLock::Change } else { RowLock::Deletion };
+        let mut integration = store::integrations::lock(conn, scope, id, lock).await?;
         changes.if_match.check(integration.updated_at).map_err(QueueError::from)?;
         check_type(&integration, &changes, &mut faults);
         faults.into_result()?;
@@ -53,13 +51,13 @@ impl Delivery {
             Change::Set(headers) if headers.is_empty() => Some(None),
             Change::Set(headers) => Some(Some(secrets::seal_credentials(&self.key, id, headers)?)),
         };
-        // Before the lane is written: the order of locks.
+        // Before the lane is written, to keep the order of locks.
         if changes.endpoint_url.is_some() && changes.endpoint_url != integration.endpoint_url {
-            queue::store::breakers::start_anew(conn, id, "its address was changed").await?;
+            queue::store::breakers::reset(conn, id, "its address was changed").await?;
         } else if changes.state == Some(IntegrationState::Active)
             && integration.state != IntegrationState::Active
         {
-            queue::store::breakers::start_anew(conn, id, "the integration was switched on").await?;
+            queue::store::breakers::reset(conn, id, "the integration was switched on").await?;
         }
         let key_before = integration.rate_limit_key.clone();
         let was_given_a_limit = changes.rate_limit.set().is_some();
@@ -71,7 +69,7 @@ impl Delivery {
         let credentials = credentials.as_ref().map(Option::as_deref);
         store::integrations::update(conn, &integration, credentials).await?;
         lane::write(conn, &integration).await?;
-        rate_limits::forget_unused(conn, integration.app_id, id, key_before.as_deref()).await?;
+        rate_limits::delete_unused(conn, integration.app_id, id, key_before.as_deref()).await?;
         store::integrations::get(conn, scope, id).await
     }
 }
@@ -86,7 +84,7 @@ fn check_type(integration: &Integration, changes: &IntegrationChanges, faults: &
     faults.require(
         kind == IntegrationType::Bundle || changes.bundle_window_seconds.set().is_none(),
         "/bundle_window_seconds",
-        "is for integrations of type bundle only",
+        "is only for integrations of type bundle",
     );
     faults.require(kind.may_debounce() || changes.debounce.set().is_none(), "/debounce", NO_DEBOUNCE);
     faults.require(
@@ -110,13 +108,13 @@ fn apply(integration: &mut Integration, changes: IntegrationChanges) {
         integration.state_reason = None;
     }
     if changes.rate_limit == Change::Clear && changes.rate_limit_key.is_keep() {
-        // Without a limit there is nothing to share; the others of the key keep theirs.
+        // Without a limit there is nothing to share; the others with the key keep theirs.
         integration.rate_limit_key = None;
     }
     integration.rate_limit = changes.rate_limit.apply(integration.rate_limit.take());
     integration.rate_limit_key = changes.rate_limit_key.apply(integration.rate_limit_key.take());
-    let most = changes.max_concurrency.apply(Some(integration.max_concurrency));
-    integration.max_concurrency = most.unwrap_or(DEFAULT_MAX_CONCURRENCY);
+    let max_concurrency = changes.max_concurrency.apply(Some(integration.max_concurrency));
+    integration.max_concurrency = max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY);
     integration.timeout_ms = changes.timeout_ms.apply(integration.timeout_ms);
     integration.max_attempts = changes.max_attempts.apply(integration.max_attempts);
     integration.retry_schedule = changes.retry_schedule.apply(integration.retry_schedule.take());

@@ -1,4 +1,4 @@
-//! A bundle's window becomes shorter: what was to wait for the end of the longer one.
+//! When a bundle's window becomes shorter, jobs that wait for the end of the longer one are rescheduled.
 
 use std::time::Duration;
 
@@ -8,49 +8,49 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Delivery, DeliveryError, store};
 
-/// The first wait for those who hold what is to be changed, and the longest.
+/// The first wait for jobs that are locked elsewhere, and the longest.
 const WAITS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-/// So long altogether: longer than any statement of ours may take.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Longer than any statement of the engine may take.
+const RESCHEDULE_TIMEOUT: Duration = Duration::from_secs(90);
 
 impl Delivery {
-    /// Lets the changes a bundle gathers go at the end of its window as it is now. Call it after the commit of a changed window: a
-    /// portion at a time, no lock of the integration's is held meanwhile. (Whoever accepts a change holds the integration's row, and a
-    /// change of the window waits for that: nobody makes a job for the end of the old window afterwards.)
+    /// Reschedules the changes that a bundle gathers to the end of its window as it is now. Call it after the commit of a changed window: it
+    /// works portion by portion, without a lock of the integration. (A transaction that accepts changes locks the integration's row, and a
+    /// change of the window waits for it: no job is made for the end of the old window afterwards.)
     ///
-    /// It ends once no job is later; a caller that goes away does not stop it.
-    pub async fn hasten_bundle(&self, id: IntegrationId) {
+    /// It returns once no job is due later; a caller that goes away does not stop it.
+    pub async fn apply_shorter_window(&self, id: IntegrationId) {
         let delivery = self.clone();
-        let hastened = tokio::spawn(async move {
-            match delivery.hasten_all(id).await {
+        let task = tokio::spawn(async move {
+            match delivery.reschedule_all(id).await {
                 Ok(true) => {}
                 Ok(false) => tracing::warn!(
                     integration.id = %id,
-                    "some jobs of integration {id} keep waiting for the end of its window before: others held them for too long"
+                    "some jobs of integration {id} still wait for the end of its previous window: they were locked for too long"
                 ),
                 Err(error) => tracing::warn!(
                     integration.id = %id, %error,
-                    "some jobs of integration {id} may keep waiting for the end of its window before"
+                    "some jobs of integration {id} may still wait for the end of its previous window"
                 ),
             }
             delivery.wake();
         });
-        let _ = hastened.await;
+        let _ = task.await;
     }
 
-    /// Whether none is left.
-    async fn hasten_all(&self, id: IntegrationId) -> Result<bool, DeliveryError> {
+    /// Returns whether none is left.
+    async fn reschedule_all(&self, id: IntegrationId) -> Result<bool, DeliveryError> {
         let begun = Instant::now();
         let (mut wait, longest) = WAITS;
-        // The end of the window as it is at each pass: time goes on meanwhile, and new changes are due later.
+        // The end of the window is read at each pass: meanwhile a window may have ended, and new changes are due later.
         while let Some(ends_at) = store::integrations::window_ends_at(&self.pool, id).await? {
-            if !jobs::is_any_later(&self.pool, id, ends_at).await? {
+            if !jobs::is_any_scheduled_later(&self.pool, id, ends_at).await? {
                 break;
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > RESCHEDULE_TIMEOUT {
                 return Ok(false);
             }
-            if jobs::hasten(&self.pool, id, ends_at).await? == 0 {
+            if jobs::reschedule_earlier(&self.pool, id, ends_at).await? == 0 {
                 sleep(wait).await;
                 wait = (wait * 2).min(longest);
             }

@@ -1,4 +1,4 @@
-//! One portion of the catalog: read, made into jobs, and the cursor moved, all in the caller's transaction.
+//! One portion of the catalog: reads it, makes its jobs and moves the cursor, all in the caller's transaction.
 
 use model::{id::ResyncId, record::EventType};
 use queue::store::jobs::{JobSpec, enqueue};
@@ -11,12 +11,11 @@ use crate::{
     store::resyncs::{self as rows, Candidate, Enumeration},
 };
 
-/// Keys read at once.
+/// Keys in one portion.
 const CHUNK: i64 = 1_000;
-/// Behind live changes of the same kind.
+/// After live changes of the same kind.
 const PRIORITY: i16 = -10;
 
-/// Whether there is more to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// The next portion can follow at once.
@@ -31,7 +30,7 @@ pub(super) async fn enumerate(
     conn: &mut PgConnection,
     id: ResyncId,
 ) -> Result<Progress, DeliveryError> {
-    let Some(resync) = rows::hold_running(conn, id).await? else { return Ok(Progress::Nothing) };
+    let Some(resync) = rows::lock_running(conn, id).await? else { return Ok(Progress::Nothing) };
     let mut cursor = resync.cursor.clone();
     let mut room = CHUNK;
     let mut wanted: Vec<Candidate> = Vec::new();
@@ -57,7 +56,7 @@ pub(super) async fn enumerate(
         wanted.extend(candidates.into_iter().filter(|candidate| candidate.is_wanted));
     }
     enqueue(conn, &specs(delivery, &resync, &wanted)).await?;
-    rows::move_on(conn, id, cursor.as_ref(), is_enumerated).await?;
+    rows::save_cursor(conn, id, cursor.as_ref(), is_enumerated).await?;
     Ok(if is_enumerated { Progress::Nothing } else { Progress::More })
 }
 
@@ -81,7 +80,7 @@ fn specs(delivery: &Delivery, resync: &Enumeration, wanted: &[Candidate]) -> Vec
             expires_at: None,
             max_attempts: resync.max_attempts.unwrap_or(delivery.config.max_attempts),
             timeout_ms: resync.timeout_ms,
-            // The mode says which records; each of them is sent whole.
+            // The mode decides which records are sent; each of them is sent whole.
             is_full: true,
         })
         .collect()

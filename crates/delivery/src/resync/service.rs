@@ -1,6 +1,6 @@
-//! The leader's part: reads on, ends what is done, calls off what was cancelled, holds what is paused and lets go what is not.
+//! The maintenance service of re-syncs: reads the catalog, completes re-syncs, cancels, parks and resumes their jobs.
 //!
-//! It works by what the database says now, portion by portion, so that whoever leads next goes on where a process died.
+//! It works portion by portion and keeps its state in the database, so that the next leader continues where a process died.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use futures::FutureExt as _;
 use model::resync::ResyncState;
 use queue::{
     QueueError,
-    maintenance::{CallOffs, MaintenanceHealth, Pauses, Service},
+    maintenance::{BatchCancels, MaintenanceHealth, Pauses, Service},
     store::{
-        jobs::{BEGIN, batches_to_let_go},
+        jobs::{BEGIN, batches_to_resume},
         leader::{self, Term},
     },
 };
@@ -19,7 +19,7 @@ use sqlx::PgPool;
 
 use super::{
     chunk,
-    steer::{self, CANCELLED, CHUNK},
+    control::{self, CANCELLED, CHUNK},
 };
 use crate::{
     Delivery, DeliveryError,
@@ -32,12 +32,12 @@ const NAME: &str = "resyncs";
 pub(super) struct Resyncs {
     delivery: Delivery,
     pauses: Pauses,
-    call_offs: CallOffs,
+    cancellations: BatchCancels,
 }
 
 impl Resyncs {
     pub(super) fn new(delivery: Delivery) -> Self {
-        Self { delivery, pauses: Pauses::of(NAME, CHUNK), call_offs: CallOffs::of(NAME, CHUNK) }
+        Self { delivery, pauses: Pauses::of(NAME, CHUNK), cancellations: BatchCancels::of(NAME, CHUNK) }
     }
 
     /// One portion of one re-sync; true when more can follow at once.
@@ -45,13 +45,15 @@ impl Resyncs {
         let Unfinished { id, batch_id, state } = *resync;
         let pool = &self.delivery.pool;
         let has_more_waiting = match state {
-            ResyncState::Paused => self.pauses.hold(pool, term, batch_id).await?,
+            ResyncState::Paused => self.pauses.park(pool, term, batch_id).await?,
             ResyncState::Cancelled => {
-                let go_on = self.call_offs.carry_out(pool, term, batch_id, CANCELLED, |conn, ended| {
-                    let delivery = self.delivery.clone();
-                    async move { steer::go_on_alone(&delivery, conn, id, &ended).await }.boxed()
-                });
-                go_on.await?
+                let cancelling =
+                    self.cancellations.run_portion(pool, term, batch_id, CANCELLED, |conn, ended| {
+                        let delivery = self.delivery.clone();
+                        async move { control::enqueue_live_changes(&delivery, conn, id, &ended).await }
+                            .boxed()
+                    });
+                cancelling.await?
             }
             ResyncState::Running | ResyncState::Completed => false,
         };
@@ -59,7 +61,7 @@ impl Resyncs {
         leader::confirm(&mut transaction, term).await?;
         let has_more = match state {
             ResyncState::Cancelled => {
-                rows::called_off(&mut transaction, id).await?;
+                rows::finish_cancelling(&mut transaction, id).await?;
                 has_more_waiting
             }
             ResyncState::Paused => has_more_waiting,
@@ -75,23 +77,23 @@ impl Resyncs {
         Ok(has_more)
     }
 
-    /// A portion of each batch that holds jobs and is not paused: it was resumed, or a job came back to it while that changed. One that cannot
-    /// go on does not keep the others.
-    async fn let_go(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    /// Resumes a portion of each batch that has parked jobs and is not paused: it was resumed, or a job was parked meanwhile. A batch that
+    /// fails does not stop the others.
+    async fn resume_portion(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut has_more = false;
-        let mut trouble = None;
-        for batch_id in batches_to_let_go(pool).await? {
-            match self.pauses.let_go(pool, term, batch_id).await {
+        let mut last_error = None;
+        for batch_id in batches_to_resume(pool).await? {
+            match self.pauses.resume(pool, term, batch_id).await {
                 Ok(more) => has_more |= more,
                 Err(error @ (QueueError::Unavailable(_) | QueueError::LeaseLost)) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(batch.id = %batch_id, %error, "batch {batch_id} does not let its jobs go");
-                    trouble = Some(error);
+                    tracing::warn!(batch.id = %batch_id, %error, "the jobs of batch {batch_id} could not be resumed");
+                    last_error = Some(error);
                 }
             }
             self.delivery.wake();
         }
-        trouble.map_or(Ok(has_more), Err)
+        last_error.map_or(Ok(has_more), Err)
     }
 }
 
@@ -103,7 +105,7 @@ impl Service for Resyncs {
 
     fn watch(&self, health: &MaintenanceHealth) {
         self.pauses.watch(health);
-        self.call_offs.watch(health);
+        self.cancellations.watch(health);
     }
 
     fn sign(&self) -> Option<&'static str> {
@@ -117,24 +119,24 @@ impl Service for Resyncs {
         Duration::from_secs(1)
     }
 
-    /// A portion of each, so that a large catalog does not keep others waiting; one that cannot go on does not keep them either.
+    /// Does a portion of each re-sync, so that a large catalog does not delay the others. One that fails does not stop them either.
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut has_more = false;
-        let mut trouble = None;
+        let mut last_error = None;
         for resync in rows::unfinished(pool).await? {
             let id = resync.id;
             match self.advance(&resync, term).await {
                 Ok(more) => has_more |= more,
                 Err(DeliveryError::Queue(QueueError::LeaseLost)) => return Err(QueueError::LeaseLost),
                 Err(error) => {
-                    tracing::warn!(resync.id = %id, %error, "re-sync {id} does not go on");
+                    tracing::warn!(resync.id = %id, %error, "re-sync {id} could not be continued");
                     if let DeliveryError::Queue(error) = error {
-                        trouble = Some(error);
+                        last_error = Some(error);
                     }
                 }
             }
         }
-        has_more |= self.let_go(pool, term).await?;
-        trouble.map_or(Ok(has_more), Err)
+        has_more |= self.resume_portion(pool, term).await?;
+        last_error.map_or(Ok(has_more), Err)
     }
 }

@@ -1,4 +1,4 @@
-//! Asking for a re-sync.
+//! Starting a re-sync.
 
 use model::{
     actor::Scope,
@@ -13,13 +13,13 @@ use crate::{
     Delivery, DeliveryError,
     store::{
         self,
-        integrations::Hold,
+        integrations::RowLock,
         resyncs::{self as rows, NewRow},
     },
 };
 
 impl Delivery {
-    /// Starts a re-sync and makes the jobs of its first thousand records: [`Self::wake`] after the commit.
+    /// Starts a re-sync and makes the jobs of its first thousand records; call [`Self::wake`] after the commit.
     ///
     /// # Errors
     /// `resync-running` while one of the same scope runs; [`DeliveryError::TooSoon`] shortly after one ended; every fault of the input.
@@ -32,8 +32,8 @@ impl Delivery {
         requested_by: &str,
     ) -> Result<ResyncStarted, DeliveryError> {
         wanted.check()?;
-        // Held: two requests for the same cannot both find nothing running.
-        let integration = store::integrations::hold(conn, scope, id, Hold::ForChange).await?;
+        // The lock keeps two concurrent requests from both finding that nothing is running.
+        let integration = store::integrations::lock(conn, scope, id, RowLock::Change).await?;
         check(&integration, &wanted)?;
         let record_ids = wanted.record_ids.map(|mut ids| {
             ids.sort();

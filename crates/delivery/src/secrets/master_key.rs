@@ -1,7 +1,7 @@
 //! The key of `HEADGATE_MASTER_KEY`: XChaCha20-Poly1305 with a random nonce for every value.
 //!
-//! A sealed value is `key id (1 byte) · nonce (24) · ciphertext and tag`. The key id is the first byte of the key's SHA-256: a value
-//! sealed with another key is told apart from a damaged one, and a rotation can find what it still has to seal again.
+//! A sealed value is `key id (1 byte) · nonce (24) · ciphertext and tag`. The key id is the first byte of the key's SHA-256: it
+//! distinguishes a value sealed with another key from a damaged one, and a rotation can find what it still has to re-encrypt.
 
 use base64::{Engine, alphabet, engine};
 use chacha20poly1305::{
@@ -22,14 +22,14 @@ const BASE64: engine::GeneralPurpose = engine::GeneralPurpose::new(
     engine::GeneralPurposeConfig::new().with_decode_padding_mode(engine::DecodePaddingMode::Indifferent),
 );
 
-/// Seals and opens what must not be read from the database alone.
+/// Encrypts and decrypts ("seals" and "opens") values that the database alone must not reveal.
 #[derive(Clone)]
 pub struct MasterKey {
     id: u8,
     key: Secret<[u8; 32]>,
 }
 
-/// Where a sealed value stands: part of what is authenticated.
+/// Where a sealed value is stored: part of what is authenticated.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// The table.
@@ -54,7 +54,7 @@ pub struct MasterKeyError;
 /// Why a sealed value cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// Another key sealed it.
+    /// It was sealed with another key.
     #[error(
         "was sealed with another master key: HEADGATE_MASTER_KEY is not the one this database was filled with"
     )]
@@ -89,7 +89,7 @@ impl MasterKey {
         Self { id: Sha256::digest(key)[0], key: Secret::new(key) }
     }
 
-    /// The key as the setting takes it; for the file in the data directory alone.
+    /// The key as the setting takes it; only for the file in the data directory.
     #[must_use]
     pub fn to_base64(&self) -> Secret<String> {
         Secret::new(BASE64.encode(self.key.expose()))
@@ -113,7 +113,7 @@ impl MasterKey {
     /// Opens what [`Self::seal`] made for the same place.
     ///
     /// # Errors
-    /// When another key, another place or a changed byte is in play.
+    /// `OtherKey`; `Damaged` for a changed byte or another place.
     pub fn open(&self, place: Place, sealed: &[u8]) -> Result<Secret<Vec<u8>>, SealError> {
         let (&id, rest) = sealed.split_first().ok_or(SealError::Damaged)?;
         if id != self.id {

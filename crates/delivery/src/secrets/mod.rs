@@ -1,5 +1,5 @@
-//! Secrets at rest: sealed with the master key, each bound to the row and column it stands in, so that a ciphertext copied to another
-//! tenant's row does not open there.
+//! Secrets at rest: sealed with the master key, each bound to its row and column, so that a ciphertext copied to another app's row cannot be
+//! decrypted there.
 
 mod master_key;
 mod secret;

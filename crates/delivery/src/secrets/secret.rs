@@ -1,6 +1,6 @@
 //! A value that cannot be printed.
 
-/// Something that must not reach a log, an audit line, an export or an answer by accident: no `Debug`, no `Display`, no serde.
+/// A value that must not reach a log, an audit line, an export or an answer by accident: no `Debug`, no `Display`, no serde.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<T>(T);
 
@@ -10,7 +10,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value: the one place to look for when asking who reads secrets.
+    /// The value. Its callers are all the code that reads secrets.
     pub fn expose(&self) -> &T {
         &self.0
     }

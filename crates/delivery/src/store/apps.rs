@@ -66,8 +66,8 @@ pub(crate) async fn list(pool: &PgPool, scope: Scope, page: PageRequest) -> Resu
     Ok(Page::from_surplus(apps, page.limit, |app| app.id.0))
 }
 
-/// Keeps others from changing it; when it was last changed.
-pub(crate) async fn hold(
+/// Locks an app against other changes; returns when it was last changed.
+pub(crate) async fn lock(
     conn: &mut PgConnection,
     scope: Scope,
     id: AppId,
@@ -110,20 +110,20 @@ pub(crate) async fn update(
     }
 }
 
-/// An app that is held for its deletion.
-pub(crate) struct Held {
+/// An app locked for its deletion.
+pub(crate) struct LockedApp {
     pub(crate) name: String,
     pub(crate) updated_at: DateTime<Utc>,
-    /// In the order in which they are locked, each with the key by which it shares its limits.
+    /// In the order in which they are locked, each with its `rate_limit_key`.
     pub(crate) integrations: Vec<(IntegrationId, Option<String>)>,
 }
 
 /// Locks the app against everything that would add to it.
-pub(crate) async fn hold_for_deletion(
+pub(crate) async fn lock_for_deletion(
     conn: &mut PgConnection,
     scope: Scope,
     id: AppId,
-) -> Result<Held, DeliveryError> {
+) -> Result<LockedApp, DeliveryError> {
     let app = sqlx::query!(
         "select name, updated_at from headgate.apps where id = $1 and ($2::uuid is null or id = $2) for update",
         id as AppId,
@@ -141,7 +141,7 @@ pub(crate) async fn hold_for_deletion(
     )
     .fetch_all(conn)
     .await?;
-    Ok(Held {
+    Ok(LockedApp {
         name: app.name,
         updated_at: app.updated_at,
         integrations: integrations.into_iter().map(|row| (row.id, row.rate_limit_key)).collect(),
@@ -159,7 +159,6 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: AppId) -> Result<(), Del
     Ok(())
 }
 
-/// The slug belongs to another app.
 pub(crate) fn slug_taken() -> DeliveryError {
     DeliveryError::Conflict { code: "slug-taken", detail: "another app has this slug".to_owned() }
 }

@@ -1,7 +1,7 @@
-//! The writes of `accept_events`: rows are held in key order, read in portions, written set-based.
+//! The statements of `accept_events`: rows are locked in key order, read in portions, written set-based.
 //!
-//! Every table is probed by its key from a sub-query with `offset 0`, or by where its held rows lie: plans are kept, and one made while
-//! the catalog was almost empty must not read all of it for each request after an import.
+//! Every table is probed by its key from a sub-query with `offset 0`, or by the ctid of its locked rows: Postgres keeps plans, and one made
+//! while the catalog was almost empty must not read all of it for each request after an import.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -17,26 +17,26 @@ use crate::{
     catalog::{Times, key::RecordKey},
 };
 
-/// A record held until the end of the transaction.
-pub(crate) struct HeldRecord {
+/// A record locked until the end of the transaction.
+pub(crate) struct LockedRecord {
     pub(crate) app_id: AppId,
     pub(crate) record_type: String,
     pub(crate) record_id: String,
     pub(crate) version: i64,
     pub(crate) attribute_bytes: i32,
     pub(crate) is_deleted: bool,
-    /// Where the row lies: nobody moves it while it is held.
-    pub(crate) place: String,
-    /// Of a record of at most [`SMALL_BYTES`].
+    /// The row's ctid, which does not change while it is locked.
+    pub(crate) ctid: String,
+    /// Only of a record of at most [`SMALL_BYTES`].
     pub(crate) attributes: Option<Json<Attributes>>,
-    /// Read with them; none: no event said when it occurred.
+    /// Read with the attributes; none: no event said when it occurred.
     pub(crate) times: Option<Json<Times>>,
 }
 
-/// Records up to this size are read when they are held: a thousand of them are 16 MB.
+/// Records up to this size are read when they are locked: a thousand of them are 16 MB.
 const SMALL_BYTES: i32 = 16_000;
 
-/// Keys as the three arrays every statement takes.
+/// Keys as the three arrays that the statements take.
 pub(crate) struct KeyColumns {
     apps: Vec<uuid::Uuid>,
     types: Vec<String>,
@@ -55,8 +55,8 @@ impl KeyColumns {
     }
 }
 
-/// The apps that exist, each held against its deletion.
-pub(crate) async fn hold_apps(
+/// The apps that exist, each locked against its deletion.
+pub(crate) async fn lock_apps(
     conn: &mut PgConnection,
     ids: &[uuid::Uuid],
 ) -> Result<Vec<AppId>, DeliveryError> {
@@ -76,9 +76,9 @@ pub(crate) struct Interested {
     record_types: Option<Vec<String>>,
     pub(crate) timeout_ms: Option<i32>,
     pub(crate) max_attempts: Option<i16>,
-    /// When its changes are due: at the end of a bundle's window, or once their record was quiet. None: now.
+    /// When its changes are due: at the end of a bundle's window, or of a debounce. None: now.
     pub(crate) due_at: Option<DateTime<Utc>>,
-    /// Of one with a debounce: until when at the latest a change waits for others.
+    /// With a debounce: until when at the latest a change waits for others.
     pub(crate) gathers_until: Option<DateTime<Utc>>,
 }
 
@@ -98,24 +98,22 @@ impl Interested {
     }
 }
 
-/// Apps and integrations that events are about.
-pub(crate) struct HeldApps {
-    /// Those of the apps that exist.
-    pub(crate) known: HashSet<AppId>,
+pub(crate) struct LockedApps {
+    pub(crate) existing: HashSet<AppId>,
     /// Their integrations that take record changes.
     pub(crate) interested: Vec<Interested>,
-    /// When they were held, by the database's clock, which is the same for all processes: whatever the events are about occurred before.
+    /// When they were locked, by the database's clock, which is the same for all processes: the events occurred before.
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Each held against its deletion: a job must not be left without its integration. Paused ones collect; disabled ones do not.
-pub(crate) async fn hold_interested(
+/// Locks each against its deletion: a job must not be left without its integration. Paused integrations collect jobs; disabled ones do not.
+pub(crate) async fn lock_interested(
     conn: &mut PgConnection,
     apps: &[uuid::Uuid],
-) -> Result<HeldApps, DeliveryError> {
+) -> Result<LockedApps, DeliveryError> {
     let rows = sqlx::query!(
         r#"
-        with held as materialized (
+        with locked as materialized (
             select id from headgate.apps where id = any ($1) order by id for key share
         ), interested as materialized (
             select id, app_id, record_types, timeout_ms, max_attempts, bundle_window_seconds, debounce_seconds, debounce_max_seconds
@@ -127,7 +125,7 @@ pub(crate) async fn hold_interested(
         select id as "app_id!: AppId", null::uuid as "integration_id: IntegrationId", null::text[] as record_types,
             null::int as timeout_ms, null::smallint as max_attempts, null::timestamptz as due_at,
             null::timestamptz as gathers_until, clock_timestamp() as now
-        from held
+        from locked
         union all
         select app_id, id, record_types, timeout_ms, max_attempts,
             coalesce(headgate.window_ends_at(bundle_window_seconds), clock_timestamp() + make_interval(secs => debounce_seconds)),
@@ -139,11 +137,11 @@ pub(crate) async fn hold_interested(
     .fetch_all(conn)
     .await?;
     let now = rows.iter().find_map(|row| row.now).unwrap_or_default();
-    let (mut known, mut interested) = (HashSet::new(), Vec::new());
+    let (mut existing, mut interested) = (HashSet::new(), Vec::new());
     for row in rows {
         match row.integration_id {
             None => {
-                known.insert(row.app_id);
+                existing.insert(row.app_id);
             }
             Some(id) => interested.push(Interested {
                 id,
@@ -156,19 +154,19 @@ pub(crate) async fn hold_interested(
             }),
         }
     }
-    Ok(HeldApps { known, interested, now })
+    Ok(LockedApps { existing, interested, now })
 }
 
-/// Holds those of the records that exist, in the order given, which is that of their keys for everybody.
-pub(crate) async fn hold_records(
+/// Locks those of the records that exist, in the order given: all transactions lock them in key order.
+pub(crate) async fn lock_records(
     conn: &mut PgConnection,
     keys: &KeyColumns,
-) -> Result<Vec<HeldRecord>, DeliveryError> {
-    let held = sqlx::query_as!(
-        HeldRecord,
+) -> Result<Vec<LockedRecord>, DeliveryError> {
+    let locked = sqlx::query_as!(
+        LockedRecord,
         r#"
         select r.app_id as "app_id: AppId", r.record_type, r.record_id, r.version, r.attribute_bytes,
-            r.deleted_at is not null as "is_deleted!", r.ctid::text as "place!",
+            r.deleted_at is not null as "is_deleted!", r.ctid::text as "ctid!",
             case when r.attribute_bytes <= $4 then r.attributes end as "attributes: Json<Attributes>",
             case when r.attribute_bytes <= $4 then r.occurred end as "times: Json<Times>"
         from (
@@ -189,13 +187,13 @@ pub(crate) async fn hold_records(
     )
     .fetch_all(conn)
     .await?;
-    Ok(held)
+    Ok(locked)
 }
 
 /// A record's attributes and when they occurred.
 type Read = (RecordKey, (Attributes, Option<Times>));
 
-/// The attributes of held records.
+/// The attributes of locked records.
 pub(crate) async fn read_attributes(
     conn: &mut PgConnection,
     keys: &KeyColumns,
@@ -235,8 +233,8 @@ pub(crate) async fn read_attributes(
 /// A record as it is after a request's events.
 pub(crate) struct Written {
     pub(crate) key: RecordKey,
-    /// Where it lies, when it was there before.
-    pub(crate) place: Option<String>,
+    /// None: a new record.
+    pub(crate) ctid: Option<String>,
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
     pub(crate) attribute_bytes: i32,
@@ -244,16 +242,16 @@ pub(crate) struct Written {
     pub(crate) is_deleted: bool,
 }
 
-/// Writes records in key order: new ones are inserted, held ones updated where they lie; and how many more there are of each app and type.
+/// Writes records in key order: new ones are inserted, locked ones updated by their ctid; and the changes of the counts by app and type.
 ///
-/// False when somebody else was first with one of the new ones: the transaction has to be repeated.
+/// False when another transaction inserted one of the new records first: this one has to be repeated.
 pub(crate) async fn write(
     conn: &mut PgConnection,
     rows: &[Written],
     counts: &[(AppId, String, i32)],
 ) -> Result<bool, DeliveryError> {
-    let (known, fresh): (Vec<&Written>, Vec<&Written>) = rows.iter().partition(|row| row.place.is_some());
-    let keys = KeyColumns::of(fresh.iter().map(|row| &row.key));
+    let (existing, new): (Vec<&Written>, Vec<&Written>) = rows.iter().partition(|row| row.ctid.is_some());
+    let keys = KeyColumns::of(new.iter().map(|row| &row.key));
     let written = sqlx::query!(
         r#"
         with fresh as (
@@ -269,47 +267,47 @@ pub(crate) async fn write(
             ) g
             on conflict (app_id, record_type, record_id) do nothing
             returning 1
-        ), known as (
+        ), existing as (
             update headgate.records r
             set version = g.version, attributes = g.attributes, attribute_bytes = g.bytes, occurred = g.occurred,
                 updated_at = case when g.version = r.version then r.updated_at else clock_timestamp() end,
                 deleted_at = case when not g.is_deleted then null when g.version = r.version then r.deleted_at else clock_timestamp() end
             from (
-                select unnest($8::text[])::tid as place, unnest($9::bigint[]) as version, unnest($10::jsonb[]) as attributes,
+                select unnest($8::text[])::tid as tid, unnest($9::bigint[]) as version, unnest($10::jsonb[]) as attributes,
                     unnest($11::int[]) as bytes, unnest($12::boolean[]) as is_deleted, unnest($17::jsonb[]) as occurred
             ) g
-            where r.ctid = g.place
+            where r.ctid = g.tid
             returning 1
         ), counted as (
             insert into headgate.record_count_deltas (app_id, record_type, n)
             select g.app_id, g.record_type, g.n from unnest($13::uuid[], $14::text[], $15::int[]) as g (app_id, record_type, n)
         )
-        select (select count(*) from fresh) + (select count(*) from known) as "n!"
+        select (select count(*) from fresh) + (select count(*) from existing) as "n!"
         "#,
         &keys.apps,
         &keys.types,
         &keys.ids,
-        &column(&fresh, |row| row.version),
-        &column(&fresh, |row| Json(&row.attributes)) as &[Json<&Attributes>],
-        &column(&fresh, |row| row.attribute_bytes),
-        &column(&fresh, |row| row.is_deleted),
-        &column(&known, |row| row.place.as_deref()) as &[Option<&str>],
-        &column(&known, |row| row.version),
-        &column(&known, |row| Json(&row.attributes)) as &[Json<&Attributes>],
-        &column(&known, |row| row.attribute_bytes),
-        &column(&known, |row| row.is_deleted),
+        &column(&new, |row| row.version),
+        &column(&new, |row| Json(&row.attributes)) as &[Json<&Attributes>],
+        &column(&new, |row| row.attribute_bytes),
+        &column(&new, |row| row.is_deleted),
+        &column(&existing, |row| row.ctid.as_deref()) as &[Option<&str>],
+        &column(&existing, |row| row.version),
+        &column(&existing, |row| Json(&row.attributes)) as &[Json<&Attributes>],
+        &column(&existing, |row| row.attribute_bytes),
+        &column(&existing, |row| row.is_deleted),
         &column(counts, |count| count.0.0),
         &column(counts, |count| count.1.as_str()) as &[&str],
         &column(counts, |count| count.2),
-        &times(&fresh) as &[Option<Json<&Times>>],
-        &times(&known) as &[Option<Json<&Times>>],
+        &times(&new) as &[Option<Json<&Times>>],
+        &times(&existing) as &[Option<Json<&Times>>],
     )
     .fetch_one(conn)
     .await?;
     Ok(usize::try_from(written.n) == Ok(rows.len()))
 }
 
-/// Of nothing but nulls an empty column says the same, and costs nothing.
+/// Without any times an empty array, which `unnest` reads as nulls at no cost.
 fn times<'a>(rows: &[&'a Written]) -> Vec<Option<Json<&'a Times>>> {
     if rows.iter().all(|row| row.times.is_none()) {
         return Vec::new();
@@ -317,7 +315,7 @@ fn times<'a>(rows: &[&'a Written]) -> Vec<Option<Json<&'a Times>>> {
     rows.iter().map(|row| row.times.as_ref().map(Json)).collect()
 }
 
-/// Remembers the ids of events; answers those that were not remembered yet. What another transaction is about to remember is waited for.
+/// Stores the ids of events; returns those that were not stored yet. Waits for other transactions that are storing the same ids.
 pub(crate) async fn remember_events(
     conn: &mut PgConnection,
     keys: &[(AppId, &str)],

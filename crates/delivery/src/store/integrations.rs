@@ -1,4 +1,4 @@
-//! Integrations: read and written as whole rows. What the claim needs of them stands in `lanes`, which the queue writes in the same
+//! Integrations, read and written as whole rows. What the claim needs of them is in `lanes`, which the queue writes in the same
 //! transaction.
 
 use std::collections::BTreeMap;
@@ -57,13 +57,13 @@ impl TryFrom<IntegrationRow> for Integration {
             id: row.id,
             app_id: row.app_id,
             name: row.name,
-            integration_type: known(&row.integration_type)?,
+            integration_type: parse_stored(&row.integration_type)?,
             is_built_in: row.is_built_in,
             endpoint_url: row.endpoint_url,
-            state: known(&row.state)?,
+            state: parse_stored(&row.state)?,
             state_reason: row.state_reason,
             breaker: Breaker {
-                state: known(&row.breaker_state)?,
+                state: parse_stored(&row.breaker_state)?,
                 since: row.breaker_since,
                 probe_at: row.probe_at,
                 held_until: row.breaker_held_until,
@@ -92,8 +92,8 @@ impl TryFrom<IntegrationRow> for Integration {
     }
 }
 
-/// A name the table's CHECK lets through and the model does not know: the two are of different versions.
-pub(crate) fn known<T: std::str::FromStr>(name: &str) -> Result<T, sqlx::Error>
+/// Parses the stored name of a variant. One that the table's CHECK allows and the model does not know means that their versions differ.
+pub(crate) fn parse_stored<T: std::str::FromStr>(name: &str) -> Result<T, sqlx::Error>
 where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
@@ -217,24 +217,23 @@ pub(crate) async fn get(
     Ok(row.try_into()?)
 }
 
-/// How strongly a row is held.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum RowLock {
     /// Against other changes of the row; jobs may still be made for it.
-    ForChange,
-    /// Against everything that refers to it, too: whoever makes jobs for it has committed, or begins after us.
-    ForDeletion,
+    Change,
+    /// Against references to it as well: a transaction that makes jobs for it has committed, or begins after this one.
+    Deletion,
 }
 
-/// Reads a row and holds it until the end of the transaction.
-pub(crate) async fn hold(
+/// Locks a row until the end of the transaction, and reads it.
+pub(crate) async fn lock(
     conn: &mut PgConnection,
     scope: Scope,
     id: IntegrationId,
-    hold: Hold,
+    lock: RowLock,
 ) -> Result<Integration, DeliveryError> {
-    let held = match hold {
-        Hold::ForChange => {
+    let row = match lock {
+        RowLock::Change => {
             sqlx::query_scalar!(
                 "select id from headgate.integrations where id = $1 for no key update",
                 id as IntegrationId
@@ -242,7 +241,7 @@ pub(crate) async fn hold(
             .fetch_optional(&mut *conn)
             .await?
         }
-        Hold::ForDeletion => {
+        RowLock::Deletion => {
             sqlx::query_scalar!(
                 "select id from headgate.integrations where id = $1 for update",
                 id as IntegrationId
@@ -251,7 +250,7 @@ pub(crate) async fn hold(
             .await?
         }
     };
-    held.ok_or_else(not_found)?;
+    row.ok_or_else(not_found)?;
     get(conn, scope, id).await
 }
 
@@ -317,8 +316,8 @@ pub(crate) async fn set_state(
     Ok(())
 }
 
-/// The secret signs from now on; the one before goes on signing beside it for a day, and those before that for the rest of theirs. What
-/// `previous` holds was sealed for its column.
+/// `new` signs from now on. `previous`, which is the old secret sealed for its column, signs as well for 24 hours, and older ones for the
+/// rest of theirs.
 pub(crate) async fn rotate_secret(
     conn: &mut PgConnection,
     id: IntegrationId,
@@ -355,7 +354,7 @@ pub(crate) async fn rotate_secret(
     Ok(())
 }
 
-/// Some signing secret that is sealed, if there is any: the first that was made.
+/// The first signing secret that was made, if there is any.
 pub(crate) async fn oldest_signing_secret(
     pool: &PgPool,
 ) -> Result<Option<(IntegrationId, Vec<u8>)>, DeliveryError> {
@@ -372,11 +371,11 @@ pub(crate) async fn oldest_signing_secret(
     Ok(row.map(|row| (row.id, row.signing_secret_sealed)))
 }
 
-/// What signs and authenticates an integration's requests, sealed.
+/// The secrets of an integration's requests, sealed.
 #[derive(Clone)]
 pub(crate) struct SealedSecrets {
     pub(crate) signing_secret: Vec<u8>,
-    /// Those of rotations before, the oldest first.
+    /// Oldest first.
     pub(crate) previous_secrets: Vec<Option<Vec<u8>>>,
     /// Until when each of them signs.
     pub(crate) previous_until: Vec<Option<DateTime<Utc>>>,
@@ -384,7 +383,7 @@ pub(crate) struct SealedSecrets {
 }
 
 impl SealedSecrets {
-    /// The secrets of rotations before that still sign, newest first.
+    /// The previous secrets that still sign, newest first.
     pub(crate) fn still_signing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &[u8]> {
         let each = self.previous_secrets.iter().zip(&self.previous_until).rev();
         each.filter(move |(_, until)| until.is_some_and(|until| until > now))
@@ -412,7 +411,7 @@ pub(crate) async fn secrets(
     .ok_or_else(not_found)
 }
 
-/// How many live jobs there are, by integration: the counters, unfolded deltas included.
+/// How many live jobs these integrations have: the counters with their unfolded deltas.
 pub(crate) async fn live_jobs(conn: &mut PgConnection, ids: &[uuid::Uuid]) -> Result<i64, DeliveryError> {
     let live = sqlx::query_scalar!(
         r#"
@@ -436,7 +435,7 @@ pub(crate) async fn delete(conn: &mut PgConnection, id: IntegrationId) -> Result
     Ok(())
 }
 
-/// When the changes that a bundle gathers now are due; none: it gathers none, or is gone.
+/// When the changes that a bundle gathers now are due; none: the integration is no bundle, or is gone.
 pub(crate) async fn window_ends_at(
     db: impl PgExecutor<'_>,
     id: IntegrationId,

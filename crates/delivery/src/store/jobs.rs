@@ -1,4 +1,4 @@
-//! What jobs of `POST /jobs` refer to.
+//! Integrations and batches that the jobs of `POST /jobs` refer to.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use model::{
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-use super::integrations::known;
+use super::integrations::parse_stored;
 use crate::DeliveryError;
 
 /// An integration that may take a job.
@@ -28,8 +28,8 @@ pub(crate) struct Target {
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Integrations by id, and the built-in ones of apps, held against deletion.
-pub(crate) async fn hold_targets(
+/// Integrations by id, and the built-in ones of apps, locked against deletion.
+pub(crate) async fn lock_targets(
     conn: &mut PgConnection,
     scope: Scope,
     ids: &[Uuid],
@@ -55,8 +55,8 @@ pub(crate) async fn hold_targets(
             Ok(Target {
                 id: row.id,
                 app_id: row.app_id,
-                integration_type: known(&row.integration_type)?,
-                state: known(&row.state)?,
+                integration_type: parse_stored(&row.integration_type)?,
+                state: parse_stored(&row.state)?,
                 is_built_in: row.is_built_in,
                 timeout_ms: row.timeout_ms,
                 max_attempts: row.max_attempts,
@@ -67,7 +67,7 @@ pub(crate) async fn hold_targets(
         .map_err(DeliveryError::from)
 }
 
-/// Whether the next attempt of a job that is not over tells everything, as a re-sync asks.
+/// Whether the next attempt of a live or dead job sends the whole record, as for a re-sync.
 pub(crate) async fn is_full(pool: &PgPool, id: JobId) -> Result<bool, DeliveryError> {
     let is_full = sqlx::query_scalar!(
         r#"
@@ -83,8 +83,8 @@ pub(crate) async fn is_full(pool: &PgPool, id: JobId) -> Result<bool, DeliveryEr
     Ok(is_full.unwrap_or(false))
 }
 
-/// The batches that exist and still take items, with their apps, held against being sealed.
-pub(crate) async fn batches(
+/// The batches that exist and still take items, with their apps, locked against being sealed.
+pub(crate) async fn lock_batches(
     conn: &mut PgConnection,
     ids: &[Uuid],
 ) -> Result<HashSet<(BatchId, AppId)>, DeliveryError> {

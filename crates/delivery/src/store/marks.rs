@@ -1,4 +1,4 @@
-//! What a status shows besides counts.
+//! What a sync status shows apart from counts.
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -14,11 +14,11 @@ pub(crate) struct Marks {
     pub(crate) oldest_pending_age_seconds: Option<i64>,
     pub(crate) last_success_at: Option<DateTime<Utc>>,
     pub(crate) last_error: Option<LastError>,
-    /// Of the tightest limit.
+    /// The use of the tightest limit.
     pub(crate) rate_limit: Option<RateLimitUse>,
 }
 
-/// The last success is folded by the leader; what is not folded yet is added, as everywhere.
+/// The leader folds the last success from deltas; the unfolded ones are added here.
 pub(crate) async fn read(pool: &PgPool, integration_id: IntegrationId) -> Result<Marks, DeliveryError> {
     let row = sqlx::query!(
         r#"

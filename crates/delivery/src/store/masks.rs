@@ -1,4 +1,4 @@
-//! What integrations mark as not to be shown.
+//! The fields that integrations mark as masked.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) async fn marked(
     Ok(marked)
 }
 
-/// The fields that integrations mark of any app whose data a filter may find. An integration that is gone may have been any app's.
+/// The fields that integrations mark, of all apps whose data a filter may find. A deleted integration may have been of any app.
 pub(crate) async fn marked_within(
     pool: &PgPool,
     scope: Scope,

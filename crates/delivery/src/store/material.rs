@@ -1,5 +1,5 @@
-//! What attempts need to know, of many in one statement: the integration as it is now, the record, what was last accepted of it, and the
-//! database's time. An integration's settings come along only where they changed since they were last read.
+//! The material of many attempts in one statement: the integration as it is now, the record, its sent state, and the database's time. An
+//! integration's settings are read only when they changed since they were last read.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,25 +14,25 @@ use model::{
 };
 use sqlx::{PgConnection, PgPool, types::Json};
 
-use super::integrations::{SealedSecrets, known};
+use super::integrations::{SealedSecrets, parse_stored};
 use crate::database_time::DatabaseTime;
 
-/// What one attempt needs to know.
+/// What one attempt needs.
 #[derive(Clone)]
 pub(crate) struct Material {
     pub(crate) time: DatabaseTime,
     pub(crate) state: IntegrationState,
-    /// The re-sync that the job belongs to, and stands for alone.
+    /// Whether the job waits for a paused re-sync: it belongs to one, and has no live change folded into it.
     pub(crate) is_resync_paused: bool,
     pub(crate) settings: Arc<Settings>,
     pub(crate) record: Option<KnownRecord>,
     pub(crate) sent: Option<SentState>,
-    pub(crate) unsure: Option<Unsure>,
+    pub(crate) uncertain: Option<Uncertain>,
 }
 
 /// What of an integration decides its requests.
 pub(crate) struct Settings {
-    /// Another one after each change of the row.
+    /// Changes with each change of the row.
     version: i64,
     pub(crate) integration_type: IntegrationType,
     pub(crate) endpoint_url: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
 pub(crate) struct KnownSettings(Mutex<HashMap<IntegrationId, Arc<Settings>>>);
 
 impl KnownSettings {
-    /// Integrations come and go: beyond so many, all are read anew.
+    /// Beyond so many the cache is emptied: integrations that are gone would stay in it.
     const MAX: usize = 10_000;
 
     fn get(&self, id: IntegrationId) -> Option<Arc<Settings>> {
@@ -61,15 +61,14 @@ impl KnownSettings {
     }
 }
 
-/// Which attempt asks.
-pub(crate) struct Asked {
+/// The job whose material is read.
+pub(crate) struct MaterialQuery {
     pub(crate) integration_id: IntegrationId,
     pub(crate) job_id: JobId,
     /// Type and id.
     pub(crate) record: Option<(String, String)>,
 }
 
-/// The record as it is now.
 #[derive(Clone)]
 pub(crate) struct KnownRecord {
     pub(crate) version: i64,
@@ -77,35 +76,35 @@ pub(crate) struct KnownRecord {
     pub(crate) is_deleted: bool,
 }
 
-/// What was last accepted.
+/// What the external system last accepted.
 #[derive(Clone)]
 pub(crate) struct SentState {
     pub(crate) version: i64,
     pub(crate) attributes: Attributes,
 }
 
-/// What may have arrived besides.
+/// What may have arrived as well.
 #[derive(Clone)]
-pub(crate) struct Unsure {
+pub(crate) struct Uncertain {
     /// None: all attributes, or a deletion.
     pub(crate) attributes: Option<Vec<String>>,
 }
 
-/// What each needs to know; none: the integration is gone. On a connection that [probes](queue::pool::probing).
+/// None: the integration is gone. On a connection of [`queue::pool::for_lookups`].
 pub(crate) async fn read(
     conn: &mut PgConnection,
     known_settings: &KnownSettings,
-    asked: &[Asked],
+    queries: &[MaterialQuery],
 ) -> Result<Vec<Option<Material>>, sqlx::Error> {
-    let integrations: Vec<uuid::Uuid> = asked.iter().map(|one| one.integration_id.0).collect();
-    let jobs: Vec<uuid::Uuid> = asked.iter().map(|one| one.job_id.0).collect();
+    let integrations: Vec<uuid::Uuid> = queries.iter().map(|one| one.integration_id.0).collect();
+    let jobs: Vec<uuid::Uuid> = queries.iter().map(|one| one.job_id.0).collect();
     let types: Vec<Option<&str>> =
-        asked.iter().map(|one| one.record.as_ref().map(|record| record.0.as_str())).collect();
+        queries.iter().map(|one| one.record.as_ref().map(|record| record.0.as_str())).collect();
     let ids: Vec<Option<&str>> =
-        asked.iter().map(|one| one.record.as_ref().map(|record| record.1.as_str())).collect();
-    // Held until the answer is here: another read may replace them meanwhile.
+        queries.iter().map(|one| one.record.as_ref().map(|record| record.1.as_str())).collect();
+    // Kept here until the answer comes: another read may replace them in the cache meanwhile.
     let mut settings: HashMap<IntegrationId, Arc<Settings>> = HashMap::new();
-    for one in asked {
+    for one in queries {
         if !settings.contains_key(&one.integration_id)
             && let Some(known) = known_settings.get(one.integration_id)
         {
@@ -113,7 +112,7 @@ pub(crate) async fn read(
         }
     }
     let versions: Vec<Option<i64>> =
-        asked.iter().map(|one| settings.get(&one.integration_id).map(|known| known.version)).collect();
+        queries.iter().map(|one| settings.get(&one.integration_id).map(|known| known.version)).collect();
     let rows = sqlx::query!(
         r#"
         select g.n as "n!", clock_timestamp() as "now!", i.version as "settings_version!", i.state,
@@ -126,7 +125,7 @@ pub(crate) async fn read(
             case when i.is_new then i.credentials_sealed end as credentials,
             r.version as "version?", r.attributes as "attributes?: Json<Attributes>", r.deleted_at as "deleted_at?",
             s.version as "sent_version?", s.attributes as "sent_attributes?: Json<Attributes>",
-            u.integration_id is not null as "is_unsure!", u.attributes as "unsure_attributes?",
+            u.integration_id is not null as "is_uncertain!", u.attributes as "uncertain_attributes?",
             coalesce(j.may_have_arrived, false) as "was_lost!", coalesce(j.is_paused, false) as "is_paused!"
         from (
             select generate_series(1, cardinality($1::uuid[])) as n, unnest($1::uuid[]) as integration_id, unnest($2::uuid[]) as job_id,
@@ -138,7 +137,7 @@ pub(crate) async fn read(
                 array_append(i.older_secrets_sealed, i.previous_secret_sealed) as previous_secrets,
                 array_append(i.older_secrets_until, i.previous_secret_until) as previous_until
             from headgate.integrations i
-            -- Who wrote the row last: changes with each change of it.
+            -- The transaction that wrote the row last: changes with each change of it.
             cross join lateral (select i.xmin::text::bigint as version) v
             where i.id = g.integration_id
             offset 0
@@ -160,7 +159,7 @@ pub(crate) async fn read(
         ) u on true
         left join lateral (
             select j.may_have_arrived,
-                -- As the claim asks.
+                -- The condition of the claim.
                 case when j.follows_batch and j.successor is null
                     then (select b.is_paused from headgate.batches b where b.id = j.batch_id)
                 end as is_paused
@@ -176,17 +175,17 @@ pub(crate) async fn read(
     .fetch_all(conn)
     .await?;
 
-    let mut materials: Vec<Option<Material>> = asked.iter().map(|_| None).collect();
+    let mut materials: Vec<Option<Material>> = queries.iter().map(|_| None).collect();
     for row in rows {
-        let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < asked.len()) else { continue };
-        let id = asked[at].integration_id;
+        let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < queries.len()) else { continue };
+        let id = queries[at].integration_id;
         let settings = match settings.get(&id) {
             Some(known) if known.version == row.settings_version => Arc::clone(known),
             _ => {
                 let name = row.integration_type.as_deref().unwrap_or_default();
                 let new = Arc::new(Settings {
                     version: row.settings_version,
-                    integration_type: known(name)?,
+                    integration_type: parse_stored(name)?,
                     endpoint_url: row.endpoint_url,
                     headers: row.headers.map(|headers| headers.0).unwrap_or_default(),
                     secrets: SealedSecrets {
@@ -201,8 +200,8 @@ pub(crate) async fn read(
             }
         };
         materials[at] = Some(Material {
-            time: DatabaseTime::told(row.now),
-            state: known(&row.state)?,
+            time: DatabaseTime::read_now(row.now),
+            state: parse_stored(&row.state)?,
             is_resync_paused: row.is_paused,
             settings,
             record: row.version.zip(row.attributes).map(|(version, attributes)| KnownRecord {
@@ -214,10 +213,10 @@ pub(crate) async fn read(
                 .sent_version
                 .zip(row.sent_attributes)
                 .map(|(version, attributes)| SentState { version, attributes: attributes.0 }),
-            unsure: match (row.was_lost, row.is_unsure) {
-                // An attempt of this job, or of the one before it, vanished: nobody knows what it had sent by then.
-                (true, _) => Some(Unsure { attributes: None }),
-                (false, true) => Some(Unsure { attributes: row.unsure_attributes }),
+            uncertain: match (row.was_lost, row.is_uncertain) {
+                // A worker lost this job, or the one before it: what it had sent by then is not known.
+                (true, _) => Some(Uncertain { attributes: None }),
+                (false, true) => Some(Uncertain { attributes: row.uncertain_attributes }),
                 (false, false) => None,
             },
         });
@@ -225,18 +224,18 @@ pub(crate) async fn read(
     Ok(materials)
 }
 
-/// Where the requests of an integration go just now.
+/// Where the requests of an integration go now.
 pub(crate) struct Current {
     pub(crate) time: DatabaseTime,
     pub(crate) state: IntegrationState,
-    /// A 429 asked for quiet until then.
+    /// The integration is quiet until then, after a 429.
     pub(crate) held_until: Option<DateTime<Utc>>,
     pub(crate) endpoint_url: Option<String>,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) secrets: SealedSecrets,
 }
 
-/// What one more request needs to know when its items are known. None: the integration is gone.
+/// What one more request of known items needs. None: the integration is gone.
 pub(crate) async fn read_current(
     pool: &PgPool,
     integration_id: IntegrationId,
@@ -258,8 +257,8 @@ pub(crate) async fn read_current(
     .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(Current {
-        time: DatabaseTime::told(row.now),
-        state: known(&row.state)?,
+        time: DatabaseTime::read_now(row.now),
+        state: parse_stored(&row.state)?,
         held_until: row.held_until,
         endpoint_url: row.endpoint_url,
         headers: row.headers.0,

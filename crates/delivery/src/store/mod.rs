@@ -1,7 +1,7 @@
-//! SQL of apps, integrations, the catalog, what was sent of it, and re-syncs. Functions that write take a connection, so that a caller's
-//! transaction (with its audit line) can hold several.
+//! SQL of apps, integrations, the catalog, sent state and re-syncs. Functions that write take a connection, so that a caller's
+//! transaction can contain several, and its audit line.
 //!
-//! Locks: integration, then records by key, then what the queue locks (batch, serialize key, rate limit, job), then sent state.
+//! Order of locks: integration, records by key, what the queue locks (batch, serialize key, rate limit, job), sent state.
 
 pub(crate) mod apps;
 pub(crate) mod catalog;

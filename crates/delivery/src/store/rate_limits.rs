@@ -1,5 +1,5 @@
-//! Which limits an integration's requests have to pass: its own, or those of its `rate_limit_key`, which all integrations of the app
-//! with that key share.
+//! The limits of an integration's requests: its own, or those of its `rate_limit_key`, which all integrations of the app with that key
+//! share.
 
 use model::{
     id::{AppId, IntegrationId},
@@ -11,9 +11,8 @@ use sqlx::{PgConnection, types::Json};
 use crate::DeliveryError;
 
 /// The most limits one integration may have (`RateLimits::check`).
-const MOST: usize = 8;
+const MAX_LIMITS: usize = 8;
 
-/// Whose limits they are.
 pub(crate) enum Owner<'a> {
     Integration(IntegrationId),
     Key(AppId, &'a str),
@@ -33,20 +32,20 @@ impl Owner<'_> {
     }
 }
 
-/// Makes those who bring a new key into an app come one after the other: two at once would not see each other's limit.
-pub(crate) async fn hold_keys(conn: &mut PgConnection, app_id: AppId) -> Result<(), DeliveryError> {
+/// Serializes transactions that bring a new key into an app: two concurrent ones would not see each other's limit.
+pub(crate) async fn lock_app(conn: &mut PgConnection, app_id: AppId) -> Result<(), DeliveryError> {
     sqlx::query!("select id from headgate.apps where id = $1 for no key update", app_id as AppId)
         .fetch_optional(conn)
         .await?;
     Ok(())
 }
 
-/// The limits that integrations with this key have agreed on, when the key is in use; held, so that nobody changes them meanwhile.
+/// The limits that other integrations with this key share; none: the key is not in use. Locks one of them, so that the limits do not change.
 pub(crate) async fn of_key(
     conn: &mut PgConnection,
     app_id: AppId,
     key: &str,
-    besides: IntegrationId,
+    except: IntegrationId,
 ) -> Result<Option<Vec<RateLimit>>, DeliveryError> {
     let limits = sqlx::query_scalar!(
         r#"
@@ -57,15 +56,15 @@ pub(crate) async fn of_key(
         "#,
         app_id as AppId,
         key,
-        besides as IntegrationId,
+        except as IntegrationId,
     )
     .fetch_optional(conn)
     .await?;
     Ok(limits.map(|limits| limits.0))
 }
 
-/// Holds an integration together with those that share a limit with it now, or will (`joins`), in the order of their ids.
-pub(crate) async fn hold_sharing(
+/// Locks an integration together with those that share a limit with it now, or will (`joins`), in the order of their ids.
+pub(crate) async fn lock_sharing(
     conn: &mut PgConnection,
     id: IntegrationId,
     joins: Option<&str>,
@@ -88,7 +87,7 @@ pub(crate) async fn hold_sharing(
     Ok(())
 }
 
-/// The limits given to one integration of a key hold for all of them.
+/// Sets the limits given to one integration of a key for all of them.
 pub(crate) async fn share(
     conn: &mut PgConnection,
     app_id: AppId,
@@ -117,16 +116,16 @@ pub(crate) async fn share(
     Ok(())
 }
 
-/// Removes rows of limits that nobody passes any more.
-pub(crate) async fn forget_unused(
+/// Deletes limits that no integration uses any more.
+pub(crate) async fn delete_unused(
     conn: &mut PgConnection,
     app_id: AppId,
     integration_id: IntegrationId,
     rate_limit_key: Option<&str>,
 ) -> Result<(), DeliveryError> {
-    let mut keys = Owner::Integration(integration_id).keys(MOST);
+    let mut keys = Owner::Integration(integration_id).keys(MAX_LIMITS);
     if let Some(key) = rate_limit_key {
-        keys.extend(Owner::Key(app_id, key).keys(MOST));
+        keys.extend(Owner::Key(app_id, key).keys(MAX_LIMITS));
     }
     sqlx::query!(
         r#"

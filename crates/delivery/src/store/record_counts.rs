@@ -1,12 +1,11 @@
-//! How many records there are, and how many of them an integration has, without counting them: deltas appended by whoever changes one of
-//! the two, folded by the leader. Whoever reads adds the unfolded ones.
+//! How many records there are, and how many of them an integration has, without counting rows: each change appends a delta, the leader folds
+//! them, and reads add the unfolded ones.
 
 use model::id::{AppId, IntegrationId};
 use sqlx::PgPool;
 
 use crate::DeliveryError;
 
-/// Numbers of one moment.
 pub(crate) struct RecordCounts {
     /// Records of the app that are not deleted.
     pub(crate) total: i64,
@@ -14,7 +13,7 @@ pub(crate) struct RecordCounts {
     pub(crate) in_sync: i64,
 }
 
-/// Of these types, or of all.
+/// Counts the records of these types, or of all.
 pub(crate) async fn read(
     pool: &PgPool,
     app_id: AppId,

@@ -1,4 +1,4 @@
-//! The catalog as it is read: lists in key order, and one record with what each integration has of it.
+//! Reads the catalog: lists in key order, and one record with what each integration has of it.
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -52,7 +52,7 @@ pub struct RecordFilter {
 
 /// In the order of app, type and id; deleted ones are left out.
 ///
-/// The key begins with app and type: pair after pair, as the counters tell them, is read until the page is full.
+/// The primary key begins with app and type: the pairs that the counters know are read one after another until the page is full.
 pub(crate) async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -70,11 +70,11 @@ pub(crate) async fn list(
         select found.app_id as "app_id: AppId", found.record_type, found.record_id, found.version,
             found.attributes as "attributes: Json<Attributes>", found.deleted_at, found.created_at, found.updated_at
         from (
-            select told.app_id, told.record_type from headgate.record_kinds told
-            where ($1::uuid is null or told.app_id = $1) and ($2::text is null or told.record_type = $2)
-                and ($3::uuid is null or (told.app_id, told.record_type) >= ($3, $4))
+            select kind.app_id, kind.record_type from headgate.record_kinds kind
+            where ($1::uuid is null or kind.app_id = $1) and ($2::text is null or kind.record_type = $2)
+                and ($3::uuid is null or (kind.app_id, kind.record_type) >= ($3, $4))
             -- In this order the next pairs are read only while the page is not full.
-            order by told.app_id, told.record_type
+            order by kind.app_id, kind.record_type
         ) pair
         cross join lateral (
             select r.* from headgate.records r
@@ -139,7 +139,7 @@ async fn sync(pool: &PgPool, record: &Record) -> Result<Vec<RecordSync>, Deliver
     let rows = sqlx::query!(
         r#"
         select i.id as "id: IntegrationId", i.name, s.version as "version?", s.sent_at as "sent_at?",
-            u.integration_id is not null as "is_unsure!",
+            u.integration_id is not null as "is_uncertain!",
             coalesce(j.id, d.job_id) as "job_id: JobId", j.status as "status?", j.retry_at as "retry_at?", clock_timestamp() as "now!"
         from headgate.integrations i
         left join headgate.sent_records s on s.integration_id = i.id and s.record_type = $2 and s.record_id = $3
@@ -164,25 +164,25 @@ async fn sync(pool: &PgPool, record: &Record) -> Result<Vec<RecordSync>, Deliver
         .into_iter()
         .map(|row| {
             let is_deleted = record.deleted_at.is_some();
-            // A deletion that was accepted leaves no row; one that never had to be told neither.
+            // Neither a deletion that was accepted nor one that never had to be sent leaves a row.
             let has_newest =
                 if is_deleted { row.version.is_none() } else { row.version == Some(record.version) };
-            let in_sync = has_newest && !row.is_unsure && row.status.is_none();
+            let in_sync = has_newest && !row.is_uncertain && row.status.is_none();
             let status = match row.status {
                 Some(code) => Some(JobStatus::from_code(code, row.retry_at, row.now)),
                 None if row.job_id.is_some() => Some(JobStatus::Failed),
                 None => None,
             };
-            // A dead letter of a change that a later one has covered stands for nothing.
-            let stands = row.status.is_some() || !in_sync;
+            // The dead letter of a change that a later one includes is out of date.
+            let is_current = row.status.is_some() || !in_sync;
             RecordSync {
                 integration_id: row.id,
                 integration_name: row.name,
                 version: row.version,
                 sent_at: row.sent_at,
                 in_sync,
-                job_id: row.job_id.filter(|_| stands),
-                job_status: status.filter(|_| stands),
+                job_id: row.job_id.filter(|_| is_current),
+                job_status: status.filter(|_| is_current),
             }
         })
         .collect())

@@ -1,4 +1,4 @@
-//! What an external system has: written in the transaction that ends the job, so that it says exactly what was accepted.
+//! Sent state, written in the transaction that ends the job, so that it is exactly what was accepted.
 
 use model::{
     actor::Scope,
@@ -24,7 +24,7 @@ pub struct SentFilter {
     pub record_id: Option<String>,
 }
 
-/// Type after type, as `store::records::list`: a record's id alone is probed in each.
+/// Reads type after type, as [`super::records::list`]: a record's id alone is probed in each.
 pub(crate) async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -37,11 +37,11 @@ pub(crate) async fn list(
         r#"
         select found.record_type, found.record_id, found.version, found.sent_at, found.attributes as "attributes: Json<Attributes>"
         from (
-            select told.record_type from headgate.record_kinds told
-            join headgate.integrations i on i.app_id = told.app_id
-            where i.id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or told.record_type = $3)
-                and ($5::text is null or told.record_type >= $5)
-            order by told.record_type
+            select known.record_type from headgate.record_kinds known
+            join headgate.integrations i on i.app_id = known.app_id
+            where i.id = $1 and ($2::uuid is null or i.app_id = $2) and ($3::text is null or known.record_type = $3)
+                and ($5::text is null or known.record_type >= $5)
+            order by known.record_type
         ) kind
         cross join lateral (
             select s.* from headgate.sent_records s
@@ -80,7 +80,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// What one accepted request leaves behind.
+/// The sent state after an accepted request.
 pub(crate) struct Accepted<'a> {
     pub(crate) integration_id: IntegrationId,
     pub(crate) record_type: &'a str,
@@ -89,10 +89,10 @@ pub(crate) struct Accepted<'a> {
     pub(crate) state: Option<(i64, &'a Attributes)>,
 }
 
-/// Records what was accepted, in key order, and how many more records are in sync by it. An integration that was deleted meanwhile is
-/// passed over.
+/// Records what was accepted, in key order, and by how much the number of records in sync changes. Integrations deleted meanwhile are
+/// skipped.
 ///
-/// Only for whoever holds the jobs (see [`no_longer_in_sync`]).
+/// The caller has to have locked the jobs (see [`no_longer_in_sync`]).
 pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -> Result<(), sqlx::Error> {
     if accepted.is_empty() {
         return Ok(());
@@ -130,7 +130,7 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
             select integration_id, record_type, sum(more_in_sync) from accepted
             group by integration_id, record_type
             having sum(more_in_sync) <> 0
-        ), sure as (
+        ), certain as (
             delete from headgate.unsure_records u using accepted a
             where u.integration_id = a.integration_id and u.record_type = a.record_type and u.record_id = a.record_id
         ), gone as (
@@ -156,7 +156,7 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
     Ok(())
 }
 
-/// A newer version that is the same as what was accepted (the record changed there and back).
+/// A newer version that is equal to what was accepted (the record changed there and back).
 pub(crate) struct Advanced<'a> {
     pub(crate) integration_id: IntegrationId,
     pub(crate) record_type: &'a str,
@@ -164,7 +164,7 @@ pub(crate) struct Advanced<'a> {
     pub(crate) version: i64,
 }
 
-/// Raises versions; nothing was sent, so when it was sent stays.
+/// Raises versions. Nothing was sent, so `sent_at` stays.
 pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) -> Result<(), sqlx::Error> {
     if advanced.is_empty() {
         return Ok(());
@@ -176,14 +176,14 @@ pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) 
     sqlx::query!(
         r#"
         with advanced as materialized (
-            select s.place, g.integration_id, g.record_type, g.version,
+            select s.tid, g.integration_id, g.record_type, g.version,
                 coalesce((g.version = r.version)::int, 0) - coalesce((s.version = r.version)::int, 0) as more_in_sync
             from (
                 select unnest($1::uuid[]) as integration_id, unnest($2::text[]) as record_type, unnest($3::text[]) as record_id,
                     unnest($4::bigint[]) as version
             ) g
             cross join lateral (
-                select s.ctid as place, s.version from headgate.sent_records s
+                select s.ctid as tid, s.version from headgate.sent_records s
                 where s.integration_id = g.integration_id and s.record_type = g.record_type and s.record_id = g.record_id
                     and s.version < g.version
                 for update offset 0
@@ -202,7 +202,7 @@ pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) 
             group by integration_id, record_type
             having sum(more_in_sync) <> 0
         )
-        update headgate.sent_records s set version = a.version from advanced a where s.ctid = a.place
+        update headgate.sent_records s set version = a.version from advanced a where s.ctid = a.tid
         "#,
         &integrations,
         &types,
@@ -214,28 +214,28 @@ pub(crate) async fn advance(conn: &mut PgConnection, advanced: &[Advanced<'_>]) 
     Ok(())
 }
 
-/// What may have arrived although it was not accepted.
-pub(crate) struct Unsure<'a> {
+/// What may have arrived without a readable answer.
+pub(crate) struct Uncertain<'a> {
     pub(crate) integration_id: IntegrationId,
     pub(crate) record_type: &'a str,
     pub(crate) record_id: &'a str,
-    /// The attributes told; none: all of them, or a deletion.
+    /// The attributes sent; none: all of them, or a deletion.
     pub(crate) attributes: Option<Vec<&'a str>>,
 }
 
-/// Remembers doubts, in the order given: each record of an integration once, sorted. Integrations deleted meanwhile are passed over.
-pub(crate) async fn remember_unsure(
+/// Records uncertain attributes, in the order given: each record of an integration once, sorted. Integrations deleted meanwhile are skipped.
+pub(crate) async fn record_uncertain(
     conn: &mut PgConnection,
-    unsure: &[Unsure<'_>],
+    uncertain: &[Uncertain<'_>],
 ) -> Result<(), sqlx::Error> {
-    if unsure.is_empty() {
+    if uncertain.is_empty() {
         return Ok(());
     }
-    let integrations: Vec<uuid::Uuid> = unsure.iter().map(|one| one.integration_id.0).collect();
-    let types: Vec<String> = unsure.iter().map(|one| one.record_type.to_owned()).collect();
-    let ids: Vec<String> = unsure.iter().map(|one| one.record_id.to_owned()).collect();
+    let integrations: Vec<uuid::Uuid> = uncertain.iter().map(|one| one.integration_id.0).collect();
+    let types: Vec<String> = uncertain.iter().map(|one| one.record_type.to_owned()).collect();
+    let ids: Vec<String> = uncertain.iter().map(|one| one.record_id.to_owned()).collect();
     let attributes: Vec<Option<Value>> =
-        unsure.iter().map(|one| one.attributes.as_ref().map(|names| Value::from(names.clone()))).collect();
+        uncertain.iter().map(|one| one.attributes.as_ref().map(|names| Value::from(names.clone()))).collect();
     sqlx::query!(
         r#"
         with present as materialized (
@@ -264,12 +264,12 @@ pub(crate) async fn remember_unsure(
     Ok(())
 }
 
-/// Takes records that were live and have changed out of the numbers of those in sync, by the version they had.
+/// Subtracts records that were live and have changed, with the version they had, from the numbers of those in sync.
 ///
-/// To be asked after their jobs were enqueued. What an integration has of a record is written by whoever finishes its job of that record, and
-/// enqueueing waits for that job's row: so either this statement sees what that transaction wrote, or that transaction sees the new
-/// version. An integration that takes no jobs (disabled, or of other types) is not waited for: what was still under way for it may be
-/// counted wrongly, until the recount.
+/// Call it after their jobs were enqueued. The sent state of a record is written by the transaction that finishes its job, and enqueueing
+/// waits for that job's row: so either this statement sees what that transaction wrote, or that transaction sees the new version. An
+/// integration that takes no jobs (disabled, or of other types) is not waited for: what was still being sent to it may be counted wrongly
+/// until the recount.
 pub(crate) async fn no_longer_in_sync(
     conn: &mut PgConnection,
     changed: &[(RecordKey, i64)],

@@ -1,9 +1,9 @@
-//! What a text is the name of: records of any app and type, apps.
+//! Finds what a text names: records of any app and type, and apps.
 //!
 //! The catalog's primary key begins with app and type, and nothing else is indexed there: an index of ids would make the insertion of a new
-//! record half as long again (27 µs instead of 17, measured over 200,000), for a question that people ask. Instead each pair of app and type,
-//! told by the counters, is probed: 7 µs each while the index is in memory, 80 when it comes from the disk (3,000 pairs: 27 ms, 320 the first
-//! time). Who names the app has but its own pairs probed.
+//! record take half as long again (27 µs instead of 17, measured over 200,000), for a query that only people make. Instead each pair of app
+//! and type that the counters know is probed: 7 µs each while the index is in memory, 80 when it comes from the disk (3,000 pairs: 27 ms, 320
+//! the first time). A query within one app probes only that app's pairs.
 
 use model::{actor::Scope, app::App, id::AppId};
 use queue::store::jobs::RecordKey;
@@ -12,15 +12,15 @@ use uuid::Uuid;
 
 use crate::DeliveryError;
 
-/// A record's id, with its type when that was said.
+/// A record's type, if it is given, and its id.
 pub(crate) type Named = (Option<String>, String);
 
-/// The records that go by any of these names, by app and type.
+/// The records with any of these names, by app and type.
 pub(crate) async fn records(
     pool: &PgPool,
     app_id: Option<AppId>,
     named: &[Named],
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<RecordKey>, DeliveryError> {
     let types: Vec<Option<String>> = named.iter().map(|(kind, _)| kind.clone()).collect();
     let ids: Vec<String> = named.iter().map(|(_, id)| id.clone()).collect();
@@ -29,7 +29,7 @@ pub(crate) async fn records(
         select found.app_id as "app_id!: AppId", found.record_type as "record_type!", found.record_id as "record_id!"
         from headgate.record_kinds pair
         cross join unnest($2::text[], $3::text[]) named (record_type, record_id)
-        -- With a limit it stays a probe, whatever the planner believes of the catalog's size.
+        -- The limit keeps it a probe, whatever the planner believes of the catalog's size.
         cross join lateral (
             select r.app_id, r.record_type, r.record_id from headgate.records r
             where r.app_id = pair.app_id and r.record_type = pair.record_type and r.record_id = named.record_id
@@ -42,7 +42,7 @@ pub(crate) async fn records(
         app_id as Option<AppId>,
         &types as &[Option<String>],
         &ids,
-        most,
+        limit,
     )
     .fetch_all(pool)
     .await?;
@@ -52,12 +52,12 @@ pub(crate) async fn records(
         .collect())
 }
 
-/// The apps of this id, slug or name, or whose name begins so; exact ones first.
+/// The apps with this id or slug, or whose name begins with the text; those with exactly this name first.
 pub(crate) async fn apps(
     pool: &PgPool,
     scope: Scope,
     text: &str,
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<App>, DeliveryError> {
     let id = Uuid::try_parse(text).ok();
     let apps = sqlx::query_as!(
@@ -74,7 +74,7 @@ pub(crate) async fn apps(
         text,
         id,
         scope.app_id() as Option<AppId>,
-        most,
+        limit,
     )
     .fetch_all(pool)
     .await?;

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
 use crate::support::{World, faults, object};
 
-const NOBODY: &str = "https://shop.invalid/hook";
+const UNREACHABLE: &str = "https://shop.invalid/hook";
 
 fn accepted(accepted: i64, records_changed: i64, jobs_created: i64, jobs_coalesced: i64) -> Accepted {
     let unchanged = accepted - records_changed;
@@ -28,7 +28,7 @@ async fn record(world: &World, id: &str) -> (i64, Option<Value>) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn events_change_records_and_make_one_job_each(pool: PgPool) {
     let world = World::new(pool).await;
-    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let shop = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     let first = world.accept([
         json!({"type": "record.created", "attributes": {"a": 1}}),
         json!({"record_id": "2", "attributes": {"b": 1}}),
@@ -46,7 +46,7 @@ async fn events_change_records_and_make_one_job_each(pool: PgPool) {
         accepted(1, 1, 0, 1)
     );
     assert_eq!(record(&world, "1").await, (4, Some(json!({"z": 1}))));
-    // What a deletion carries besides is not looked at.
+    // The attributes of a deletion are ignored.
     let deleted = json!({"type": "record.deleted", "attributes": {"a": 5, "name": "gone"}});
     assert_eq!(world.accept([deleted]).await, accepted(1, 1, 0, 1));
     assert_eq!(world.accept([json!({"type": "record.deleted"})]).await, accepted(1, 0, 0, 0));
@@ -69,7 +69,7 @@ async fn events_change_records_and_make_one_job_each(pool: PgPool) {
 async fn the_most_urgent_event_names_the_job(pool: PgPool) {
     let world = World::new(pool).await;
     let shop =
-        world.integration(json!({"endpoint_url": NOBODY, "timeout_ms": 1234, "max_attempts": 3})).await;
+        world.integration(json!({"endpoint_url": UNREACHABLE, "timeout_ms": 1234, "max_attempts": 3})).await;
     world.accept([json!({"attributes": {"a": 1}, "correlation_id": "order-7"})]).await;
     world.accept([json!({"type": "attribute.update", "attributes": {"a": 2}})]).await;
     world.accept([json!({"attributes": {"a": 3}})]).await;
@@ -81,11 +81,11 @@ async fn the_most_urgent_event_names_the_job(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn jobs_go_to_interested_integrations_alone(pool: PgPool) {
     let world = World::new(pool).await;
-    let all = world.integration(json!({"endpoint_url": NOBODY})).await;
-    let orders = world.integration(json!({"endpoint_url": NOBODY, "record_types": ["order"]})).await;
+    let all = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
+    let orders = world.integration(json!({"endpoint_url": UNREACHABLE, "record_types": ["order"]})).await;
     let external = world.integration(json!({"integration_type": "external"})).await;
-    let disabled = world.integration(json!({"endpoint_url": NOBODY})).await;
-    let paused = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let disabled = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
+    let paused = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     let mut conn = world.pool.acquire().await.unwrap();
     let off = serde_json::from_value(json!({"state": "disabled"})).unwrap();
     world.delivery.update_integration(&mut conn, world.scope, disabled, off).await.unwrap();
@@ -153,7 +153,7 @@ async fn numbers_that_postgres_writes_another_way_are_no_change(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn requests_that_make_the_same_records_at_once_lose_nothing(pool: PgPool) {
     let world = std::sync::Arc::new(World::new(pool).await);
-    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let shop = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     let mut requests = tokio::task::JoinSet::new();
     for request in 0..8 {
         let world = world.clone();
@@ -199,29 +199,29 @@ async fn many_large_records_are_changed_in_portions(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn requests_that_come_at_once_are_each_answered_as_if_they_had_come_alone(pool: PgPool) {
     let world = World::new(pool).await;
-    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let shop = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     world.accept([json!({"record_id": "large", "attributes": {"x": "y".repeat(900_000)}})]).await;
-    // One connection that nobody gets before all of them wait: they are taken in together.
+    // The only connection is taken until all of them wait: they are accepted together.
     let narrow = PgPoolOptions::new()
         .max_connections(1)
         .connect_with((*world.pool.connect_options()).clone())
         .await
         .unwrap();
-    let taken = narrow.acquire().await.unwrap();
+    let connection = narrow.acquire().await.unwrap();
     let delivery = world.delivery.clone().with_pool(narrow);
-    let ask = |fields: Value, app: Option<AppId>| {
+    let send = |fields: Value, app: Option<AppId>| {
         let (delivery, mut event) = (delivery.clone(), world.event(fields));
         event.app_id = app.unwrap_or(event.app_id);
         tokio::spawn(async move { delivery.accept_event(Scope::AllApps, event).await })
     };
     let good: Vec<_> = (0..20)
-        .map(|n| ask(json!({"record_id": format!("r-{}", n % 10), "attributes": {"n": n}}), None))
+        .map(|n| send(json!({"record_id": format!("r-{}", n % 10), "attributes": {"n": n}}), None))
         .collect();
-    let unknown = ask(json!({}), Some(AppId::generate()));
-    let too_large = ask(json!({"record_id": "large", "attributes": {"z": "y".repeat(200_000)}}), None);
-    let more = ask(json!({"record_id": "r-0", "attributes": {"last": true}}), None);
+    let unknown = send(json!({}), Some(AppId::generate()));
+    let too_large = send(json!({"record_id": "large", "attributes": {"z": "y".repeat(200_000)}}), None);
+    let more = send(json!({"record_id": "r-0", "attributes": {"last": true}}), None);
     tokio::task::yield_now().await;
-    drop(taken);
+    drop(connection);
     let mut sums = (0, 0, 0);
     for one in good {
         let one = one.await.unwrap().unwrap();
@@ -237,11 +237,11 @@ async fn requests_that_come_at_once_are_each_answered_as_if_they_had_come_alone(
     assert_eq!(record(&world, "r-0").await, (3, Some(json!({"n": 10, "last": true}))));
 }
 
-/// A record that somebody holds is waited for by those alone who change it, whether they came together with others or before them.
+/// Only the requests that change a locked record wait for it, whether they came together with others or before them.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_locked_record_holds_up_no_other(pool: PgPool) {
+async fn a_locked_record_delays_no_other_request(pool: PgPool) {
     let world = World::new(pool).await;
-    world.integration(json!({"endpoint_url": NOBODY})).await;
+    world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     world.accept([json!({"record_id": "locked", "attributes": {"n": 0}})]).await;
     let mut holding = world.pool.begin().await.unwrap();
     sqlx::query("select from headgate.records where record_id = 'locked' for update")
@@ -253,29 +253,29 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
         .connect_with((*world.pool.connect_options()).clone())
         .await
         .unwrap();
-    // None of them is to be had before all have asked: they come together.
-    let mut taken = Vec::new();
+    // All connections are taken until all requests wait: they come together.
+    let mut connections = Vec::new();
     for _ in 0..8 {
-        taken.push(few.acquire().await.unwrap());
+        connections.push(few.acquire().await.unwrap());
     }
     let delivery = world.delivery.clone().with_pool(few);
-    let ask = |id: String, n: i64| {
+    let send = |id: String, n: i64| {
         let (delivery, event) =
             (delivery.clone(), world.event(json!({"record_id": id, "attributes": {"n": n}})));
         tokio::spawn(async move { delivery.accept_event(Scope::AllApps, event).await.unwrap() })
     };
-    let mut strangers = vec![ask("r-0".to_owned(), 0)];
+    let mut others = vec![send("r-0".to_owned(), 0)];
     // More than may wait at once.
-    let waits: Vec<_> = (1..=6).map(|n| ask("locked".to_owned(), n)).collect();
-    strangers.extend((1..10).map(|n| ask(format!("r-{n}"), n)));
+    let waits: Vec<_> = (1..=6).map(|n| send("locked".to_owned(), n)).collect();
+    others.extend((1..10).map(|n| send(format!("r-{n}"), n)));
     tokio::task::yield_now().await;
-    drop(taken);
-    for stranger in strangers {
-        assert_eq!(stranger.await.unwrap(), accepted(1, 1, 1, 0));
+    drop(connections);
+    for other in others {
+        assert_eq!(other.await.unwrap(), accepted(1, 1, 1, 0));
     }
-    // Those who come while the record is still held.
+    // Requests that come while the record is still locked.
     for n in 10..13 {
-        assert_eq!(ask(format!("r-{n}"), n).await.unwrap(), accepted(1, 1, 1, 0));
+        assert_eq!(send(format!("r-{n}"), n).await.unwrap(), accepted(1, 1, 1, 0));
     }
     assert!(waits.iter().all(|one| !one.is_finished()));
     holding.rollback().await.unwrap();
@@ -286,7 +286,7 @@ async fn a_locked_record_holds_up_no_other(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_belongs_to_an_app_or_an_integration_goes_with_it(pool: PgPool) {
+async fn records_and_sent_state_are_deleted_with_their_app_or_integration(pool: PgPool) {
     let world = World::new(pool).await;
     let receiver = crate::support::Receiver::start().await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
@@ -304,19 +304,19 @@ async fn what_belongs_to_an_app_or_an_integration_goes_with_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_event_whose_id_was_accepted_changes_nothing_for_a_day(pool: PgPool) {
+async fn an_event_with_a_known_id_changes_nothing_for_a_day(pool: PgPool) {
     let world = World::new(pool).await;
-    world.integration(json!({"endpoint_url": NOBODY})).await;
+    world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     let event = |n: i64| json!({"id": "e-1", "attributes": {"a": n}});
     assert_eq!(world.accept([event(1), json!({"id": "e-2", "attributes": {"b": 1}})]).await.repeated, 0);
-    // In another request, alone or among others, and twice in one.
+    // In another request, alone or with others, and twice in one.
     let repeated = Accepted { accepted: 1, repeated: 1, ..Accepted::default() };
     assert_eq!(world.accept([event(2)]).await, repeated);
     let among =
         world.accept([event(3), json!({"id": "e-3", "attributes": {"b": 2}}), json!({"id": "e-3"})]).await;
     assert_eq!((among.accepted, among.records_changed, among.repeated), (3, 1, 2));
     assert_eq!(record(&world, "1").await, (3, Some(json!({"a": 1, "b": 2}))));
-    // Another app's is another event.
+    // The same id of another app is another event.
     let mut conn = world.pool.acquire().await.unwrap();
     let other = NewApp { name: "Other".into(), slug: None };
     let other = world.delivery.create_app(&mut conn, other).await.unwrap();
@@ -330,7 +330,7 @@ async fn an_event_whose_id_was_accepted_changes_nothing_for_a_day(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_refused_request_remembers_no_event(pool: PgPool) {
+async fn a_refused_request_stores_no_event_id(pool: PgPool) {
     let world = World::new(pool).await;
     let large = json!({"id": "e-2", "attributes": {"a": "x".repeat(1_100_000)}});
     let event = json!({"id": "e-1", "attributes": {"a": 1}});
@@ -341,9 +341,9 @@ async fn a_refused_request_remembers_no_event(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_newer_event_set_stays_also_between_requests(pool: PgPool) {
+async fn what_a_newer_event_set_stays_in_later_requests(pool: PgPool) {
     let world = World::new(pool).await;
-    let shop = world.integration(json!({"endpoint_url": NOBODY})).await;
+    let shop = world.integration(json!({"endpoint_url": UNREACHABLE})).await;
     let event = |second: u32, kind: &str, attributes: Value| json!({"type": kind, "attributes": attributes, "occurred_at": format!("2026-01-01T00:00:{second:02}Z")});
     world.accept([event(20, "record.updated", json!({"a": 20, "c": "x".repeat(20_000)}))]).await;
     let jobs = world.jobs(shop).await.len();
@@ -351,14 +351,14 @@ async fn what_a_newer_event_set_stays_also_between_requests(pool: PgPool) {
     assert_eq!(stale, Accepted { accepted: 1, stale: 1, ..Accepted::default() });
     let partly = world.accept([event(10, "record.updated", json!({"a": 10, "b": 10}))]).await;
     assert_eq!((partly.records_changed, partly.stale), (1, 1));
-    // Says what is so, and keeps its time: no new version, no job, and what is in sync stays so.
+    // The same value with a newer time: the time is kept, without a new version or a job.
     let before = record(&world, "1").await;
     let same = world.accept([event(30, "record.updated", json!({"a": 20}))]).await;
     assert_eq!((same.unchanged, same.jobs_created + same.jobs_coalesced), (1, 0));
     assert_eq!(record(&world, "1").await, before);
     assert_eq!(world.accept([event(25, "record.updated", json!({"a": 25}))]).await.stale, 1);
     assert_eq!(world.jobs(shop).await.len(), jobs);
-    // A deletion is remembered of a record that was never heard of, too.
+    // The time of a deletion is kept even for a record that does not exist.
     let mut unknown = event(20, "record.deleted", json!({}));
     unknown["record_id"] = json!("2");
     assert_eq!(world.accept([unknown.clone()]).await.unchanged, 1);
@@ -369,7 +369,7 @@ async fn what_a_newer_event_set_stays_also_between_requests(pool: PgPool) {
     assert_eq!(record(&world, "2").await.0, 1);
 }
 
-/// The database's clock shows so much more than that of this process.
+/// A database whose clock is ahead of this process's.
 async fn world_whose_clock_is_ahead_by(pool: &PgPool, ahead: &str) -> World {
     let clock = format!(
         "create schema skewed; create function skewed.clock_timestamp() returns timestamptz language sql
@@ -381,7 +381,7 @@ async fn world_whose_clock_is_ahead_by(pool: &PgPool, ahead: &str) -> World {
     World::new(PgPoolOptions::new().max_connections(5).connect_lazy_with(skewed)).await
 }
 
-/// An event that occurred so many seconds after the database's now.
+/// Accepts an event that occurred so many seconds after the database's now.
 async fn set_at(world: &World, seconds: i64, value: i64) -> Accepted {
     let now: DateTime<Utc> =
         sqlx::query_scalar("select clock_timestamp()").fetch_one(&world.pool).await.unwrap();
@@ -390,7 +390,7 @@ async fn set_at(world: &World, seconds: i64, value: i64) -> Accepted {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_host_whose_clock_is_behind_tells_older_from_newer(pool: PgPool) {
+async fn a_host_whose_clock_is_behind_orders_events_correctly(pool: PgPool) {
     let world = world_whose_clock_is_ahead_by(&pool, "1 hour").await;
     assert_eq!(set_at(&world, -60, 1).await.records_changed, 1);
     assert_eq!(set_at(&world, -120, 2).await.stale, 1);
@@ -399,7 +399,7 @@ async fn a_host_whose_clock_is_behind_tells_older_from_newer(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_host_whose_clock_is_ahead_keeps_no_time_yet_to_come(pool: PgPool) {
+async fn a_host_whose_clock_is_ahead_stores_no_time_in_the_future(pool: PgPool) {
     let world = world_whose_clock_is_ahead_by(&pool, "-1 hour").await;
     for (at, value) in [(1_800, 1), (0, 2), (251_000_000_000, 3), (0, 4)] {
         assert_eq!(set_at(&world, at, value).await.records_changed, 1, "{value}");

@@ -18,11 +18,11 @@ async fn breaker(world: &World, id: IntegrationId) -> model::breaker::Breaker {
     world.delivery.integration(world.scope, id).await.unwrap().breaker
 }
 
-async fn steer(world: &World, id: IntegrationId, action: BreakerAction, hours: Option<i64>) {
+async fn control(world: &World, id: IntegrationId, action: BreakerAction, hours: Option<i64>) {
     let until = hours.map(|hours| chrono::Utc::now() + chrono::TimeDelta::hours(hours));
     let mut transaction = world.pool.begin().await.unwrap();
     let order = BreakerOrder { action, until };
-    world.delivery.steer_breaker(&mut transaction, world.scope, id, order, "Ada").await.unwrap();
+    world.delivery.control_breaker(&mut transaction, world.scope, id, order, "Ada").await.unwrap();
     transaction.commit().await.unwrap();
 }
 
@@ -33,7 +33,7 @@ async fn an_answer_counts_for_what_it_says_about_the_system(pool: PgPool) {
     let id = world.integration(fields).await;
     let mut ends = 0;
     let running = world.run();
-    // A 429 last: it has a hold of its own, which gives the next one back.
+    // The 429 comes last: it makes the integration quiet, and the next job is released.
     for (status, row) in [
         (500, 1),
         (503, 2),
@@ -55,7 +55,7 @@ async fn an_answer_counts_for_what_it_says_about_the_system(pool: PgPool) {
     }
     running.stop().await;
     sqlx::query("update headgate.lanes set held_until = null").execute(&world.pool).await.unwrap();
-    // Nobody there at all.
+    // Nothing listens there.
     let dead = json!({"endpoint_url": "http://127.0.0.1:9/"});
     world.patch(id, dead).await;
     world.accept([json!({"record_id": "gone", "attributes": {"a": 1}})]).await;
@@ -64,7 +64,7 @@ async fn an_answer_counts_for_what_it_says_about_the_system(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_bundles_request_counts_once_however_many_jobs_it_tells_of(pool: PgPool) {
+async fn a_bundles_request_counts_once_however_many_items_it_has(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = bundle(&world, &receiver, json!({"max_attempts": 2})).await.integration.id;
     receiver.answers(Reply::Status(500));
@@ -72,7 +72,7 @@ async fn a_bundles_request_counts_once_however_many_jobs_it_tells_of(pool: PgPoo
         set(&world, &n.to_string(), json!(1)).await;
     }
     world.let_time_pass().await;
-    // 24 jobs fail: counted one by one they would open it. A busy machine may gather them into more requests than two.
+    // 24 attempts fail: counted one by one they would open it. On a busy machine they may take more than two requests.
     let running = world.run_with(|config| config.breaker_failures = 12);
     running.until(24).await;
     running.stop().await;
@@ -86,7 +86,7 @@ async fn a_bundles_request_counts_once_however_many_jobs_it_tells_of(pool: PgPoo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_open_circuit_is_told_to_the_customer_and_another_address_is_probed_at_once(pool: PgPool) {
+async fn an_open_circuit_is_shown_as_failing_and_a_new_address_is_probed_at_once(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = world
         .integration(json!({"endpoint_url": "http://127.0.0.1:9/", "max_attempts": 9, "max_concurrency": 1}))
@@ -115,16 +115,16 @@ async fn an_open_circuit_is_told_to_the_customer_and_another_address_is_probed_a
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn pausing_and_resuming_leave_a_hold_alone_and_probe_what_waits(pool: PgPool) {
+async fn pausing_and_resuming_keep_a_hold_and_probe_waiting_jobs(pool: PgPool) {
     let world = World::new(pool).await;
     let ids = [
         world.integration(json!({"endpoint_url": "http://127.0.0.1:9/"})).await,
         world.integration(json!({"endpoint_url": "http://127.0.0.1:9/"})).await,
     ];
     for id in ids {
-        steer(&world, id, BreakerAction::Hold, Some(1)).await;
+        control(&world, id, BreakerAction::Hold, Some(1)).await;
     }
-    // The first opened by itself, as far as its row says.
+    // By its row, the first one opened by itself.
     sqlx::query("update headgate.breakers set held_until = null where integration_id = $1")
         .bind(ids[0])
         .execute(&world.pool)

@@ -1,4 +1,4 @@
-//! A shorter window against those who knew the longer one.
+//! A shorter window while other transactions use the longer one.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn a_change_accepted_under_the_longer_window_does_not_outlast_it(pool: PgP
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = bundle(&world, &receiver, json!({})).await.integration.id;
     set(&world, "1", json!(1)).await;
-    // An acceptance that has read the window.
+    // A transaction that accepts events has read the window.
     let mut accepting = world.pool.begin().await.unwrap();
     sqlx::query("select from headgate.integrations where id = $1 for key share")
         .bind(id.0)
@@ -37,12 +37,12 @@ async fn a_change_accepted_under_the_longer_window_does_not_outlast_it(pool: PgP
         accepting.commit().await.unwrap();
     };
     tokio::join!(shortened, accepted);
-    world.delivery.hasten_bundle(id).await;
+    world.delivery.apply_shorter_window(id).await;
     assert_eq!(world.number(LATE).await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_somebody_holds_is_hastened_once_it_is_free(pool: PgPool) {
+async fn a_job_locked_elsewhere_is_rescheduled_once_it_is_unlocked(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = bundle(&world, &receiver, json!({})).await.integration.id;
     for record in ["1", "2"] {
@@ -54,37 +54,37 @@ async fn a_job_that_somebody_holds_is_hastened_once_it_is_free(pool: PgPool) {
         .await
         .unwrap();
     shorten(&world, id).await;
-    let let_go = async {
+    let release = async {
         world.until("select run_at < clock_timestamp() + interval '2 seconds' from headgate.jobs where record_id = '1'").await;
         other.rollback().await.unwrap();
     };
-    tokio::join!(world.delivery.hasten_bundle(id), let_go);
+    tokio::join!(world.delivery.apply_shorter_window(id), release);
     assert_eq!(world.number(LATE).await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_behind_a_running_job_is_hastened_too(pool: PgPool) {
+async fn a_change_behind_a_running_job_is_rescheduled_too(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = bundle(&world, &receiver, json!({})).await.integration.id;
     set(&world, "1", json!(1)).await;
-    let go_on = Arc::new(Notify::new());
-    receiver.replies([Reply::When(Arc::clone(&go_on))]);
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
     world.let_time_pass().await;
     let running = world.run();
     receiver.next().await;
     set(&world, "1", json!(2)).await;
     assert_eq!(world.number(LATE).await, 1);
     shorten(&world, id).await;
-    world.delivery.hasten_bundle(id).await;
+    world.delivery.apply_shorter_window(id).await;
     assert_eq!(world.number(LATE).await, 0);
-    go_on.notify_one();
+    answer.notify_one();
     receiver.next().await;
     running.until(2).await;
     running.stop().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn hastening_waits_for_nobody_who_calls_a_job_off(pool: PgPool) {
+async fn rescheduling_does_not_wait_for_a_cancel(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let id = bundle(&world, &receiver, json!({})).await.integration.id;
     set(&world, "1", json!(1)).await;
@@ -92,12 +92,12 @@ async fn hastening_waits_for_nobody_who_calls_a_job_off(pool: PgPool) {
     let mut cancelling = world.pool.begin().await.unwrap();
     sqlx::query("delete from headgate.waiting").execute(&mut *cancelling).await.unwrap();
     let now = chrono::Utc::now();
-    let pass = queue::store::jobs::hasten(&world.pool, id, now);
+    let pass = queue::store::jobs::reschedule_earlier(&world.pool, id, now);
     let passed = tokio::time::timeout(std::time::Duration::from_secs(10), pass).await;
     passed.expect("it waits for the cancel").unwrap();
     sqlx::query("select from headgate.jobs for update nowait").execute(&mut *cancelling).await.unwrap();
     cancelling.rollback().await.unwrap();
-    assert!(queue::store::jobs::is_any_later(&world.pool, id, now).await.unwrap());
-    queue::store::jobs::hasten(&world.pool, id, now).await.unwrap();
+    assert!(queue::store::jobs::is_any_scheduled_later(&world.pool, id, now).await.unwrap());
+    queue::store::jobs::reschedule_earlier(&world.pool, id, now).await.unwrap();
     assert_eq!(world.number(LATE).await, 0);
 }

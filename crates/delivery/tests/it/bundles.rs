@@ -7,7 +7,7 @@ use model::{
     integration::IntegrationWithSecret,
     job::JobStatus,
 };
-use queue::store::jobs::{Claims, claim, lose_of_dead_workers};
+use queue::store::jobs::{ClaimRequest, claim, recover_lost_leases};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio::sync::Notify;
@@ -30,14 +30,14 @@ pub(crate) async fn bundle(world: &World, receiver: &Receiver, fields: Value) ->
     world.try_integration(all).await.unwrap()
 }
 
-/// Sets an attribute of a record.
+/// Accepts an event that sets an attribute of a record.
 pub(crate) async fn set(world: &World, id: &str, value: Value) {
     world
         .accept([json!({"record_id": id, "attributes": {"a": value}, "correlation_id": format!("c-{id}")})])
         .await;
 }
 
-/// The records a request tells of.
+/// The ids of the records in a request.
 pub(crate) fn records(request: &Received) -> Vec<String> {
     let body = request.json();
     let items = body["items"].as_array().unwrap();
@@ -65,7 +65,7 @@ async fn the_changes_of_a_window_are_one_signed_request_in_the_order_of_acceptan
     assert_eq!(records(&request), ["b", "c", "a", "z"]);
     assert_eq!(request.header("webhook-signature"), signature(&made.signing_secret, &request));
     assert_eq!(request.header("content-type"), "application/json");
-    assert_eq!(request.header("x-correlation-id"), "c-b", "the oldest one's");
+    assert_eq!(request.header("x-correlation-id"), "c-b", "of the oldest item");
     let body = request.json();
     assert_eq!(
         (body["items"][0]["changes"].clone(), body["items"][0]["full"].clone()),
@@ -83,7 +83,7 @@ async fn the_changes_of_a_window_are_one_signed_request_in_the_order_of_acceptan
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_record_that_needs_no_telling_is_left_out_and_a_single_item_keeps_its_jobs_id(pool: PgPool) {
+async fn an_unchanged_record_is_left_out_and_a_single_item_has_its_jobs_id(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     bundle(&world, &receiver, json!({})).await;
     set(&world, "1", json!(1)).await;
@@ -127,13 +127,13 @@ async fn two_processes_never_send_more_requests_at_once_than_allowed(pool: PgPoo
     for n in 0..60 {
         set(&world, &n.to_string(), json!(1)).await;
     }
-    let go_on = Arc::new(Notify::new());
-    receiver.replies([Reply::When(Arc::clone(&go_on))]);
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
     world.let_time_pass().await;
     let (one, two) = (world.run(), world.run());
     let first = receiver.next().await;
-    // One is on its way: nobody gets the jobs of another.
-    let claims = Claims {
+    // One request is on its way: no worker claims jobs for another.
+    let claims = ClaimRequest {
         worker_id: WorkerId::generate(),
         wanted: 50,
         lane_cap: 50,
@@ -141,15 +141,15 @@ async fn two_processes_never_send_more_requests_at_once_than_allowed(pool: PgPoo
         program: None,
     };
     assert!(claim(&world.pool, &claims).await.unwrap().is_empty());
-    go_on.notify_one();
+    answer.notify_one();
     world.until("select count(*) = 60 from headgate.finished_jobs").await;
     one.stop().await;
     two.stop().await;
-    let mut told = records(&first);
-    told.extend(receiver.rest().await.iter().flat_map(records));
-    told.sort_unstable_by_key(|id| id.parse::<u32>().unwrap());
-    assert_eq!(told, (0..60).map(|n| n.to_string()).collect::<Vec<_>>());
-    assert_eq!(receiver.most_at_once(), 1);
+    let mut sent = records(&first);
+    sent.extend(receiver.rest().await.iter().flat_map(records));
+    sent.sort_unstable_by_key(|id| id.parse::<u32>().unwrap());
+    assert_eq!(sent, (0..60).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!(receiver.max_concurrent(), 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -172,7 +172,7 @@ async fn a_failed_request_is_repeated_with_all_its_items_under_the_same_id(pool:
         assert_eq!((job.status, job.attempt), (JobStatus::ToBeRetried, 1));
         assert!(job.error_message.unwrap().starts_with("answered 503"));
     }
-    // Spread by chance like any other's, but together.
+    // Retries are jittered as always, but all by the same amount.
     let spread = "select (extract(epoch from max(retry_at) - min(retry_at)))::bigint from headgate.jobs";
     assert!(world.number(spread).await < 60);
     let attempts = "select count(*) from headgate.job_attempts where response_status = 503";
@@ -187,7 +187,7 @@ async fn a_failed_request_is_repeated_with_all_its_items_under_the_same_id(pool:
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_that_loses_its_lease_on_the_way_loses_no_item(pool: PgPool) {
+async fn a_process_that_loses_its_lease_during_a_request_loses_no_item(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = bundle(&world, &receiver, json!({})).await;
     for id in ["1", "2", "3"] {
@@ -198,17 +198,17 @@ async fn a_process_that_loses_its_lease_on_the_way_loses_no_item(pool: PgPool) {
     let running = world.run_with(|config| config.heartbeat_interval = Duration::from_millis(200));
     let first = receiver.next().await;
     assert_eq!(records(&first).len(), 3);
-    // The process seems to be dead. It notices, begins anew as another worker, and the sweep gives back what the old one held.
+    // The process seems to be dead. It notices, registers again as another worker, and the sweep recovers the jobs of the old one.
     sqlx::query("delete from headgate.workers").execute(&world.pool).await.unwrap();
     world.until("select count(*) = 1 from headgate.workers").await;
     let mut transaction = world.pool.begin().await.unwrap();
-    assert_eq!(lose_of_dead_workers(&mut transaction, 10).await.unwrap().given_back, 3);
+    assert_eq!(recover_lost_leases(&mut transaction, 10).await.unwrap().returned, 3);
     transaction.commit().await.unwrap();
     world.until("select count(*) = 3 from headgate.finished_jobs").await;
     running.stop().await;
-    let mut told: Vec<String> = receiver.rest().await.iter().flat_map(records).collect();
-    told.sort();
-    assert_eq!(told, ["1", "2", "3"], "told again, since nobody knows what arrived");
+    let mut sent: Vec<String> = receiver.rest().await.iter().flat_map(records).collect();
+    sent.sort();
+    assert_eq!(sent, ["1", "2", "3"], "sent again, since it is not known what arrived");
     assert_eq!(world.sent(made.integration.id).await.len(), 3);
 }
 
@@ -243,12 +243,12 @@ async fn only_the_item_that_is_refused_alone_is_a_dead_letter(pool: PgPool) {
         requests.iter().map(|request| records(request).len()).collect::<Vec<_>>(),
         [7, 4, 3, 2, 1, 1, 1]
     );
-    assert_eq!(receiver.most_at_once(), 1);
-    assert_eq!(world.number("select count(*) from headgate.unsure_records").await, 0, "refused, for certain");
+    assert_eq!(receiver.max_concurrent(), 1);
+    assert_eq!(world.number("select count(*) from headgate.unsure_records").await, 0, "certainly refused");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_too_large_for_one_request_goes_in_several(pool: PgPool) {
+async fn items_too_large_for_one_request_are_sent_in_several(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     bundle(&world, &receiver, json!({})).await;
     for id in ["1", "2", "3"] {
@@ -258,11 +258,11 @@ async fn what_is_too_large_for_one_request_goes_in_several(pool: PgPool) {
     world.run_until(3).await;
     let requests = receiver.rest().await;
     assert_eq!(requests.iter().map(records).collect::<Vec<_>>(), [vec!["1", "2"], vec!["3"]]);
-    assert_eq!(receiver.most_at_once(), 1);
+    assert_eq!(receiver.max_concurrent(), 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gone_pauses_once_and_everything_that_was_not_told_waits(pool: PgPool) {
+async fn a_410_pauses_once_and_items_that_were_not_sent_wait(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = bundle(&world, &receiver, json!({})).await;
     for id in ["1", "2", "3"] {
@@ -280,7 +280,7 @@ async fn gone_pauses_once_and_everything_that_was_not_told_waits(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn too_many_holds_the_integration_before_the_next_part_goes_out(pool: PgPool) {
+async fn a_429_makes_the_integration_quiet_before_the_next_part_is_sent(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     bundle(&world, &receiver, json!({})).await;
     for id in ["1", "2", "3"] {
@@ -289,9 +289,9 @@ async fn too_many_holds_the_integration_before_the_next_part_goes_out(pool: PgPo
     receiver.answers(Reply::With(429, vec![("retry-after", "1000".into())], String::new()));
     world.let_time_pass().await;
     world.run_until(3).await;
-    let held =
+    let quiet =
         "select count(*) from headgate.lanes where held_until > clock_timestamp() + interval '900 seconds'";
-    assert_eq!(world.number(held).await, 1);
+    assert_eq!(world.number(quiet).await, 1);
     let tried =
         "select count(*) from headgate.jobs where record_id in ('1', '2') and status = 2 and attempt = 1";
     assert_eq!(world.number(tried).await, 2);
@@ -300,13 +300,13 @@ async fn too_many_holds_the_integration_before_the_next_part_goes_out(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_shorter_window_lets_nobody_wait_out_the_longer_one(pool: PgPool) {
+async fn no_job_waits_for_the_end_of_a_longer_previous_window(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = bundle(&world, &receiver, json!({})).await;
     set(&world, "1", json!(1)).await;
     let change = async |id: IntegrationId, seconds: i32| {
         world.patch(id, json!({"bundle_window_seconds": seconds})).await;
-        world.delivery.hasten_bundle(id).await;
+        world.delivery.apply_shorter_window(id).await;
     };
     change(made.integration.id, 1).await;
     let waiting = "select count(*) from headgate.waiting w join headgate.jobs j on j.id = w.job_id and j.run_at = w.due_at
@@ -317,7 +317,7 @@ async fn a_shorter_window_lets_nobody_wait_out_the_longer_one(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_bundle_that_names_no_window_has_one_of_five_seconds(pool: PgPool) {
+async fn a_bundle_has_a_window_of_five_seconds_by_default(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let fields = json!({"integration_type": "bundle", "endpoint_url": receiver.url});
     let made = world.try_integration(fields).await.unwrap().integration;

@@ -1,4 +1,4 @@
-//! Jobs called off while their request is on its way.
+//! Jobs cancelled while their request is on its way.
 
 use std::sync::Arc;
 
@@ -45,9 +45,9 @@ async fn a_change_that_came_meanwhile_goes_out_after_the_cancelled_job_and_whole
     world.set(json!({"b": 2})).await;
     running.until(2).await;
     running.stop().await;
-    let told = receiver.next().await.json();
-    assert_eq!(told["changes"]["set"], json!({"a": 2, "b": 2}), "nobody knows whether the first arrived");
-    assert_ne!(told["id"], json!(id), "another job");
+    let sent = receiver.next().await.json();
+    assert_eq!(sent["changes"]["set"], json!({"a": 2, "b": 2}), "it is not known whether the first arrived");
+    assert_ne!(sent["id"], json!(id), "another job");
     let ended = jobs::get(&world.pool, world.scope, id).await.unwrap().job;
     assert_eq!(ended.status, JobStatus::Cancelled);
     assert_eq!(world.newest(shop).await.1.as_deref(), Some("sent"));
@@ -63,8 +63,8 @@ async fn an_item_on_its_way_with_others_ends_by_their_answer(pool: PgPool) {
         set(&world, id, json!(1)).await;
     }
     world.accept([json!({"record_type": "shelf", "record_id": "s", "attributes": {"a": 1}})]).await;
-    let go_on = Arc::new(Notify::new());
-    receiver.replies([Reply::When(Arc::clone(&go_on))]);
+    let answer = Arc::new(Notify::new());
+    receiver.replies([Reply::When(Arc::clone(&answer))]);
     silent.replies([Reply::Hang]);
     world.let_time_pass().await;
     let running = world.run();
@@ -74,18 +74,18 @@ async fn an_item_on_its_way_with_others_ends_by_their_answer(pool: PgPool) {
     cancel(&world, job_of(&world, made, "1").await.id).await;
     set(&world, "1", json!(2)).await;
     cancel(&world, job_of(&world, other, "s").await.id).await;
-    // Told one after the other: when the second has heard of it, so has the first.
+    // Cancel requests are delivered in order: once the second job has got its one, so has the first.
     running.until(1).await;
     assert_eq!(job_of(&world, other, "s").await.status, JobStatus::Cancelled);
     let item = job_of(&world, made, "1").await;
     assert!(item.status == JobStatus::Processing && item.cancel_requested_at.is_some());
 
-    go_on.notify_one();
+    answer.notify_one();
     running.until(3).await;
     assert_eq!(job_of(&world, made, "1").await.status, JobStatus::Completed, "it was accepted");
     world.let_time_pass().await;
     running.until(4).await;
     running.stop().await;
     assert_eq!(records(&receiver.next().await), ["1"]);
-    assert_eq!(receiver.most_at_once(), 1);
+    assert_eq!(receiver.max_concurrent(), 1);
 }

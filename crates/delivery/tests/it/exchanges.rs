@@ -1,4 +1,4 @@
-//! What is kept of the requests of attempts that failed.
+//! The exchanges that are kept of failed attempts.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn a_failed_attempt_keeps_its_request_without_keys_and_what_explains_the_a
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_attempt_that_succeeds_leaves_nothing_more_than_before(pool: PgPool) {
+async fn an_attempt_that_succeeds_keeps_no_exchange(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     world.set(json!({"a": 1})).await;
@@ -80,7 +80,7 @@ async fn an_attempt_that_succeeds_leaves_nothing_more_than_before(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn how_far_a_request_came_is_told(pool: PgPool) {
+async fn an_exchange_shows_how_far_a_request_came(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let nowhere =
         world.integration(json!({"endpoint_url": "http://127.0.0.1:1", "record_types": ["a"]})).await;

@@ -1,4 +1,4 @@
-//! The number of records an integration has in their current version is kept, and always what comparing versions would count.
+//! The kept number of records an integration has in their current version always equals a count of equal versions.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 
 use crate::support::{Receiver, Reply, World};
 
-/// What the status says, which is what there is.
+/// The number in the status, checked against a count of rows.
 async fn in_sync(world: &World, shop: IntegrationId) -> i64 {
-    let told = world.delivery.status(world.scope, shop).await.unwrap().records_in_sync;
-    let there: i64 = sqlx::query_scalar(
+    let reported = world.delivery.status(world.scope, shop).await.unwrap().records_in_sync;
+    let counted: i64 = sqlx::query_scalar(
         "select count(*) from headgate.sent_records s
          join headgate.records r on r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
          where s.integration_id = $1 and r.app_id = $2 and r.deleted_at is null",
@@ -23,12 +23,12 @@ async fn in_sync(world: &World, shop: IntegrationId) -> i64 {
     .fetch_one(&world.pool)
     .await
     .unwrap();
-    assert_eq!(told, there);
-    told
+    assert_eq!(reported, counted);
+    reported
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) {
+async fn the_number_in_sync_is_exact_after_every_kind_of_change(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let mirror = world.integration(json!({"endpoint_url": receiver.url, "name": "Mirror"})).await;
@@ -39,7 +39,7 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     world.run_until(10).await;
     assert_eq!(both().await, (5, 5));
 
-    // Several changes of one record count once, and so does what only looks like one.
+    // Several changes of one record count once, and an event that changes nothing does not count.
     world.accept((0..3).map(|n| json!({"record_id": "0", "attributes": {"n": n + 10}}))).await;
     world.accept([json!({"record_id": "1", "attributes": {"n": 1}})]).await;
     assert_eq!(both().await, (4, 4));
@@ -51,7 +51,7 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     assert_eq!(both().await, (5, 5));
     assert_eq!(receiver.rest().await.len(), 12);
 
-    // A deletion, and a record that comes back before anybody was told.
+    // A deletion, and a record that is created again before the deletion was sent.
     world.accept([json!({"record_id": "3", "type": "record.deleted"})]).await;
     assert_eq!(both().await, (4, 4));
     world.accept([json!({"record_id": "3", "attributes": {"n": 3}})]).await;
@@ -60,7 +60,7 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     world.run_until(4).await;
     assert_eq!(both().await, (4, 4));
 
-    // Nobody tells a disabled integration, nor one of other types; what they have ages all the same.
+    // Nothing is sent to a disabled integration, nor to one of other types; what they have becomes out of date all the same.
     world.patch(shop, json!({"state": "disabled"})).await;
     world.patch(mirror, json!({"record_types": ["order"]})).await;
     world.accept([json!({"record_id": "0", "attributes": {"n": 99}})]).await;
@@ -82,7 +82,7 @@ async fn whatever_becomes_of_a_record_the_number_in_sync_is_exact(pool: PgPool) 
     assert_eq!(world.number(left).await, 1);
 }
 
-/// Above 100,000 records the number was once told by what was outstanding, which is nothing here.
+/// Above 100,000 records the number was once derived from outstanding jobs, of which there are none here.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn however_many_records_there_are_what_was_never_sent_is_not_in_sync(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
@@ -109,9 +109,9 @@ async fn however_many_records_there_are_what_was_never_sent_is_not_in_sync(pool:
     assert_eq!(status().await, (SyncState::Degraded, 150_001, 1));
 }
 
-/// A change that comes while the answer to the version before is being recorded: whoever gets the job's row first, the record is counted once.
+/// A change that comes while the receipt of the previous version is being recorded: the record is counted once, whichever gets the job's row first.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_beside_its_predecessors_receipt_is_counted_once(pool: PgPool) {
+async fn a_change_concurrent_with_its_predecessors_receipt_is_counted_once(pool: PgPool) {
     for is_receipt_first in [true, false] {
         let (world, receiver) = (World::new(pool.clone()).await, Receiver::start().await);
         let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
@@ -121,7 +121,7 @@ async fn a_change_beside_its_predecessors_receipt_is_counted_once(pool: PgPool) 
         let running = world.run();
         receiver.next().await;
 
-        // Both want the job's row, which is ours; they get it in the order in which they asked.
+        // Both wait for the job's row, which is locked here; they get it in the order in which they asked.
         let mut holding = world.pool.begin().await.unwrap();
         sqlx::query("select from headgate.jobs where integration_id = $1 for update")
             .bind(shop)
@@ -137,7 +137,7 @@ async fn a_change_beside_its_predecessors_receipt_is_counted_once(pool: PgPool) 
         let accepting = async {
             world.set(json!({"a": 2})).await;
         };
-        let letting_go = async {
+        let releasing = async {
             if is_receipt_first {
                 world.until(both_wait).await;
             } else {
@@ -147,7 +147,7 @@ async fn a_change_beside_its_predecessors_receipt_is_counted_once(pool: PgPool) 
             }
             holding.rollback().await.unwrap();
         };
-        tokio::join!(accepting, letting_go);
+        tokio::join!(accepting, releasing);
         running.until(2).await;
         running.stop().await;
         assert_eq!(in_sync(&world, shop).await, 1, "{is_receipt_first}");

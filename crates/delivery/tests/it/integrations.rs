@@ -78,7 +78,7 @@ async fn an_app_has_a_slug_of_its_own_and_a_built_in_integration(pool: PgPool) {
         ["/state"]
     );
 
-    // Nobody sees another app's.
+    // Other apps' things are not visible.
     assert!(world.delivery.app(Scope::App(second.id), world.app).await.is_err());
     assert!(world.delivery.integration(Scope::App(second.id), workers.id).await.is_err());
     let apps = world.delivery.apps(Scope::App(second.id), PageRequest::default()).await.unwrap();
@@ -111,7 +111,7 @@ async fn an_integration_is_checked_when_it_is_made_and_changed(pool: PgPool) {
         faults(world.try_patch(id, json!({"endpoint_url": "http://169.254.169.254/"})).await),
         ["/endpoint_url"]
     );
-    // What a name resolves to is judged apart, before the transaction.
+    // What a name resolves to is judged before the transaction.
     let resolved = world.delivery.judge_endpoint(Some("https://localhost:8443/")).await;
     assert!(resolved.is_ok(), "the loopback is allowed here");
     assert_eq!(
@@ -171,7 +171,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     let shown = world.delivery.integration(world.scope, first).await.unwrap();
     assert_eq!(serde_json::to_value(shown.rate_limit).unwrap(), json!({"requests": 7, "per_seconds": 2}));
 
-    // Making one more changes nothing for the others.
+    // Creating one more changes nothing for the others.
     let shares = |limit: Value| json!({"endpoint_url": url, "rate_limit_key": "erp", "rate_limit": limit});
     let refused =
         world.try_integration(shares(json!({"requests": 1, "per_seconds": 1}))).await.err().unwrap();
@@ -183,7 +183,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
     );
     assert_eq!(limits(&world).await, [(key.clone(), 7, 2)]);
     let third = world.integration(shares(json!([{"requests": 7, "per_seconds": 2}]))).await;
-    // Nor does moving one there with the limit it had before; a limit that is given holds for all.
+    // Nor does giving one with another limit this key; a limit that is given with it applies to all.
     world
         .try_patch(third, json!({"rate_limit_key": null, "rate_limit": {"requests": 2, "per_seconds": 1}}))
         .await
@@ -215,7 +215,7 @@ async fn integrations_with_one_key_share_one_limit(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPool) {
+async fn a_deletion_is_refused_while_there_are_live_jobs_unless_it_cancels_them(pool: PgPool) {
     let world = World::new(pool).await;
     let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
@@ -240,7 +240,7 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
         .await
         .unwrap();
     transaction.commit().await.unwrap();
-    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
+    assert!(deletions::finish_if_small(&world.pool, deletion).await);
     for table in ["jobs", "ready", "job_counts", "job_count_deltas"] {
         let left: i64 =
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select count(*) from headgate.{table}")))
@@ -249,7 +249,7 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
                 .unwrap();
         assert_eq!(left, 0, "{table}");
     }
-    // Changes go on being taken in; the whole app goes with what it has.
+    // Changes are still accepted; the whole app is deleted with everything it has.
     world.set(json!({"a": 2})).await;
     let mut transaction = world.pool.begin().await.unwrap();
     world
@@ -262,11 +262,11 @@ async fn live_jobs_stand_against_a_deletion_until_they_are_called_off(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_deletion_waits_for_no_job_and_keeps_nobody_waiting(pool: PgPool) {
+async fn a_deletion_waits_for_no_job_and_delays_no_other_request(pool: PgPool) {
     let world = World::new(pool).await;
     let id = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     world.accept((0..3).map(|n| json!({"record_id": n.to_string(), "attributes": {"a": 1}}))).await;
-    // Someone has a job of it in hand.
+    // Another transaction has locked one of its jobs.
     let mut busy = world.pool.begin().await.unwrap();
     sqlx::query("select id from headgate.jobs order by id limit 1 for update")
         .execute(&mut *busy)
@@ -280,22 +280,22 @@ async fn a_deletion_waits_for_no_job_and_keeps_nobody_waiting(pool: PgPool) {
         .unwrap();
     transaction.commit().await.unwrap();
     let pool = world.pool.clone();
-    let working_off = tokio::spawn(async move { deletions::work_off(&pool, None, deletion).await });
+    let working_off = tokio::spawn(async move { deletions::delete_portion(&pool, None, deletion).await });
     let waiting = "select exists (select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database())";
     while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&world.pool).await.unwrap() {
         assert!(!working_off.is_finished());
     }
-    // Meanwhile it is gone for everybody, and events go on being taken in.
+    // Meanwhile the integration is not found, and events are still accepted.
     assert!(world.delivery.integration(world.scope, id).await.is_err());
     assert_eq!(world.jobs(id).await.len(), 0);
     assert_eq!(world.set(json!({"a": 2})).await.jobs_created, 0);
     busy.rollback().await.unwrap();
     assert!(working_off.await.unwrap().unwrap());
-    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
+    assert!(deletions::finish_if_small(&world.pool, deletion).await);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
 }
 
-/// The records of an app that is being deleted are nobody's, and no event of it is taken in.
+/// The records of an app that is being deleted are not found, and its events are not accepted.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_catalog_of_an_app_that_is_being_deleted_is_not_shown(pool: PgPool) {
     let world = World::new(pool).await;
@@ -312,19 +312,19 @@ async fn the_catalog_of_an_app_that_is_being_deleted_is_not_shown(pool: PgPool) 
     assert!(world.delivery.record(Scope::AllApps, world.app, "product", "1").await.is_err());
     let event = world.event(json!({"attributes": {"a": 2}}));
     assert!(world.delivery.accept_events(Scope::AllApps, vec![event]).await.is_err());
-    assert!(deletions::work_off_at_once(&world.pool, deletion).await);
+    assert!(deletions::finish_if_small(&world.pool, deletion).await);
     assert_eq!(world.number("select count(*) from headgate.records").await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn two_changes_of_integrations_that_share_a_limit_take_turns(pool: PgPool) {
+async fn concurrent_changes_of_integrations_that_share_a_limit_do_not_deadlock(pool: PgPool) {
     let world = World::new(pool).await;
     let fields = json!({"endpoint_url": "https://shop.invalid/", "rate_limit_key": "erp", "rate_limit": {"requests": 3, "per_seconds": 1}});
     let first = world.integration(fields.clone()).await;
     let second = world.integration(fields).await;
     let change =
         |n: i64| serde_json::from_value(json!({"rate_limit": {"requests": n, "per_seconds": 1}})).unwrap();
-    // The second has begun: the first must not get half-way.
+    // The second has begun: the first must not get some of its locks.
     let mut later = world.pool.begin().await.unwrap();
     world.delivery.update_integration(&mut later, world.scope, second, change(5)).await.unwrap();
     let free = "select id from headgate.integrations where id = $1 for key share nowait";
@@ -347,7 +347,7 @@ async fn two_changes_of_integrations_that_share_a_limit_take_turns(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_secret_copied_to_another_row_does_not_open_there(pool: PgPool) {
+async fn a_secret_copied_to_another_row_cannot_be_decrypted_there(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let mine = world.integration(json!({"endpoint_url": receiver.url, "name": "mine"})).await;
     let theirs = world.integration(json!({"endpoint_url": receiver.url, "name": "theirs"})).await;
@@ -366,7 +366,7 @@ async fn a_secret_copied_to_another_row_does_not_open_there(pool: PgPool) {
     assert!(world.delivery.test_integration(world.scope, theirs).await.unwrap().1.is_success);
     world.set(json!({"a": 1})).await;
     world.run_until(2).await;
-    // Not sent, and not given up either: with the right secret it goes through.
+    // Not sent, but to be retried: with the right secret it goes through.
     let (status, _, error) = world.newest(mine).await;
     assert!(status == "to_be_retried" || status == "retrying", "{status}");
     assert!(error.unwrap().contains("secret"));

@@ -44,7 +44,7 @@ async fn jobs_go_to_their_integration_or_to_the_apps_workers(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_cannot_be_done_is_refused_with_its_place(pool: PgPool) {
+async fn jobs_that_cannot_run_are_refused_with_their_pointer(pool: PgPool) {
     let world = World::new(pool).await;
     let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     let rest =
@@ -67,7 +67,7 @@ async fn what_cannot_be_done_is_refused_with_its_place(pool: PgPool) {
         world.delivery.enqueue_job(world.scope, new(json!({"integration_id": rest, "job_type": "a"})));
     assert_eq!(faults(single.await), ["/integration_id"]);
 
-    // What belongs to another app does not exist.
+    // Things of another app are not found.
     let stranger = Scope::App(AppId::generate());
     for (job, at) in [
         (json!({"integration_id": shop, "job_type": "a"}), "/0/integration_id"),

@@ -3,7 +3,7 @@
 
 mod accepting;
 mod breakers;
-mod bundle_turns;
+mod bundle_parts;
 mod bundle_windows;
 mod bundles;
 mod cancelling;
@@ -12,14 +12,14 @@ mod exchanges;
 mod in_sync;
 mod integrations;
 mod jobs;
+mod material;
 mod own_lanes;
 mod previews;
-mod reading;
 mod records;
 mod resync_pauses;
 mod resyncs;
 mod sending;
 mod status;
 mod support;
-mod unsure;
+mod uncertain;
 mod verdicts;

@@ -1,4 +1,4 @@
-//! Lanes whose jobs another program does.
+//! Lanes whose jobs another program runs.
 
 use crate::support::World;
 use delivery::IntegrationFilter;
@@ -18,7 +18,7 @@ impl Job for Export {
 async fn a_job_of_another_program_is_not_claimed(pool: PgPool) {
     let client = Client::open(&pool, "exports").await.unwrap();
     let world = World::new(pool.clone()).await;
-    world.delivery.check_master_key().await.expect("a lane without a secret says nothing of the key");
+    world.delivery.check_master_key().await.expect("a lane without a secret does not need the key");
     let id = client.enqueue(&pool, Export).await.unwrap().id;
     world.integration(json!({"endpoint_url": "http://127.0.0.1:9/"})).await;
     world.delivery.check_master_key().await.expect("the key that sealed");
@@ -27,11 +27,11 @@ async fn a_job_of_another_program_is_not_claimed(pool: PgPool) {
     let left = client.job(id).await.unwrap();
     assert_eq!((left.job.status, left.job.attempt), (JobStatus::Pending, 0));
     let ready = "select count(*) from headgate.ready r join headgate.jobs j on j.id = r.job_id where j.job_type = 'export'";
-    assert_eq!(world.number(ready).await, 1, "nobody took it to give it back");
+    assert_eq!(world.number(ready).await, 1, "it was never claimed");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_app_that_a_program_made_is_an_app_like_any_other(pool: PgPool) {
+async fn an_app_made_by_a_program_is_like_any_other(pool: PgPool) {
     let client = Client::open(&pool, "exports").await.unwrap();
     let world = World::new(pool.clone()).await;
     let all = IntegrationFilter::default();
@@ -52,13 +52,13 @@ async fn an_app_that_a_program_made_is_an_app_like_any_other(pool: PgPool) {
         updated_at: theirs.updated_at,
         ..integration.clone()
     };
-    assert_eq!(compared(&ours), theirs, "but for its secret");
+    assert_eq!(compared(&ours), theirs, "apart from the secret");
     let lanes =
         "select count(distinct (l.is_external, l.is_open, l.max_concurrency, l.served_by)) * 10 + count(*)
         from headgate.lanes l join headgate.integrations i on i.id = l.integration_id where i.is_built_in";
-    assert_eq!(world.number(lanes).await, 12, "two lanes alike");
+    assert_eq!(world.number(lanes).await, 12, "two equal lanes");
 
-    // A job that names no integration, as the API makes it, has its place there.
+    // A job of the API that names no integration runs there.
     let new = serde_json::from_value(json!({"app_id": client.app_id(), "job_type": "report"})).unwrap();
     let made = world.delivery.enqueue_job(Scope::App(client.app_id()), new).await.unwrap();
     assert_eq!(client.job(made[0].id).await.unwrap().job.integration_id, theirs.id);

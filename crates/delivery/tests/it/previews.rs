@@ -1,4 +1,4 @@
-//! The request of a job as it would be sent, before it is.
+//! Previews: the request of a job as it would be sent.
 
 use model::{job::JobStatus, request::SECRET};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use sqlx::PgPool;
 use crate::support::{Receiver, World};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_preview_is_what_is_sent_but_for_what_proves_who_sends_it(pool: PgPool) {
+async fn the_preview_is_what_is_sent_except_for_secrets(pool: PgPool) {
     let world = World::new(pool).await;
     let fields = json!({
         "integration_type": "rest", "endpoint_url": "http://127.0.0.1:9/api", "headers": {"x-shop": "s3cret-1"},
@@ -28,7 +28,7 @@ async fn the_preview_is_what_is_sent_but_for_what_proves_who_sends_it(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_preview_of_a_resyncs_job_tells_everything(pool: PgPool) {
+async fn the_preview_of_a_resyncs_job_has_the_whole_record(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let changes = async || {

@@ -1,4 +1,4 @@
-//! Reading the catalog and what was sent of it.
+//! Reading the catalog and sent state.
 
 use delivery::{RecordFilter, RecordPageRequest, SentFilter};
 use model::{actor::Scope, id::AppId, job::JobStatus};
@@ -40,7 +40,7 @@ async fn the_catalog_is_read_page_by_page_in_key_order(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_record_tells_what_each_integration_has_of_it(pool: PgPool) {
+async fn a_record_shows_what_each_integration_has_of_it(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let good = world.integration(json!({"endpoint_url": receiver.url, "name": "good"})).await;
     world.set(json!({"a": 1})).await;
@@ -88,7 +88,7 @@ async fn a_record_tells_what_each_integration_has_of_it(pool: PgPool) {
     );
 }
 
-/// Rows read of a table until now, by a pool of one connection: it tells what it counted when it is asked to.
+/// Rows of a table read so far. The pool has one connection, whose statistics are flushed first.
 async fn rows_read(world: &World, table: &str) -> i64 {
     sqlx::query("select pg_stat_force_next_flush()").execute(&world.pool).await.unwrap();
     let read =

@@ -1,4 +1,4 @@
-//! A paused re-sync holds its jobs, and nothing else.
+//! A paused re-sync parks its own jobs and no others.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     support::{Received, Receiver, Reply, Running, World},
 };
 
-const HELD: &str = "select count(*) from headgate.jobs where is_held";
+const PARKED: &str = "select count(*) from headgate.jobs where is_held";
 
 async fn pause(world: &World, id: ResyncId) -> Resync {
     let mut transaction = world.pool.begin().await.unwrap();
@@ -44,7 +44,7 @@ fn records(requests: &[Received]) -> Vec<String> {
     requests.iter().map(|request| request.json()["record"]["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The job of a record that has not come to its end.
+/// The live job of a record.
 async fn live_job(world: &World, record_id: &str) -> JobId {
     sqlx::query_scalar("select id from headgate.jobs where record_id = $1")
         .bind(record_id)
@@ -53,7 +53,7 @@ async fn live_job(world: &World, record_id: &str) -> JobId {
         .unwrap()
 }
 
-/// A re-sync of one record that is paused while its job waits for the answer, a failure that the notification lets come.
+/// A re-sync of one record, paused while its job waits for the answer: a failure, sent after the notification.
 async fn paused_under_way(
     world: &World,
     receiver: &Receiver,
@@ -89,10 +89,10 @@ async fn a_paused_resync_sends_nothing_more_and_resumed_sends_the_rest_once(pool
 
     let paused = pause(&world, resync).await;
     assert_eq!((paused.state, paused.total, paused.eta_seconds), (ResyncState::Paused, 1_200, None));
-    assert_eq!(world.number(HELD).await, 1_000);
-    // The process that was asked is gone; the one that leads next holds the rest.
+    assert_eq!(world.number(PARKED).await, 1_000);
+    // The process that paused it is gone; the next leader parks the rest.
     maintain(&world.restarted(&["127.0.0.0/8"])).await;
-    assert_eq!(world.number(HELD).await, 1_196);
+    assert_eq!(world.number(PARKED).await, 1_196);
     answers.iter().for_each(|answer| answer.notify_one());
     running.until(4).await;
     world.accept([json!({"record_id": "live", "attributes": {"a": 1}})]).await;
@@ -138,16 +138,16 @@ async fn a_record_that_changes_or_waits_with_a_change_is_sent_during_the_pause(p
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
     pause(&world, resync).await;
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 5);
+    assert_eq!(world.number(PARKED).await, 5);
     world
         .accept([
             json!({"record_id": "00002", "attributes": {"n": 12}}),
             json!({"record_id": "00004", "type": "attribute.update", "attributes": {"n": 14}}),
         ])
         .await;
-    // The leader does not take them back.
+    // The leader does not park them again.
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 3);
+    assert_eq!(world.number(PARKED).await, 3);
     world.run_until(3).await;
     let mut sent = records(&receiver.rest().await);
     assert_eq!(sent[0], "00004", "the urgent one first");
@@ -157,13 +157,13 @@ async fn a_record_that_changes_or_waits_with_a_change_is_sent_during_the_pause(p
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_fails_during_the_pause_is_held_too(pool: PgPool) {
+async fn a_job_that_fails_during_the_pause_is_parked_too(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let (_, resync, running, answer) = paused_under_way(&world, &receiver).await;
     answer.notify_one();
     running.until(1).await;
-    // At once, before the leader looks.
-    assert_eq!(world.number(HELD).await, 1);
+    // At once, before the leader's next run.
+    assert_eq!(world.number(PARKED).await, 1);
     world.let_time_pass().await;
     world.accept([json!({"record_id": "live", "attributes": {"a": 1}})]).await;
     running.until(2).await;
@@ -177,21 +177,21 @@ async fn a_job_that_fails_during_the_pause_is_held_too(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_behind_a_failed_job_is_not_held_with_it(pool: PgPool) {
+async fn a_change_behind_a_failed_job_is_not_parked_with_it(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let (shop, _, running, answer) = paused_under_way(&world, &receiver).await;
     world.accept([json!({"record_id": "00000", "attributes": {"n": 5}})]).await;
     answer.notify_one();
     running.until(1).await;
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 0);
+    assert_eq!(world.number(PARKED).await, 0);
     running.until(3).await;
     running.stop().await;
     assert_eq!(world.sent(shop).await[0].attributes["n"], json!(5));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_paused_resync_can_be_called_off(pool: PgPool) {
+async fn a_paused_resync_can_be_cancelled(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     for chunk in 0..3 {
         world.accept((0..400).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {}}))).await;
@@ -212,7 +212,7 @@ async fn a_paused_resync_can_be_called_off(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_held_job_says_why_and_goes_alone_when_it_is_requeued(pool: PgPool) {
+async fn a_parked_job_explains_why_and_runs_alone_when_it_is_requeued(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.accept(products(3)).await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
@@ -237,11 +237,11 @@ async fn a_held_job_says_why_and_goes_alone_when_it_is_requeued(pool: PgPool) {
     transaction.commit().await.unwrap();
     world.run_until(1).await;
     assert_eq!(records(&receiver.rest().await), ["00001"]);
-    assert_eq!(world.number(HELD).await, 1);
+    assert_eq!(world.number(PARKED).await, 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_paused_resync_of_which_nothing_is_left_is_completed(pool: PgPool) {
+async fn a_paused_resync_without_jobs_left_is_completed(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.accept(products(1)).await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
@@ -263,65 +263,66 @@ async fn a_paused_resync_of_which_nothing_is_left_is_completed(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_cannot_be_held_or_let_go_keeps_no_other_from_it(pool: PgPool) {
+async fn a_job_that_cannot_be_parked_or_resumed_stops_no_other(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.accept(products(30)).await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
-    let rotten: JobId = sqlx::query_scalar("select id from headgate.jobs order by id offset 7 limit 1")
+    let failing: JobId = sqlx::query_scalar("select id from headgate.jobs order by id offset 7 limit 1")
         .fetch_one(&world.pool)
         .await
         .unwrap();
-    let rot = format!(
+    let failure = format!(
         "create function rot() returns trigger language plpgsql as $$
         begin
             raise exception 'rotten' using errcode = '22P02';
         end $$;
         create trigger rot before update on headgate.jobs for each row
-            when (old.id = '{rotten}' and old.is_held <> new.is_held) execute function rot();"
+            when (old.id = '{failing}' and old.is_held <> new.is_held) execute function rot();"
     );
-    let go_bad = async || sqlx::raw_sql(sqlx::AssertSqlSafe(rot.clone())).execute(&world.pool).await.unwrap();
-    let heal = async || sqlx::raw_sql("drop function rot() cascade").execute(&world.pool).await.unwrap();
-    go_bad().await;
+    let make_it_fail =
+        async || sqlx::raw_sql(sqlx::AssertSqlSafe(failure.clone())).execute(&world.pool).await.unwrap();
+    let repair = async || sqlx::raw_sql("drop function rot() cascade").execute(&world.pool).await.unwrap();
+    make_it_fail().await;
     assert_eq!(pause(&world, resync).await.state, ResyncState::Paused);
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 29);
-    heal().await;
+    assert_eq!(world.number(PARKED).await, 29);
+    repair().await;
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 30);
-    go_bad().await;
+    assert_eq!(world.number(PARKED).await, 30);
+    make_it_fail().await;
     resume(&world, resync).await;
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 1);
-    heal().await;
+    assert_eq!(world.number(PARKED).await, 1);
+    repair().await;
     maintain(&world).await;
-    assert_eq!(world.number(HELD).await, 0);
+    assert_eq!(world.number(PARKED).await, 0);
     world.run_until(30).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_cannot_be_called_off_keeps_no_other_from_it(pool: PgPool) {
+async fn a_job_that_cannot_be_cancelled_stops_no_other(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.accept(products(30)).await;
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
     world.accept([json!({"record_id": "00002", "attributes": {"n": 12}})]).await;
-    let rotten = live_job(&world, "00007").await;
-    let rot = format!(
+    let failing = live_job(&world, "00007").await;
+    let failure = format!(
         "create function rot() returns trigger language plpgsql as $$
         begin
             raise exception 'rotten' using errcode = '22P02';
         end $$;
-        create trigger rot before delete on headgate.jobs for each row when (old.id = '{rotten}') execute function rot();"
+        create trigger rot before delete on headgate.jobs for each row when (old.id = '{failing}') execute function rot();"
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(rot)).execute(&world.pool).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(failure)).execute(&world.pool).await.unwrap();
     let left = async || world.number("select count(*) from headgate.jobs where batch_id is not null").await;
     let is_open = "select count(*) from headgate.resyncs where is_calling_off";
     cancel(&world, resync).await;
     assert_eq!(get(&world, resync).await.state, ResyncState::Cancelled);
     maintain(&world).await;
     assert_eq!((left().await, world.number(is_open).await), (1, 1));
-    assert_eq!(live_job(&world, "00007").await, rotten);
+    assert_eq!(live_job(&world, "00007").await, failing);
     sqlx::raw_sql("drop function rot() cascade").execute(&world.pool).await.unwrap();
     maintain(&world).await;
     assert_eq!((left().await, world.number(is_open).await), (0, 0));
@@ -331,15 +332,15 @@ async fn a_job_that_cannot_be_called_off_keeps_no_other_from_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_a_producer_holds_is_called_off_when_it_is_let_go(pool: PgPool) {
+async fn a_job_that_a_producer_has_locked_is_cancelled_once_it_is_unlocked(pool: PgPool) {
     let world = World::new(pool).await;
     world.accept(products(5)).await;
     let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
-    let held = live_job(&world, "00003").await;
+    let locked = live_job(&world, "00003").await;
     let mut producer = world.pool.begin().await.unwrap();
     sqlx::query("select 1 from headgate.jobs where id = $1 for update")
-        .bind(held)
+        .bind(locked)
         .execute(&mut *producer)
         .await
         .unwrap();
@@ -347,7 +348,7 @@ async fn a_job_that_a_producer_holds_is_called_off_when_it_is_let_go(pool: PgPoo
     sqlx::query("set local lock_timeout = '100ms'").execute(&mut *transaction).await.unwrap();
     world.delivery.cancel_resync(&mut transaction, world.scope, resync).await.unwrap();
     transaction.commit().await.unwrap();
-    assert_eq!(live_job(&world, "00003").await, held);
+    assert_eq!(live_job(&world, "00003").await, locked);
     assert_eq!(
         world.number("select count(*) from headgate.jobs").await,
         1,
@@ -359,7 +360,7 @@ async fn a_job_that_a_producer_holds_is_called_off_when_it_is_let_go(pool: PgPoo
     assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
 }
 
-/// More jobs than one request holds or calls off, and no leader.
+/// More jobs than one request parks or cancels, and no leader.
 async fn left_to_the_leader(world: &World, receiver: &Receiver) -> ResyncId {
     world.accept(products(1_000)).await;
     world.accept((0..40).map(|n| json!({"record_id": format!("more {n}"), "attributes": {}}))).await;
@@ -370,11 +371,11 @@ async fn left_to_the_leader(world: &World, receiver: &Receiver) -> ResyncId {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_pause_holds_from_its_commit_on_what_no_leader_has_held_yet(pool: PgPool) {
+async fn from_its_commit_on_a_pause_stops_jobs_that_no_leader_has_parked_yet(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let resync = left_to_the_leader(&world, &receiver).await;
     pause(&world, resync).await;
-    assert_eq!(world.number(HELD).await, 1_000);
+    assert_eq!(world.number(PARKED).await, 1_000);
     let running = world.run();
     world.until("select count(*) = 1040 from headgate.jobs where is_held").await;
     running.stop().await;
@@ -386,7 +387,7 @@ async fn a_pause_holds_from_its_commit_on_what_no_leader_has_held_yet(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_cancel_stops_from_its_commit_on_what_no_leader_has_called_off_yet(pool: PgPool) {
+async fn from_its_commit_on_a_cancel_stops_jobs_that_no_leader_has_cancelled_yet(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let resync = left_to_the_leader(&world, &receiver).await;
     cancel(&world, resync).await;
@@ -401,7 +402,7 @@ async fn a_cancel_stops_from_its_commit_on_what_no_leader_has_called_off_yet(poo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_fails_after_its_resync_was_cancelled_is_not_tried_again(pool: PgPool) {
+async fn a_job_that_fails_after_its_resync_was_cancelled_is_not_retried(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let (_, resync, running, answer) = paused_under_way(&world, &receiver).await;
     cancel(&world, resync).await;

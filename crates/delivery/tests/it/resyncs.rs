@@ -30,18 +30,18 @@ pub(crate) async fn get(world: &World, id: ResyncId) -> Resync {
     world.delivery.resync(world.scope, id).await.unwrap()
 }
 
-/// The leader's turn, until nothing is left to do at once.
+/// Runs the leader's services until nothing is left to do at once.
 pub(crate) async fn maintain(world: &World) {
     let mut conn = world.pool.acquire().await.unwrap();
     let holder = WorkerId::generate();
-    let term = leader::take(&mut conn, holder, Duration::from_secs(60)).await.unwrap().unwrap();
+    let term = leader::acquire(&mut conn, holder, Duration::from_secs(60)).await.unwrap().unwrap();
     for service in world.delivery.services() {
         while service.run_once(&world.pool, term).await.unwrap() {}
     }
     leader::release(&mut conn, term).await.unwrap();
 }
 
-/// Whether the leader sees that there is something to do.
+/// Whether the work sign says that there is something to do.
 async fn is_seen(world: &World) -> bool {
     let services = world.delivery.services();
     let sign = services[0].sign().unwrap();
@@ -70,7 +70,7 @@ async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool)
     assert!(!is_seen(&world).await);
     let started = start(&world, shop, json!({})).await.unwrap();
     assert!(is_seen(&world).await);
-    // The first portion is there at once: a thousand keys, one of them deleted and never sent.
+    // The first portion is made at once: a thousand keys, one of them deleted and never sent.
     assert_eq!(get(&world, started.resync_id).await.total, 999);
     maintain(&world).await;
     assert_eq!(get(&world, started.resync_id).await.total, 1_200);
@@ -114,14 +114,14 @@ async fn a_resync_covers_what_was_asked_for(pool: PgPool) {
         assert!(sent.iter().all(|request| request.json()["full"] == json!(true)));
         assert_eq!(sent.len() as u64, records, "{wanted}");
     }
-    // Everything is there now: nothing is out of date.
+    // The integration has everything now: nothing is out of date.
     let started = start(&world, shop, json!({"mode": "changed"})).await.unwrap();
     maintain(&world).await;
     assert_eq!(
         (get(&world, started.resync_id).await.total, get(&world, started.resync_id).await.state),
         (0, ResyncState::Completed)
     );
-    // A deletion that was given up is told by a re-sync too.
+    // A re-sync sends a deletion again whose job failed.
     receiver.replies([Reply::Status(400)]);
     world.accept([json!({"record_id": "00004", "type": "record.deleted"})]).await;
     world.run_until(1).await;
@@ -130,7 +130,7 @@ async fn a_resync_covers_what_was_asked_for(pool: PgPool) {
     world.run_until(1).await;
     assert_eq!(receiver.next().await.json()["type"], "record.deleted");
     maintain(&world).await;
-    // What was not taken over is sent again whole, although the integration has a version of it.
+    // A record that was refused is sent again whole, although the integration has a version of it.
     receiver.replies([Reply::Status(400)]);
     world.accept([json!({"record_id": "00003", "attributes": {"new": true}})]).await;
     world.run_until(1).await;
@@ -164,7 +164,7 @@ async fn types_are_read_one_after_another(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_same_is_not_asked_for_twice(pool: PgPool) {
+async fn the_same_resync_is_not_started_twice(pool: PgPool) {
     let world = World::with(pool, DeliveryConfig::default(), &["127.0.0.0/8"]).await;
     world.accept(products(2)).await;
     let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;

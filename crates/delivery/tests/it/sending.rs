@@ -11,7 +11,7 @@ use sqlx::PgPool;
 
 use crate::support::{Received, Receiver, World, object};
 
-/// Standard Webhooks, computed here anew.
+/// Standard Webhooks, computed independently.
 pub(crate) fn signature(secret: &str, request: &Received) -> String {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -84,7 +84,7 @@ async fn a_change_is_one_signed_request_and_the_next_carries_the_difference(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn many_changes_are_one_request_and_there_and_back_is_none(pool: PgPool) {
+async fn many_changes_are_one_request_and_a_change_back_is_none(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     for n in 0..5 {
@@ -105,7 +105,7 @@ async fn many_changes_are_one_request_and_there_and_back_is_none(pool: PgPool) {
     // It has the newest version, although nothing was sent.
     assert_eq!(world.sent(shop).await[0].version, 7);
 
-    // Made and deleted before anything was sent: nobody has to be told.
+    // Created and deleted before anything was sent: nothing has to be sent.
     world
         .accept([
             json!({"record_id": "2", "attributes": {"a": 1}}),
@@ -192,7 +192,7 @@ async fn every_secret_signs_for_a_day_after_it_was_rotated(pool: PgPool) {
     let both = format!("{} {}", signature(&new, &request), signature(&old, &request));
     assert_eq!(request.header("webhook-signature"), both);
 
-    // Rotated again within the day, the customer's is among them still.
+    // Rotated again within the day, the receiver's old secret still signs.
     let newest = rotate(&world, id).await;
     world.set(json!({"a": 3})).await;
     world.run_until(1).await;
@@ -222,7 +222,7 @@ async fn every_secret_signs_for_a_day_after_it_was_rotated(pool: PgPool) {
     let request = receiver.next().await;
     assert_eq!(request.header("webhook-signature"), signature(&newest, &request));
 
-    // What ended leaves room; what signs is not dropped for it.
+    // Expired secrets make room; those that still sign are not dropped.
     for _ in 0..8 {
         rotate(&world, id).await;
     }
@@ -232,7 +232,7 @@ async fn every_secret_signs_for_a_day_after_it_was_rotated(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_sample_is_sent_and_its_answer_told(pool: PgPool) {
+async fn a_sample_is_sent_and_its_answer_reported(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = world.try_integration(json!({"endpoint_url": receiver.url})).await.unwrap();
     receiver.replies([crate::support::Reply::With(418, vec![], "short and\u{1b} stout".into())]);

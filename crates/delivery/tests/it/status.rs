@@ -1,4 +1,4 @@
-//! What a customer may see of an integration.
+//! The sync status of an integration.
 
 use model::sync_status::SyncState;
 use serde_json::json;
@@ -7,7 +7,7 @@ use sqlx::PgPool;
 use crate::support::{Receiver, Reply, World};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_status_counts_what_was_answered_before_it(pool: PgPool) {
+async fn a_status_includes_all_earlier_answers(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world
         .integration(json!({"endpoint_url": receiver.url, "rate_limit": {"requests": 100, "per_seconds": 1}}))
@@ -28,7 +28,7 @@ async fn a_status_counts_what_was_answered_before_it(pool: PgPool) {
     );
     assert!(queued.oldest_pending_age_seconds.is_some());
 
-    assert_eq!(queued.eta_seconds, Some(1), "nothing was measured yet: as fast as the limit lets go");
+    assert_eq!(queued.eta_seconds, Some(1), "nothing was measured yet: as fast as the limit allows");
 
     world.run_until(3).await;
     let done = status().await;

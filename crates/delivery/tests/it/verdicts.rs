@@ -1,4 +1,4 @@
-//! What each answer does to the job.
+//! What each answer means for the job.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::support::{Receiver, Reply, World};
 
-/// Sends product 1 once and answers status and error.
+/// Sends product 1 once and returns status and error.
 async fn try_once(world: &World, integration: IntegrationId, n: i64) -> (String, String) {
     world.set(json!({"n": n})).await;
     world.run_until(1).await;
@@ -61,7 +61,7 @@ async fn answers_complete_retry_or_give_up(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_retry_sends_what_is_true_by_then_under_the_same_id(pool: PgPool) {
+async fn a_retry_sends_the_current_state_under_the_same_id(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     receiver.replies([Reply::With(500, vec![("retry-after", "1".into())], String::new())]);
@@ -80,7 +80,7 @@ async fn a_retry_sends_what_is_true_by_then_under_the_same_id(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gone_pauses_the_integration_with_the_reason(pool: PgPool) {
+async fn a_410_pauses_the_integration_with_the_reason(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     receiver.replies([Reply::Status(410)]);
@@ -88,12 +88,12 @@ async fn gone_pauses_the_integration_with_the_reason(pool: PgPool) {
     let integration = world.delivery.integration(world.scope, shop).await.unwrap();
     assert_eq!(integration.state, IntegrationState::Paused);
     assert!(integration.state_reason.unwrap().contains("410"));
-    let told: String = sqlx::query_scalar("select reason from headgate.system_events where kind = 'pause'")
+    let reason: String = sqlx::query_scalar("select reason from headgate.system_events where kind = 'pause'")
         .fetch_one(&world.pool)
         .await
         .unwrap();
-    assert!(told.contains("410 Gone"), "{told}");
-    // It goes on collecting; resumed, it sends.
+    assert!(reason.contains("410 Gone"), "{reason}");
+    // Jobs are still accepted, and are sent once it is resumed.
     receiver.rest().await;
     world.set(json!({"n": 2})).await;
     assert_eq!(world.newest(shop).await.0, "pending");
@@ -106,7 +106,7 @@ async fn gone_pauses_the_integration_with_the_reason(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn too_many_holds_the_whole_integration(pool: PgPool) {
+async fn a_429_makes_the_whole_integration_quiet(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     world.integration(json!({"endpoint_url": receiver.url})).await;
     receiver.answers(Reply::With(429, vec![("retry-after", "1000".into())], String::new()));
@@ -114,11 +114,11 @@ async fn too_many_holds_the_whole_integration(pool: PgPool) {
     let running = world.run();
     running.until(1).await;
     world.accept([json!({"record_id": "2", "attributes": {"a": 1}})]).await;
-    let held: bool = sqlx::query_scalar("select held_until > clock_timestamp() + interval '990 seconds' from headgate.lanes where not is_external")
+    let quiet: bool = sqlx::query_scalar("select held_until > clock_timestamp() + interval '990 seconds' from headgate.lanes where not is_external")
         .fetch_one(&world.pool)
         .await
         .unwrap();
-    assert!(held);
+    assert!(quiet);
     running.stop().await;
     assert_eq!(receiver.rest().await.len(), 1);
 }
@@ -154,7 +154,7 @@ async fn no_answer_is_a_failure_in_words(pool: PgPool) {
     assert_eq!(job.error_kind.map(|kind| kind.as_str()), Some("timeout"));
     assert_eq!(job.error_message.as_deref(), Some("no answer within 200 ms"));
 
-    // Nobody listens there.
+    // Nothing listens there.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -182,7 +182,7 @@ async fn no_answer_is_a_failure_in_words(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_answer_without_end_is_cut_off(pool: PgPool) {
+async fn an_endless_answer_is_cut_off(pool: PgPool) {
     let world = World::new(pool).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -192,7 +192,7 @@ async fn an_answer_without_end_is_cut_off(pool: PgPool) {
         let _ = socket.read(&mut request).await;
         socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n").await.unwrap();
         let mut written = 0;
-        // Ends when the other side has had enough.
+        // Ends when the client hangs up.
         while socket.write_all(&[b'x'; 1024]).await.is_ok() {
             written += 1024;
         }
@@ -209,7 +209,7 @@ async fn an_answer_without_end_is_cut_off(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_address_that_became_forbidden_is_given_up_without_a_request(pool: PgPool) {
+async fn a_job_for_an_address_that_became_forbidden_fails_without_a_request(pool: PgPool) {
     let receiver = Receiver::start().await;
     let open = World::new(pool).await;
     let shop = open.integration(json!({"endpoint_url": receiver.url})).await;

@@ -1,20 +1,20 @@
-//! How long ago, as addresses write it: `15m`, `2h`, `7d`.
+//! Ages as in query strings: `15m`, `2h`, `7d`.
 
 use crate::duration;
 use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::{fmt, str::FromStr, time::Duration};
 
-/// The longest one: ten years. Older jobs are none that retention left.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// Ten years: retention leaves no older jobs.
+const MAX_AGE: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// A length of time before now, up to ten years.
+/// A time span before now, up to ten years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(value_type = String, example = "15m", pattern = "^[0-9]+(ms|s|m|h|d)$"))]
 pub struct Age(Duration);
 
-/// Why a text is no age.
+/// Not an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a whole number and a unit, such as 30s, 15m, 2h or 7d")]
 pub struct BadAge;
@@ -23,7 +23,7 @@ impl Age {
     /// An hour.
     pub const HOUR: Self = Self(Duration::from_secs(3_600));
 
-    /// To be taken from a moment.
+    /// To subtract from a time.
     #[must_use]
     pub fn delta(self) -> TimeDelta {
         TimeDelta::milliseconds(duration::millis(self.0))
@@ -63,7 +63,7 @@ impl fmt::Display for Age {
 impl FromStr for Age {
     type Err = BadAge;
     fn from_str(text: &str) -> Result<Self, BadAge> {
-        duration::parse(text.trim()).filter(|age| *age <= LONGEST).map(Self).ok_or(BadAge)
+        duration::parse(text.trim()).filter(|age| *age <= MAX_AGE).map(Self).ok_or(BadAge)
     }
 }
 

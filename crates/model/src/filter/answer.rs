@@ -1,4 +1,4 @@
-//! Which HTTP answers: one status, or a hundred of them.
+//! HTTP status filters: one status, or a class.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::{fmt, ops::RangeInclusive, str::FromStr};
@@ -9,7 +9,7 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 #[cfg_attr(feature = "openapi", schema(value_type = String, example = "5xx", pattern = "^[1-5]([0-9]{2}|[xX]{2})$"))]
 pub struct AnswerStatus(RangeInclusive<i16>);
 
-/// Why a text is none.
+/// Not a status or class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be an HTTP status such as 503, or 1xx to 5xx")]
 pub struct BadAnswerStatus;
@@ -24,8 +24,8 @@ impl AnswerStatus {
 
 impl fmt::Display for AnswerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = self.range();
-        if least == most { write!(f, "{least}") } else { write!(f, "{}xx", least / 100) }
+        let (first, last) = self.range();
+        if first == last { write!(f, "{first}") } else { write!(f, "{}xx", first / 100) }
     }
 }
 
@@ -33,10 +33,10 @@ impl FromStr for AnswerStatus {
     type Err = BadAnswerStatus;
     fn from_str(text: &str) -> Result<Self, BadAnswerStatus> {
         let text = text.trim();
-        let is_hundred = text.len() == 3 && text.is_char_boundary(1) && text[1..].eq_ignore_ascii_case("xx");
-        let range = if is_hundred {
-            let hundred: i16 = text[..1].parse().map_err(|_| BadAnswerStatus)?;
-            hundred * 100..=hundred * 100 + 99
+        let is_class = text.len() == 3 && text.is_char_boundary(1) && text[1..].eq_ignore_ascii_case("xx");
+        let range = if is_class {
+            let class: i16 = text[..1].parse().map_err(|_| BadAnswerStatus)?;
+            class * 100..=class * 100 + 99
         } else {
             let status: i16 = text.parse().map_err(|_| BadAnswerStatus)?;
             status..=status
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_status_or_a_hundred() {
+    fn one_status_or_a_class() {
         for (text, range, shown) in
             [("503", (503, 503), "503"), ("5xx", (500, 599), "5xx"), (" 4XX ", (400, 499), "4xx")]
         {

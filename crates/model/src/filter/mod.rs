@@ -1,4 +1,4 @@
-//! What a list of jobs or dead letters is narrowed to. One type serves query strings, bulk actions and the console's URLs.
+//! The filter of jobs and dead letters, used in query strings, bulk actions and the console's URLs.
 
 mod age;
 mod answer;
@@ -17,7 +17,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// Every condition given must hold.
+/// All given conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema, utoipa::IntoParams))]
@@ -26,28 +26,28 @@ pub struct JobFilter {
     /// `retrying` finds jobs whose retry is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
-    /// Exactly so many attempts made: `0` finds what was never tried.
+    /// Exact number of attempts made: `0` finds jobs that were never tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<i16>,
-    /// So many attempts made, or more.
+    /// At least so many attempts made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt_min: Option<i16>,
-    /// So many attempts made, or fewer.
+    /// At most so many attempts made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt_max: Option<i16>,
-    /// Of one app.
+    /// Jobs of one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
-    /// Of one integration.
+    /// Jobs of one integration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integration_id: Option<IntegrationId>,
-    /// Exactly.
+    /// Exact match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_type: Option<String>,
-    /// Exactly.
+    /// Exact match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// Items of one batch.
+    /// Jobs of one batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_id: Option<BatchId>,
     /// Changes of records of one type.
@@ -56,11 +56,11 @@ pub struct JobFilter {
     /// Changes of one record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_id: Option<String>,
-    /// Part of the error message, upper and lower case alike. For who reads secrets in it `[masked]`, part of what stands before the first value
-    /// that may be one.
+    /// Part of the error message, case-insensitive. For callers who see secrets as `[masked]`, only the text before the first masked value is
+    /// searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// A job id, a record id, a correlation id or a deduplication id, exactly: each is found by an index.
+    /// An exact job id, record id, correlation id or deduplication id; each has an index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Accepted at or after.
@@ -69,43 +69,41 @@ pub struct JobFilter {
     /// Accepted before.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub created_before: Option<DateTime<Utc>>,
-    /// Accepted so long ago, or longer: `15m`, `2h`, `7d`.
+    /// Accepted at least so long ago: `15m`, `2h`, `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_age: Option<Age>,
-    /// Accepted so long ago, or later: `15m`, `2h`, `7d`.
+    /// Accepted at most so long ago: `15m`, `2h`, `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_age: Option<Age>,
-    /// Completed, cancelled or given up at or after.
+    /// Completed, cancelled or dead-lettered at or after.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub finished_after: Option<DateTime<Utc>>,
-    /// Completed, cancelled or given up before; within the 24 hours before that unless something says since when.
+    /// Completed, cancelled or dead-lettered before; without another lower bound, within the 24 hours before that.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "moment::optional")]
     pub finished_before: Option<DateTime<Utc>>,
-    /// What the last attempt that ended was answered: an HTTP status such as `503`, or `1xx` to `5xx`.
+    /// Answer to the last finished attempt: an HTTP status such as `503`, or `1xx` to `5xx`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_status: Option<AnswerStatus>,
-    /// Run by this worker: now, or at the end.
+    /// Running on this worker, or last run by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<WorkerId>,
-    /// What the payload contains, by path: `payload.order.id=17` or `payload=order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of records have
-    /// no payload until it is computed: a dead letter is found by what it sent as well. A path whose value the asker reads `[masked]` is refused
-    /// (422).
+    /// What the payload contains, by path: `payload.order.id=17` or `payload=order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of
+    /// records have no payload until it is computed; dead letters are also found by what they sent. A path whose value the caller sees as
+    /// `[masked]` is refused (422).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<String>, example = "order.id=17"))]
     pub payload: Option<PayloadMatch>,
-    /// Failed by one cause: dead letters, and jobs to be tried again. The first 16 characters alone: at any integration.
+    /// Dead letters, and jobs to be retried, of one cause. Only the first 16 characters: of all integrations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The asker reads errors masked, these names besides those that are secret by their nature: `error` is looked for in what stands before
-    /// such values. Not the asker's to say: Headgate sets it.
+    /// Set by Headgate for callers who see errors masked: the names that are secret in addition to the usual ones. `error` is then searched only
+    /// before such values.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(ignore), param(ignore))]
     pub masked_names: Option<Vec<String>>,
 }
 
 impl JobFilter {
-    /// What no list can be asked for.
-    ///
     /// # Errors
     /// Every fault, by field.
     pub fn check(&self) -> Result<(), Faults> {
@@ -118,18 +116,18 @@ impl JobFilter {
         faults.into_result()
     }
 
-    /// The same of dead letters: all of them have failed.
+    /// [`Self::check`] for dead letters, which have all failed.
     ///
     /// # Errors
     /// Every fault, by field.
     pub fn check_of_dead_letters(&self) -> Result<(), Faults> {
         let mut faults = self.check().err().unwrap_or_default();
         let is_failed = self.status.is_none_or(|status| status == JobStatus::Failed);
-        faults.require(is_failed, "status", "must be failed, or left out: every dead letter is");
+        faults.require(is_failed, "status", "must be failed or absent: every dead letter has failed");
         faults.into_result()
     }
 
-    /// Whether it narrows nothing: bulk actions refuse that. An empty text is no condition: it is what a form sends that was not filled in.
+    /// Whether it has no condition: bulk actions refuse that. An empty text is not a condition; forms send it for fields that were not filled in.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -147,7 +145,7 @@ impl JobFilter {
         filled == Self::default()
     }
 
-    /// The same with ages as moments, so that what is asked for stays what it is while a bulk action runs.
+    /// Replaces ages by times, so that the filter does not move while a bulk action runs.
     #[must_use]
     pub fn at(&self, now: DateTime<Utc>) -> Self {
         let (oldest, newest) =
@@ -170,8 +168,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_list_is_asked_for_fewer_attempts_than_none_and_dead_letters_for_nothing_alive() {
-        let places = |faults: Result<(), Faults>| -> Vec<String> {
+    fn negative_attempts_are_refused_and_for_dead_letters_any_status_but_failed() {
+        let pointers = |faults: Result<(), Faults>| -> Vec<String> {
             faults.err().unwrap_or_default().0.into_iter().map(|fault| fault.pointer).collect()
         };
         let filter = JobFilter {
@@ -180,15 +178,15 @@ mod tests {
             status: Some(JobStatus::Retrying),
             ..JobFilter::default()
         };
-        assert_eq!(places(filter.check()), ["attempt"]);
-        assert_eq!(places(filter.check_of_dead_letters()), ["attempt", "status"]);
+        assert_eq!(pointers(filter.check()), ["attempt"]);
+        assert_eq!(pointers(filter.check_of_dead_letters()), ["attempt", "status"]);
         let failed = JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() };
         assert_eq!(failed.check_of_dead_letters(), Ok(()));
         assert_eq!(JobFilter::default().check_of_dead_letters(), Ok(()));
     }
 
     #[test]
-    fn ages_become_moments_and_the_narrower_one_holds() {
+    fn ages_become_times_and_the_narrower_one_holds() {
         let now = DateTime::UNIX_EPOCH + chrono::TimeDelta::days(10);
         let ago = |hours| now - chrono::TimeDelta::hours(hours);
         let age = |text: &str| text.parse().ok();

@@ -1,4 +1,4 @@
-//! What a payload must contain: values by path.
+//! Filter on values in a payload, by path.
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -7,14 +7,12 @@ use serde::{
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt};
 
-/// The most values that are asked for together.
-const MOST: usize = 8;
-/// The most steps of a path.
-const DEEPEST: usize = 16;
-/// How a parameter of an address begins that names a path.
+const MAX_VALUES: usize = 8;
+const MAX_STEPS: usize = 16;
+/// Prefix of a query parameter with a path.
 const PREFIX: &str = "payload.";
 
-/// Values by path: `{"order.id": "17"}` finds payloads whose `order` has the `id` 17, be it a number or a text. In an address
+/// Values by path: `{"order.id": "17"}` finds payloads whose `order` has the `id` 17, as a number or a string. In a query string
 /// `payload.order.id=17`, or `payload=order.id=17` for forms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -27,8 +25,8 @@ impl PayloadMatch {
         self.0.iter().map(|(path, value)| (path.as_str(), value.as_str()))
     }
 
-    /// For each path the documents that a payload may contain: the value as a text and, where it reads as a number, a truth value or
-    /// null, as that.
+    /// For each path the documents of which a payload must contain one: the value as a string and, if it can be read as a number, a boolean or
+    /// null, as that too.
     #[must_use]
     pub fn documents(&self) -> Vec<Vec<Value>> {
         self.iter()
@@ -44,14 +42,14 @@ impl PayloadMatch {
 
     fn try_new(pairs: BTreeMap<String, String>) -> Result<Self, String> {
         let is_path =
-            |path: &str| path.split('.').count() <= DEEPEST && path.split('.').all(|step| !step.is_empty());
+            |path: &str| path.split('.').count() <= MAX_STEPS && path.split('.').all(|step| !step.is_empty());
         if let Some(path) = pairs.keys().find(|path| !is_path(path)) {
             return Err(format!(
-                "{path:?} is no path: write steps with dots between, such as order.id, up to {DEEPEST}"
+                "{path:?} is not a path: write up to {MAX_STEPS} steps separated by dots, such as order.id"
             ));
         }
-        if pairs.is_empty() || pairs.len() > MOST {
-            return Err(format!("must name 1 to {MOST} values"));
+        if pairs.is_empty() || pairs.len() > MAX_VALUES {
+            return Err(format!("must have 1 to {MAX_VALUES} values"));
         }
         Ok(Self(pairs))
     }
@@ -61,7 +59,7 @@ fn nested(path: &str, leaf: Value) -> Value {
     path.rsplit('.').fold(leaf, |inner, step| Value::Object(Map::from_iter([(step.to_owned(), inner)])))
 }
 
-/// The parameters of a query with all paths of `payload.` gathered into the one that a filter reads.
+/// Combines all `payload.…` parameters of a query into the single parameter that the filter reads.
 #[must_use]
 pub fn gather(pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     let (paths, mut others): (Vec<_>, Vec<_>) =
@@ -71,7 +69,7 @@ pub fn gather(pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     }
     let mut object = Map::new();
     for (name, value) in paths {
-        // Given twice with another value nothing can match: the second stays as a parameter that is not known.
+        // Two values for one path can never match: the second stays, and is refused as an unknown parameter.
         match object.get(&name[PREFIX.len()..]) {
             Some(Value::String(before)) if *before != value => others.push((name, value)),
             _ => {
@@ -95,7 +93,7 @@ impl<'de> Deserialize<'de> for PayloadMatch {
     }
 }
 
-/// Reads an object, and from an address its text or one `path=value`.
+/// Reads an object, or from a query string its JSON text or one `path=value`.
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {

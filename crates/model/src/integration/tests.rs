@@ -1,5 +1,3 @@
-//! What is said of impossible integrations.
-
 use super::*;
 use serde_json::json;
 
@@ -9,7 +7,7 @@ fn faults(body: serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn every_impossible_field_is_named() {
+fn every_invalid_field_is_named() {
     let app_id = AppId::generate();
     let with = |fields: serde_json::Value| {
         let mut body = json!({"app_id": app_id, "name": "Shop", "integration_type": "webhook", "endpoint_url": "https://x.test"});

@@ -1,11 +1,11 @@
-//! How long to wait before the next attempt.
+//! Retry schedules: how long to wait before the next attempt.
 
 use crate::duration;
 use std::{fmt, str::FromStr, time::Duration};
 
-/// No wait is longer.
-pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-/// What jitter spreads a wait of nothing over, so that an outage does not double the load at once.
+/// Longer waits are shortened to this.
+pub const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// With jitter, a wait of zero is spread over this, so that an outage does not double the load at once.
 pub const SPREAD_OF_ZERO: Duration = Duration::from_secs(1);
 
 /// The waits between attempts.
@@ -28,7 +28,7 @@ impl Default for RetrySchedule {
 pub struct Backoff {
     /// The waits.
     pub schedule: RetrySchedule,
-    /// 0 to 1: the part of each wait that is random. The wait lies between (1 - jitter) and 1 of it.
+    /// 0 to 1: the random part of each wait, which is then (1 - jitter) to 1 of the schedule's.
     pub jitter: f64,
 }
 
@@ -39,11 +39,11 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait after attempt `attempt` (1 for the first), never shorter than `at_least` asks for. `random` is in [0, 1); jitter goes
-    /// only upwards from what the other side asked for.
+    /// The wait after attempt `attempt` (1 for the first), but never shorter than `at_least`, which the external system asked for: jitter only
+    /// lengthens that. `random` is in [0, 1).
     #[must_use]
     pub fn wait(&self, attempt: i16, at_least: Option<Duration>, random: f64) -> Duration {
-        let full = self.schedule.step(attempt).min(LONGEST);
+        let full = self.schedule.step(attempt).min(MAX_WAIT);
         let jitter = self.jitter.clamp(0.0, 1.0);
         let own = if jitter > 0.0 && full.is_zero() {
             SPREAD_OF_ZERO.mul_f64(random)
@@ -51,24 +51,24 @@ impl Backoff {
             full.mul_f64(1.0 - jitter * random)
         };
         match at_least {
-            Some(asked) if asked > own => asked.mul_f64(1.0 + 0.1 * jitter * random).min(LONGEST),
+            Some(asked) if asked > own => asked.mul_f64(1.0 + 0.1 * jitter * random).min(MAX_WAIT),
             _ => own,
         }
     }
 }
 
 impl Backoff {
-    /// Why the wait after attempt `attempt` is that long, where nobody asked for another one: `step 2 of the retry schedule, with jitter`.
+    /// Describes the schedule's wait after attempt `attempt`: `step 2 of the retry schedule, with jitter`.
     #[must_use]
-    pub fn in_words(&self, attempt: i16, whose: &str) -> String {
+    pub fn in_words(&self, attempt: i16, schedule_name: &str) -> String {
         let jitter = if self.jitter > 0.0 { ", with jitter" } else { "" };
         let n = usize::try_from(attempt.max(1)).unwrap_or(1);
         match &self.schedule {
-            RetrySchedule::Exponential => format!("{whose}, exponential{jitter}"),
+            RetrySchedule::Exponential => format!("{schedule_name}, exponential{jitter}"),
             RetrySchedule::Steps(steps) if n > steps.len() => {
-                format!("the last step of {whose}, which repeats{jitter}")
+                format!("the last step of {schedule_name}, which repeats{jitter}")
             }
-            RetrySchedule::Steps(_) => format!("step {n} of {whose}{jitter}"),
+            RetrySchedule::Steps(_) => format!("step {n} of {schedule_name}{jitter}"),
         }
     }
 }
@@ -78,13 +78,13 @@ impl RetrySchedule {
         let n = usize::try_from(attempt.max(1)).unwrap_or(1);
         match self {
             Self::Steps(steps) => steps.get(n - 1).or(steps.last()).copied().unwrap_or(SPREAD_OF_ZERO),
-            // The exponent is clamped before the power: 2^17 s is above the longest wait already.
+            // The exponent is clamped first: 2^17 s is above the maximum already.
             Self::Exponential => Duration::from_secs(1 << n.min(17)),
         }
     }
 }
 
-/// Why a schedule cannot be read.
+/// Not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a list of waits such as 0s,10s,1m (1 to 100 of them, each up to 24h), or exponential")]
 pub struct ScheduleError;
@@ -97,7 +97,7 @@ impl FromStr for RetrySchedule {
         }
         let steps = text.split(',').map(|step| duration::parse(step.trim())).collect::<Option<Vec<_>>>();
         match steps {
-            Some(steps) if (1..=100).contains(&steps.len()) && steps.iter().all(|step| *step <= LONGEST) => {
+            Some(steps) if (1..=100).contains(&steps.len()) && steps.iter().all(|step| *step <= MAX_WAIT) => {
                 Ok(Self::Steps(steps))
             }
             _ => Err(ScheduleError),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_by_its_step() {
+    fn a_wait_is_described_by_its_step() {
         let steps = RetrySchedule::Steps(vec![Duration::ZERO, Duration::from_secs(10)]);
         for (schedule, jitter, attempt, says) in [
             (steps.clone(), 0.0, 1, "step 1 of the retry schedule"),
@@ -164,13 +164,13 @@ mod tests {
         for random in [0.0, 0.25, 0.5, 0.999] {
             let wait = backoff.wait(4, None, random);
             assert!((S(30)..=S(60)).contains(&wait), "{wait:?}");
-            assert!(backoff.wait(1, None, random) <= S(1), "a wait of nothing is spread over a second");
+            assert!(backoff.wait(1, None, random) <= S(1), "a wait of zero is spread over a second");
         }
         assert_eq!(backoff.wait(1, None, 0.5), Duration::from_millis(500));
     }
 
     #[test]
-    fn what_the_other_side_asks_for_is_never_shortened() {
+    fn a_requested_wait_is_never_shortened() {
         for random in [0.0, 0.5, 0.999] {
             let wait = Backoff::default().wait(2, Some(S(180)), random);
             assert!(wait >= S(180) && wait <= S(190), "{wait:?}");

@@ -231,7 +231,7 @@ pub fn cause_of(response_status: Option<i16>, message: &str) -> CauseId {
 /// The short stable name of one cause at one integration. It begins with the cause, so that an index finds both.
 #[must_use]
 pub fn fingerprint(integration_id: IntegrationId, cause: CauseId) -> String {
-    // The random end of a UUIDv7. `lose.sql` writes the same.
+    // The random end of a UUIDv7. `recover.sql` writes the same.
     let id = integration_id.to_string();
     format!("{cause}-{}", &id[id.len() - 12..])
 }

@@ -1,6 +1,5 @@
 //! Pure decisions: everything they need is passed in, the time too.
 
-pub mod amends;
 pub mod backoff;
 pub mod breaker;
 pub mod cause;
@@ -12,5 +11,6 @@ pub mod masking;
 pub mod narrowing;
 pub mod permission;
 pub mod transition;
+pub mod undo;
 pub mod verdict;
 pub mod what_if;

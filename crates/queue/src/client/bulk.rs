@@ -1,4 +1,4 @@
-//! Many jobs at once.
+//! Enqueues many jobs at once.
 
 use super::{CHUNK, Client};
 use crate::{
@@ -9,17 +9,17 @@ use futures::{Stream, StreamExt as _, future::BoxFuture};
 use model::job::{EnqueueOutcome, EnqueuedJob};
 use sqlx::{Acquire, Postgres};
 
-/// How many jobs were accepted.
+/// Counts of accepted jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
-    /// New ones.
+    /// New jobs.
     pub created: u64,
-    /// Folded into another one of the same deduplication id.
+    /// Jobs folded into another one of the same deduplication id.
     pub coalesced: u64,
 }
 
 impl Bulk {
-    /// Jobs taken from the input: where to go on after an error.
+    /// How many jobs of the input were accepted: where to continue after an error.
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.created + self.coalesced
@@ -32,23 +32,23 @@ impl Bulk {
     }
 }
 
-/// Why a stream of jobs ended early. What was accepted before stays.
+/// Why a stream of jobs was not accepted to its end. Earlier chunks stay accepted.
 #[derive(Debug, thiserror::Error)]
 #[error("the jobs after the first {} were not accepted", .accepted.accepted())]
 pub struct BulkError {
-    /// What was accepted before.
+    /// What was accepted before the error.
     pub accepted: Bulk,
-    /// Why the next chunk was not, none of it.
+    /// Why the next chunk was refused as a whole.
     #[source]
     pub source: QueueError,
 }
 
 impl Client {
-    /// Enqueues any number of jobs of a type, all or none, on whatever [`enqueue`](Self::enqueue) takes. Answers in the order of the input
-    /// the job that will do the work of each.
+    /// Enqueues any number of jobs of a type, all or none, on anything that [`enqueue`](Self::enqueue) takes. Returns, in the order of the input, the
+    /// job that will do the work of each.
     ///
-    /// One statement for 1,000 jobs (`UNNEST`). The jobs and the answer are held in memory, and locks (of deduplication ids and serialize
-    /// keys) to the end of the transaction: good for some 100,000. For more there is [`enqueue_stream`](Self::enqueue_stream).
+    /// One statement enqueues 1,000 jobs (`UNNEST`). Jobs and answers are kept in memory, and locks (of deduplication ids and serialize keys) until the
+    /// end of the transaction: fine for some 100,000 jobs. Use [`enqueue_stream`](Self::enqueue_stream) for more.
     ///
     /// # Errors
     /// As with [`enqueue`](Self::enqueue).
@@ -67,12 +67,11 @@ impl Client {
         })
     }
 
-    /// Enqueues a stream of jobs of a type, as many as there are: 1,000 at a time, each thousand committed by itself, so that memory and
-    /// locks stay small and workers begin at once. `futures::stream::iter` makes a stream of an iterator.
+    /// Enqueues a stream of jobs of a type, however long. Each 1,000 are committed by themselves, so that memory and locks stay small and workers start
+    /// at once. `futures::stream::iter` turns an iterator into a stream.
     ///
     /// # Errors
-    /// [`BulkError`] with what was accepted before: go on from there. Jobs with a deduplication id may as well be enqueued again from the
-    /// start.
+    /// [`BulkError`] says how many were accepted: continue from there. Jobs with a deduplication id can be enqueued again from the start.
     pub async fn enqueue_stream<J: Job, N: Into<NewJob<J>>>(
         &self,
         jobs: impl Stream<Item = N> + Send,

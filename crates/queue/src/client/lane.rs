@@ -1,11 +1,11 @@
-//! What a lane is to be like.
+//! The options of a lane.
 
 use crate::{QueueError, store::own_lanes::Wanted};
 use model::{limits, problem::Faults, rate_limit::RateLimit};
 
-/// A lane: its name within the app, and how much of it may run.
+/// The name of a lane within its app, and its limits.
 #[derive(Clone, Debug)]
-#[must_use = "no lane is made before `Client::lane` gets it"]
+#[must_use = "the lane is created by `Client::lane`"]
 pub struct LaneOptions {
     name: String,
     max_concurrency: Option<i32>,
@@ -13,26 +13,25 @@ pub struct LaneOptions {
 }
 
 impl LaneOptions {
-    /// A lane with this name, 1 to 200 characters. A new one is as wide as the workers of all its processes
-    /// together (at most 10,000), and has no rate limit.
+    /// A lane with this name, 1 to 200 characters. A new lane may use all workers of its processes (at most 10,000) and has no rate limit.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), max_concurrency: None, rate_limits: None }
     }
 
-    /// Jobs that run at once, over all processes: 1 to 10,000.
+    /// Most jobs that run at once, over all processes: 1 to 10,000.
     pub fn max_concurrency(self, most: i32) -> Self {
         Self { max_concurrency: Some(most), ..self }
     }
 
-    /// Jobs that begin in any `per_seconds` (1 to 86,400), over all processes: 1 to 1,000,000. Say it again for a further limit; all hold.
-    /// Jobs beyond it wait where they are, and cost no attempt.
+    /// Most jobs (1 to 1,000,000) that start in any window of `per_seconds` (1 to 86,400), over all processes. Call it again for a further limit; all
+    /// of them apply. Jobs beyond a limit wait, which costs no attempt.
     pub fn rate_limit(self, jobs: i32, per_seconds: i32) -> Self {
         let mut rate_limits = self.rate_limits.unwrap_or_default();
         rate_limits.push(RateLimit { requests: jobs, per_seconds });
         Self { rate_limits: Some(rate_limits), ..self }
     }
 
-    /// Takes away every rate limit it may have had.
+    /// Removes every rate limit of the lane.
     pub fn without_rate_limit(self) -> Self {
         Self { rate_limits: Some(Vec::new()), ..self }
     }
@@ -66,7 +65,6 @@ impl LaneOptions {
     }
 }
 
-/// The name of a program.
 pub(crate) fn check_program(name: &str) -> Result<(), QueueError> {
     let mut faults = Faults::default();
     let chars = name.chars().count();

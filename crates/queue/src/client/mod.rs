@@ -1,4 +1,4 @@
-//! For those who enqueue.
+//! The client, which enqueues jobs.
 
 mod bulk;
 pub(crate) mod lane;
@@ -26,23 +26,23 @@ use model::{
 use sqlx::{Acquire, Connection as _, PgConnection, PgPool, Postgres};
 use std::sync::Arc;
 
-/// The lane a client begins with.
+/// The lane of a client until [`Client::lane`] selects another.
 const DEFAULT_LANE: &str = "jobs";
 /// Jobs accepted by one statement.
 const CHUNK: usize = 1_000;
-/// How often a transaction of ours is repeated that lost a race.
-const TRIES: usize = 5;
+/// How often a transaction of ours that loses a race is tried.
+const MAX_TRIES: usize = 5;
 
 /// Enqueues jobs into a lane of an app. Cheap to clone.
 ///
-/// An *app* is whom jobs belong to: one of your customers, or simply your program. A *lane* is a line of jobs with a concurrency (and a rate
-/// limit) of its own; all lanes with work get their turn, so that a flood in one holds up no other. Operators see a lane as an integration of
-/// type `external`, where they can pause it.
+/// An *app* is the tenant that jobs belong to: one of your customers, or simply your program. A *lane* is a line of jobs with a concurrency limit
+/// and a rate limit of its own; lanes with work take turns, so that a flood in one does not hold up the others. Operators see a lane as an
+/// integration of type `external`, and can pause it.
 ///
 /// # Transactions
 ///
-/// Every method that enqueues takes what sqlx users have at hand. In a transaction the jobs are there when it commits, and are not when it is
-/// rolled back:
+/// Every method that enqueues takes a pool, a connection or a transaction of sqlx. In a transaction the jobs are enqueued if and only if it
+/// commits:
 ///
 /// ```no_run
 /// # use queue::{Client, Job};
@@ -51,16 +51,16 @@ const TRIES: usize = 5;
 /// # async fn example(pool: sqlx::PgPool) -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::open(&pool, "shop").await?;
 ///
-/// // On its own: a transaction is made for it, and workers are woken up.
+/// // In a transaction of its own; workers are woken.
 /// client.enqueue(&pool, GenerateInvoice { order_id: 7 }).await?;
 ///
-/// // With your data: `commit` wakes the workers up.
+/// // Together with your data: `commit` wakes the workers.
 /// let mut tx = client.begin().await?;
 /// let order_id: i64 = sqlx::query_scalar("insert into orders default values returning id").fetch_one(&mut *tx).await?;
 /// tx.enqueue(GenerateInvoice { order_id }).await?;
 /// tx.commit().await?;
 ///
-/// // In a transaction you began yourself: one call after its commit. Without it the job begins within `poll_interval` (1 s).
+/// // In a transaction you began yourself: wake the workers after its commit, or the job starts within `poll_interval` (1 s).
 /// let mut tx = pool.begin().await?;
 /// client.enqueue(&mut *tx, GenerateInvoice { order_id: 8 }).await?;
 /// tx.commit().await?;
@@ -78,17 +78,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the app with this slug (1 to 63 lower case letters, digits and hyphens), which is made when there is none, with its
-    /// lane `jobs`. Call it inside a runtime, after [`migrate::run_beside`](crate::migrate::run_beside) (a [`Runner`](crate::Runner) calls that).
+    /// A client of the app with this slug (1 to 63 lower case letters, digits and hyphens) and its lane `jobs`; both are created if missing. Call it
+    /// inside a tokio runtime, after [`migrate::run_embedded`](crate::migrate::run_embedded) (which a [`Runner`](crate::Runner) calls).
     ///
     /// # Errors
-    /// [`QueueError::Invalid`] for a slug that is none; when the database is away.
+    /// [`QueueError::Invalid`] for an invalid slug.
     pub async fn open(pool: &PgPool, app: &str) -> Result<Self, QueueError> {
         Self::open_for(pool, app, DEFAULT_PROGRAM).await
     }
 
-    /// The same for jobs that another program of the database does: its [`Runner`](crate::Runner) was given this name with
-    /// [`Runner::program`](crate::Runner::program) (1 to 100 characters). Its lanes are its own, also where two programs call one alike.
+    /// As [`open`](Self::open), for jobs of the program with this name (1 to 100 characters), as given to
+    /// [`Runner::program`](crate::Runner::program). Lanes of two programs are separate even if they have the same name.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -97,7 +97,7 @@ impl Client {
         model::app::NewApp { name: app.to_owned(), slug: Some(app.to_owned()) }.check()?;
         let options = LaneOptions::new(DEFAULT_LANE);
         let mut transaction = pool.begin().await?;
-        let app_id = own_lanes::hold_app(&mut transaction, app).await?;
+        let app_id = own_lanes::lock_app(&mut transaction, app).await?;
         let integration_id = own_lanes::ensure(&mut transaction, app_id, &options.wanted(program)).await?;
         transaction.commit().await?;
         let waker = Waker::new(pool.clone());
@@ -108,44 +108,42 @@ impl Client {
         self.waker.wake_directly(engine);
     }
 
-    /// A client for another lane of the same app, which is made when there is none.
+    /// A client for another lane of the same app; the lane is created if missing.
     ///
-    /// What `options` say is written at each call, so that code is where it is decided; what they do not say stays as it is, as an
-    /// operator may have set it.
+    /// Every call writes the options that are given, so that your code decides them. Others stay as they are, perhaps as an operator has set them.
     ///
     /// # Errors
-    /// [`QueueError::Invalid`] with every fault of the options; [`QueueError::NotFound`] when the app was deleted; when the database is
-    /// away.
+    /// [`QueueError::Invalid`] with every fault of the options; [`QueueError::NotFound`] when the app was deleted.
     pub async fn lane(&self, options: &LaneOptions) -> Result<Self, QueueError> {
         options.check()?;
         let mut transaction = self.pool.begin().await?;
-        own_lanes::hold_app_by_id(&mut transaction, self.app_id).await?;
+        own_lanes::lock_app_by_id(&mut transaction, self.app_id).await?;
         let wanted = options.wanted(&self.program);
         let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &wanted).await?;
         transaction.commit().await?;
         Ok(Self { integration_id, ..self.clone() })
     }
 
-    /// Whose jobs they are.
+    /// The app that the jobs belong to.
     #[must_use]
     pub fn app_id(&self) -> AppId {
         self.app_id
     }
 
-    /// The lane, as the API and the console name it.
+    /// The lane's id in the API and the console.
     #[must_use]
     pub fn integration_id(&self) -> IntegrationId {
         self.integration_id
     }
 
-    /// Enqueues one job on a `&PgPool`, a `&mut PgConnection` or a `&mut Transaction`. The answer names the job that will do the work, and
-    /// says whether it is a new one or one it was folded into.
+    /// Enqueues one job on a `&PgPool`, a `&mut PgConnection` or a `&mut Transaction`. Returns the job that will do the work, and whether that is a
+    /// new one or the one it was folded into.
     ///
     /// # Errors
-    /// [`QueueError::Invalid`] with every fault of the job; [`QueueError::NotFound`] when the lane was deleted or disabled; when the
-    /// database is away. In a transaction of yours that loses a race ([`QueueError::lost_a_race`]), repeat that.
-    // A boxed future, because that of an `async fn` which is generic over `Acquire` cannot be sent to another thread as soon as a
-    // connection is borrowed: no task could enqueue in a transaction.
+    /// [`QueueError::Invalid`] with every fault of the job; [`QueueError::NotFound`] when the lane was deleted or disabled. If a transaction of
+    /// yours loses a race ([`QueueError::lost_a_race`]), repeat it.
+    // A boxed future, because the future of an `async fn` that is generic over `Acquire` is not `Send` once a connection is borrowed: no spawned task
+    // could enqueue in a transaction.
     pub fn enqueue<'a, J: Job>(
         &'a self,
         on: impl Acquire<'a, Database = Postgres> + Send + 'a,
@@ -159,16 +157,13 @@ impl Client {
         })
     }
 
-    /// Begins a transaction that can enqueue and wakes workers up when it is committed.
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// Begins a transaction that can enqueue, and wakes workers when it is committed.
     pub async fn begin(&self) -> Result<JobTransaction, QueueError> {
         Ok(JobTransaction::new(self.clone(), self.pool.begin().await?))
     }
 
-    /// Wakes the workers of all processes up. Call it after the commit of a transaction of yours that enqueued; all else does so by itself.
-    /// Calls within a few milliseconds are gathered into one.
+    /// Wakes the workers of all processes. It is needed only after the commit of a transaction of yours that enqueued. Calls within a few
+    /// milliseconds are combined.
     pub fn wake(&self) {
         self.waker.jobs_added();
     }
@@ -176,24 +171,24 @@ impl Client {
     /// A job of this app, with its attempts, its progress and its result.
     ///
     /// # Errors
-    /// [`QueueError::NotFound`] when there is none, or no more: finished jobs are kept for `retention`.
+    /// [`QueueError::NotFound`] also for a job that finished longer ago than finished jobs are kept.
     pub async fn job(&self, id: JobId) -> Result<JobDetail, QueueError> {
         jobs::get(&self.pool, Scope::App(self.app_id), id).await
     }
 
-    /// Calls a job of this app off. One that runs is stopped by its worker, a moment later (its handler's future is dropped), and stays
-    /// `processing` with `cancel_requested_at` until then, so that no other job of its deduplication id or serialize key begins beside it; if
-    /// it completes before, it did complete. A handler that blocks its thread learns of it by [`HeldJob::progress`](crate::worker::HeldJob::progress).
+    /// Cancels a job of this app. The worker of a running job is asked to stop it, which drops its handler's future a moment later. Until then the job
+    /// stays `processing` with `cancel_requested_at`, so that no other job of its deduplication id or serialize key starts; if it completes first, it
+    /// is completed. A handler that blocks its thread learns of the request through [`LeasedJob::progress`](crate::worker::LeasedJob::progress).
     ///
     /// # Errors
-    /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when it has ended.
+    /// [`QueueError::NotFound`]; [`QueueError::WrongState`] when it has ended.
     pub async fn cancel(&self, id: JobId) -> Result<(), QueueError> {
         let mut transaction = self.pool.begin().await?;
         jobs::cancel(&mut transaction, Scope::App(self.app_id), id).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// Accepts jobs, all or none: inside the transaction the connection is in, or in one of its own.
+    /// Accepts all jobs or none, in the connection's transaction or, if it has none, in a new one.
     async fn accept<J: Job>(
         &self,
         connection: &mut PgConnection,
@@ -205,13 +200,13 @@ impl Client {
         if let [one] = new
             && let Some(alone) = one.alone(self.app_id, self.integration_id)
         {
-            // One statement is a transaction of its own: two round trips less.
-            match jobs::enqueue_alone(connection, &alone?).await {
+            // A single statement is its own transaction, which saves two round trips.
+            match jobs::enqueue_single(connection, &alone?).await {
                 Ok(accepted) => {
                     self.wake();
                     return Ok(vec![accepted]);
                 }
-                // A session whose transactions are serialisable: by one that is not.
+                // The session's default isolation is serializable: retry in a transaction below, which is not.
                 Err(error) if error.lost_a_race() => {}
                 Err(error) => return Err(error),
             }
@@ -226,7 +221,7 @@ impl Client {
                     self.wake();
                     return Ok(accepted);
                 }
-                Err(error) if error.lost_a_race() && tries < TRIES => transaction.rollback().await?,
+                Err(error) if error.lost_a_race() && tries < MAX_TRIES => transaction.rollback().await?,
                 Err(error) => return Err(error),
             }
         }
@@ -237,10 +232,10 @@ impl Client {
         connection: &mut PgConnection,
         new: &[NewJob<J>],
     ) -> Result<Vec<EnqueuedJob>, QueueError> {
-        let place = own_lanes::hold(connection, self.integration_id).await?;
+        let target = own_lanes::lock(connection, self.integration_id).await?;
         let mut accepted = Vec::with_capacity(new.len());
         for chunk in new.chunks(CHUNK) {
-            let specs = chunk.iter().map(|new| new.spec(&place)).collect::<Result<Vec<_>, _>>()?;
+            let specs = chunk.iter().map(|new| new.spec(&target)).collect::<Result<Vec<_>, _>>()?;
             accepted.extend(jobs::enqueue(connection, &specs).await?);
         }
         Ok(accepted)

@@ -1,4 +1,4 @@
-//! A transaction that wakes workers up.
+//! A transaction that wakes workers when it commits.
 
 use super::Client;
 use crate::{
@@ -10,8 +10,8 @@ use model::job::EnqueuedJob;
 use sqlx::{PgConnection, Postgres, Transaction};
 use std::ops::{Deref, DerefMut};
 
-/// A transaction of sqlx that can enqueue, and tells the workers when it has committed. Use it as one: `execute(&mut *tx)`. Dropped, it is
-/// rolled back, and no job was enqueued.
+/// A transaction of sqlx that can enqueue, and wakes workers when it has committed. Use it like one: `execute(&mut *tx)`. Dropping it rolls it
+/// back, and no job is enqueued.
 pub struct JobTransaction {
     client: Client,
     transaction: Transaction<'static, Postgres>,
@@ -23,9 +23,6 @@ impl JobTransaction {
     }
 
     /// As [`Client::enqueue`], inside this transaction.
-    ///
-    /// # Errors
-    /// As there.
     pub fn enqueue<J: Job>(
         &mut self,
         job: impl Into<NewJob<J>>,
@@ -34,9 +31,6 @@ impl JobTransaction {
     }
 
     /// As [`Client::enqueue_many`], inside this transaction.
-    ///
-    /// # Errors
-    /// As there.
     pub fn enqueue_many<J: Job, N: Into<NewJob<J>>>(
         &mut self,
         jobs: impl IntoIterator<Item = N>,
@@ -44,20 +38,14 @@ impl JobTransaction {
         self.client.enqueue_many(&mut *self.transaction, jobs)
     }
 
-    /// Commits, and wakes workers up.
-    ///
-    /// # Errors
-    /// When the database is away, or refuses the commit.
+    /// Commits, then wakes workers.
     pub async fn commit(self) -> Result<(), QueueError> {
         self.transaction.commit().await?;
         self.client.wake();
         Ok(())
     }
 
-    /// Leaves nothing behind.
-    ///
-    /// # Errors
-    /// When the database is away: nothing is left behind either.
+    /// Rolls back. If this fails because the database is away, nothing is stored either.
     pub async fn rollback(self) -> Result<(), QueueError> {
         Ok(self.transaction.rollback().await?)
     }

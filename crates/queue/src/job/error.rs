@@ -1,6 +1,6 @@
-//! How a job fails.
+//! The error of a handler.
 
-use crate::worker::{Failure, HeldJob, Outcome};
+use crate::worker::{Failure, LeasedJob, Outcome};
 use model::{
     rules::verdict::{ErrorKind, Verdict},
     text::causes,
@@ -9,10 +9,10 @@ use std::{error::Error, fmt, time::Duration};
 
 /// Why an attempt failed, and what follows.
 ///
-/// Any error becomes one by `?`, and is *retryable*: tried again as the schedule says, a dead letter after the last attempt
-/// (`retries_exceeded`). Say so where trying again is of no use ([`not_retryable`](Self::not_retryable): a dead letter at once), where it
-/// is of no use yet ([`after`](Self::after)), and where nothing is wrong and it is only too early ([`snooze`](Self::snooze)). What is wrong
-/// with an attempt beyond that, the engine says by itself: `timeout`, a panic (retryable), `worker_lost`, `expired`.
+/// `?` turns any error into a *retryable* one: the job is retried after the schedule's wait, and is a dead letter after the last attempt
+/// (`retries_exceeded`). Use [`not_retryable`](Self::not_retryable) where a retry cannot help (a dead letter at once), [`after`](Self::after) where
+/// it cannot help yet, and [`snooze`](Self::snooze) where nothing is wrong and it is only too early. The engine itself adds `timeout`, panics
+/// (retryable), `worker_lost` and `expired`.
 ///
 /// ```
 /// # use queue::{JobError, OrJobError};
@@ -22,7 +22,7 @@ use std::{error::Error, fmt, time::Duration};
 ///         return Err(JobError::snooze(Duration::from_secs(60)));
 ///     }
 ///     let cents: u32 = text.parse().not_retryable()?;
-///     std::fs::read_to_string("/dev/null")?; // any error: tried again
+///     std::fs::read_to_string("/dev/null")?; // any error: retried
 ///     Ok(cents)
 /// }
 /// ```
@@ -39,36 +39,35 @@ enum Kind {
 }
 
 impl JobError {
-    /// Tried again, as the retry schedule says. The message is for people; 2,000 characters of it are kept.
+    /// The job is retried after the wait of its retry schedule. The message is for people; 2,000 characters of it are kept.
     #[must_use]
     pub fn retryable(message: impl fmt::Display) -> Self {
         Self { kind: Kind::Retryable { after: None }, message: message.to_string() }
     }
 
-    /// Never tried again by itself: a dead letter at once, from where it can be requeued by hand.
+    /// The job becomes a dead letter at once, which operators can requeue.
     #[must_use]
     pub fn not_retryable(message: impl fmt::Display) -> Self {
         Self { kind: Kind::NotRetryable, message: message.to_string() }
     }
 
-    /// Not yet: the job goes back for this long (at most 24 h), and the attempt is not counted. It may be snoozed without end; give it an
-    /// `expires_at` where that would be wrong.
+    /// The job is released for this long (at most 24 h), and the attempt does not count. It can be snoozed without end; set an `expires_at` to
+    /// prevent that.
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
         Self { kind: Kind::Snooze { wait }, message: String::new() }
     }
 
-    /// Tried again, and not before this has passed (at most 24 h); the schedule's wait counts when it is longer.
+    /// The job is retried, but not before this has passed (at most 24 h); the schedule's wait counts if it is longer.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self { kind: Kind::Retryable { after: Some(wait) }, ..self }
     }
 
-    /// What comes of an attempt that ended so.
-    pub(crate) fn into_outcome(self, job: &HeldJob) -> Outcome {
+    pub(crate) fn into_outcome(self, job: &LeasedJob) -> Outcome {
         let verdict = match self.kind {
             Kind::Snooze { wait } => {
-                let wait = wait.min(model::rules::backoff::LONGEST);
+                let wait = wait.min(model::rules::backoff::MAX_WAIT);
                 return Outcome::Released { until: job.time_in(wait) };
             }
             Kind::NotRetryable => Verdict::GiveUp { pauses_integration: false },
@@ -89,13 +88,13 @@ impl JobError {
 }
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
-    /// Retryable, with the whole chain of causes in the message.
+    /// Retryable; the message has the whole chain of causes.
     fn from(error: E) -> Self {
         Self::retryable(causes(&*error.into()))
     }
 }
 
-// Not an `Error` itself, or the conversion above could not be: a handler answers it, and nobody else has one.
+// It does not implement `Error`, which would conflict with the blanket conversion above. Only handlers return it.
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
@@ -111,18 +110,12 @@ impl fmt::Debug for JobError {
     }
 }
 
-/// Says what follows from an error, right where it is: `parse(text).not_retryable()?`.
+/// Turns the error of a result into a [`JobError`], with what follows from it: `parse(text).not_retryable()?`.
 pub trait OrJobError<T> {
-    /// [`JobError::not_retryable`]
-    ///
-    /// # Errors
-    /// Whenever the result is one.
+    /// As [`JobError::not_retryable`].
     fn not_retryable(self) -> Result<T, JobError>;
 
-    /// [`JobError::after`]
-    ///
-    /// # Errors
-    /// Whenever the result is one.
+    /// As [`JobError::after`].
     fn retry_after(self, wait: Duration) -> Result<T, JobError>;
 }
 

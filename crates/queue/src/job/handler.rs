@@ -1,23 +1,23 @@
-//! Who does a kind of job.
+//! The trait of typed handlers, and its adapter to the engine's.
 
 use super::{Job, JobError};
-use crate::worker::{AttemptHandler, CompletedJob, HeldJob, How, Outcome, Slot};
+use crate::worker::{AttemptHandler, CompletedJob, Completion, LeasedJob, Outcome, Slot};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::{any::Any, future::ready, marker::PhantomData};
 
-/// Bytes of a result, as JSON text, that are kept.
-const MOST_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
+/// A larger result, as JSON text, is not kept.
+const MAX_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
 
 /// Does jobs of one kind.
 ///
-/// Write `run` as an `async fn`. What it needs (a pool, a client) are fields of the type that implements it, which may implement it for
-/// several kinds of job. Register it with [`Runner::handle`](crate::Runner::handle).
+/// Write `run` as an `async fn`. Its dependencies (a pool, a client) are fields of the implementing type, which may implement the trait for several
+/// kinds of job. Register it with [`Runner::handle`](crate::Runner::handle).
 ///
 /// ```
-/// # use queue::{HeldJob, Job, JobError, JobHandler};
+/// # use queue::{LeasedJob, Job, JobError, JobHandler};
 /// # use serde::{Deserialize, Serialize};
 /// # #[derive(Serialize, Deserialize)] struct GenerateInvoice { order_id: u64 }
 /// # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
@@ -28,7 +28,7 @@ const MOST_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
 /// impl JobHandler<GenerateInvoice> for Invoicing {
 ///     type Output = String;
 ///
-///     async fn run(&self, order: GenerateInvoice, job: &HeldJob) -> Result<String, JobError> {
+///     async fn run(&self, order: GenerateInvoice, job: &LeasedJob) -> Result<String, JobError> {
 ///         let rows: Vec<String> = sqlx::query_scalar("select name from order_lines where order_id = $1")
 ///             .bind(order.order_id as i64)
 ///             .fetch_all(&self.pool)
@@ -41,31 +41,30 @@ const MOST_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
 /// }
 /// ```
 ///
-/// # What to count on
+/// # Guarantees
 ///
-/// A job is done *at least once*: when its process dies in the middle, another begins it again. So either doing it twice does no harm, or
-/// what it does to this database is done in [`on_completed`](Self::on_completed), which takes effect exactly once.
+/// A job is done *at least once*: if its process dies in the middle, another starts it again. So either make it harmless to do twice, or write
+/// to this database in [`on_completed`](Self::on_completed), which takes effect exactly once.
 ///
-/// The future is dropped at its next `await` when the job's time is over ([`HeldJob::timeout`]), when it is called off, when the lease is in
-/// doubt, and when a shutdown's grace time is over. Work that blocks belongs into `tokio::task::spawn_blocking`; what goes on there after
-/// that learns of it by [`HeldJob::progress_handle`]. A panic is a failed attempt.
+/// The future is dropped at its next `await` when its time-out has passed ([`LeasedJob::timeout`]), when the job is cancelled, when the lease is
+/// lost, and when a shutdown's grace time is over. Blocking work belongs into `tokio::task::spawn_blocking`, where it learns of the end through
+/// [`LeasedJob::progress_handle`]. A panic is a failed attempt.
 pub trait JobHandler<J: Job>: Send + Sync + 'static {
-    /// What a job produces, kept as JSON with the finished job (`result`). One that is larger than 1 MB or cannot be stored is left out
-    /// with a warning; the job completes all the same. `()` for nothing.
+    /// What a job produces, kept as JSON with the finished job (`result`); `()` for nothing. An output that is larger than 1 MB or cannot be stored
+    /// is left out with a warning; the job completes all the same.
     type Output: Serialize + Send + Sync + 'static;
 
-    /// One attempt.
-    ///
-    /// In a lane with a rate limit it begins when there is a slot for it.
-    fn run(&self, payload: J, job: &HeldJob) -> impl Future<Output = Result<Self::Output, JobError>> + Send;
+    /// Makes one attempt. In a lane with a rate limit it is called once the job has a slot.
+    fn run(&self, payload: J, job: &LeasedJob)
+    -> impl Future<Output = Result<Self::Output, JobError>> + Send;
 
-    /// Writes what the job did into this database, in the very transaction that ends the job: both are stored or neither is, and nothing of
-    /// an attempt that lost its lease. Keep it to a few short statements; hundreds of jobs may be ended by one transaction, and it may run
-    /// again with the same job when that has to be repeated. The database waits five seconds for the next statement, and then undoes it
-    /// all: what takes longer, a request to somebody else, belongs into `run`.
+    /// Writes to this database in the transaction that ends the job: both are stored or neither, and nothing of an attempt that lost its lease.
+    /// Keep it to a few short statements: one transaction may end hundreds of jobs, and when it has to be repeated this is called again with the
+    /// same job. The database rolls the transaction back after idling for five seconds, so anything slower, such as a request to another system,
+    /// belongs into `run`.
     ///
-    /// An error makes the attempt a failed one, which is tried again as any other, up to `max_attempts`; and so does to keep the database waiting
-    /// for longer than that five times, which the job's error says.
+    /// If it returns an error, or lets the transaction idle for too long five times, the attempt has failed and is retried like any other, up to
+    /// `max_attempts`. The job's error says which.
     fn on_completed(
         &self,
         _connection: &mut PgConnection,
@@ -76,7 +75,7 @@ pub trait JobHandler<J: Job>: Send + Sync + 'static {
     }
 }
 
-/// A typed handler as the engine calls it.
+/// Adapts a typed handler to the engine's trait.
 pub(crate) struct Typed<J, H> {
     handler: H,
     of: PhantomData<fn(J)>,
@@ -90,7 +89,7 @@ impl<J, H> Typed<J, H> {
 
 #[async_trait]
 impl<J: Job, H: JobHandler<J>> AttemptHandler for Typed<J, H> {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         let payload = match payload::<J>(job.payload.as_ref()) {
             Ok(payload) => payload,
             Err(error) => return error.into_outcome(job),
@@ -101,7 +100,12 @@ impl<J: Job, H: JobHandler<J>> AttemptHandler for Typed<J, H> {
         match self.handler.run(payload, job).await {
             Ok(output) => {
                 let result = result(&output, job);
-                Outcome::Completed { how: How::Done, response: None, result, receipt: Some(Box::new(output)) }
+                Outcome::Completed {
+                    how: Completion::Done,
+                    response: None,
+                    result,
+                    receipt: Some(Box::new(output)),
+                }
             }
             Err(error) => error.into_outcome(job),
         }
@@ -122,7 +126,7 @@ impl<J: Job, H: JobHandler<J>> AttemptHandler for Typed<J, H> {
     }
 }
 
-/// The payload, read. One that does not fit will not fit the next time either; what is wrong where stands in the message.
+/// Parses the payload. A payload that does not parse never will, so the error is not retryable; its message names the place.
 pub(crate) fn payload<J: Job>(stored: Option<&Value>) -> Result<J, JobError> {
     serde_path_to_error::deserialize(stored.unwrap_or(&Value::Null)).map_err(|error| {
         let at = error.path().to_string();
@@ -135,14 +139,14 @@ pub(crate) fn payload<J: Job>(stored: Option<&Value>) -> Result<J, JobError> {
     })
 }
 
-/// The result as it is kept, if it can be.
-fn result<R: Serialize>(output: &R, job: &HeldJob) -> Option<Value> {
+/// The result as JSON; none, with a warning, if it cannot be kept.
+fn result<R: Serialize>(output: &R, job: &LeasedJob) -> Option<Value> {
     let why = match serde_json::to_value(output) {
         Ok(Value::Null) => return None,
         Ok(value) => match model::json::check(&value) {
             Ok(()) => {
                 let bytes = value.to_string().len();
-                if bytes <= MOST_RESULT_BYTES {
+                if bytes <= MAX_RESULT_BYTES {
                     return Some(value);
                 }
                 format!("it is {bytes} bytes of JSON")
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_payload_is_said_with_its_place() {
+    fn the_error_of_a_payload_names_the_place() {
         assert_eq!(payload::<Print>(Some(&json!({"pages": [1, 2]}))).unwrap().pages, [1, 2]);
         for (stored, says) in [
             (

@@ -1,6 +1,6 @@
-//! Jobs as their authors write them: a payload that says what kind of job it is ([`Job`]), and who does it ([`JobHandler`]).
+//! Jobs as their authors write them: a payload type that names the kind of job ([`Job`]), and its handler ([`JobHandler`]).
 //!
-//! Two traits, because the two are seldom at home in one place: who enqueues needs the payload alone, and not what doing it depends on.
+//! They are two traits because callers that enqueue need only the payload, and not the dependencies of the handler.
 
 mod definition;
 mod error;
@@ -13,5 +13,5 @@ pub use handler::JobHandler;
 pub(crate) use handler::Typed;
 #[cfg(feature = "testing")]
 pub(crate) use handler::payload;
+pub(crate) use new_job::LaneTarget;
 pub use new_job::NewJob;
-pub(crate) use new_job::Place;

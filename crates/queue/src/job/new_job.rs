@@ -1,9 +1,9 @@
-//! A job that is to be accepted.
+//! A job to be enqueued.
 
 use super::Job;
 use crate::{
     error::QueueError,
-    store::jobs::{Alone, JobSpec},
+    store::jobs::{JobSpec, SingleJob},
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -14,7 +14,7 @@ use model::{
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A job to be enqueued: a payload, and whatever is to be different from what its [`Job`] says. A payload alone is one too.
+/// A job to be enqueued: a payload, and options that override those of its [`Job`]. Where a `NewJob` is expected a payload alone will do.
 ///
 /// ```
 /// # use queue::{Job, NewJob};
@@ -24,7 +24,7 @@ use uuid::Uuid;
 /// let tonight = NewJob::new(GenerateInvoice { order_id: 7 }).delay(Duration::from_secs(6 * 3600)).priority(-10);
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing is enqueued before a client gets it"]
+#[must_use = "it is enqueued by a client"]
 pub struct NewJob<J> {
     payload: J,
     priority: i16,
@@ -46,7 +46,7 @@ impl<J: Job> From<J> for NewJob<J> {
 }
 
 impl<J: Job> NewJob<J> {
-    /// As its type has it.
+    /// A job with the options of its type.
     pub fn new(payload: J) -> Self {
         Self {
             priority: J::PRIORITY,
@@ -63,76 +63,81 @@ impl<J: Job> NewJob<J> {
         }
     }
 
-    /// -100 to 100, higher first.
+    /// -100 to 100; higher runs first.
     pub fn priority(self, priority: i16) -> Self {
         Self { priority, ..self }
     }
 
-    /// 1 to 100.
+    /// Most attempts, 1 to 100.
     pub fn max_attempts(self, max_attempts: i16) -> Self {
         Self { max_attempts: Some(max_attempts), ..self }
     }
 
-    /// Time for one attempt, 100 ms to 1 h.
+    /// Time-out of an attempt, 100 ms to 1 h.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// Not before this time.
+    /// Runs it not before this time.
     pub fn run_at(self, at: DateTime<Utc>) -> Self {
         Self { run_at: Some(at), delay: None, ..self }
     }
 
-    /// Not before this has passed, on the database's clock.
+    /// Runs it not before this has passed, on the database's clock.
     pub fn delay(self, delay: Duration) -> Self {
         Self { delay: Some(delay), run_at: None, ..self }
     }
 
-    /// Called off (`cancelled`, with the reason `expired`) when it waits then, for its first attempt or another one: within some two seconds,
-    /// also where nothing is claimed, as in a paused lane. An attempt that runs then is not stopped.
+    /// Cancels it (status `cancelled`, reason `expired`) if it still waits at this time, for its first attempt or a retry. That takes up to about two
+    /// seconds, also in a lane where nothing is claimed, such as a paused one. A running attempt is not stopped.
     pub fn expires_at(self, at: DateTime<Utc>) -> Self {
         Self { expires_at: Some(at), expires_in: None, ..self }
     }
 
-    /// Called off when it has not begun within this time, on the database's clock.
+    /// As [`expires_at`](Self::expires_at), this long after it was enqueued, on the database's clock.
     pub fn expires_in(self, within: Duration) -> Self {
         Self { expires_in: Some(within), expires_at: None, ..self }
     }
 
-    /// As [`Job::deduplication_id`], in its stead.
+    /// Replaces [`Job::deduplication_id`].
     pub fn deduplication_id(self, id: impl Into<String>) -> Self {
         Self { deduplication_id: Some(id.into()), ..self }
     }
 
-    /// As [`Job::serialize_key`], in its stead.
+    /// Replaces [`Job::serialize_key`].
     pub fn serialize_key(self, key: impl Into<String>) -> Self {
         Self { serialize_key: Some(key.into()), ..self }
     }
 
-    /// Ties together what belongs together, 1 to 255 characters: found by `GET /jobs?correlation_id=`. Made when not given.
+    /// An id that related jobs and log lines share, 1 to 255 characters; `GET /jobs?correlation_id=` finds them. Generated if not given.
     pub fn correlation_id(self, id: impl Into<String>) -> Self {
         Self { correlation_id: Some(id.into()), ..self }
     }
 
-    /// As it is accepted by one statement, which looks up itself what its lane says; none: it may fold into another one, stand behind another
-    /// one, or be counted from the database's time.
+    /// For the single statement that accepts one job and reads the lane's settings itself. None when that is not enough: the job may fold, has a
+    /// serialize key, or has a time relative to the database's clock.
     pub(crate) fn alone(
         &self,
         app_id: AppId,
         integration_id: IntegrationId,
-    ) -> Option<Result<Alone, QueueError>> {
+    ) -> Option<Result<SingleJob, QueueError>> {
         let needs_more = self.deduplication_id.is_some()
             || self.serialize_key.is_some()
             || self.delay.is_some()
             || self.expires_in.is_some();
-        // What the lane says is filled in by the statement, and the time is not asked for.
-        let place =
-            Place { app_id, integration_id, max_attempts: None, timeout_ms: None, now: DateTime::UNIX_EPOCH };
-        (!needs_more).then(|| Ok(Alone { spec: self.spec(&place)?, max_attempts: self.max_attempts }))
+        // The statement fills in the lane's settings, and no time is computed from `now`.
+        let target = LaneTarget {
+            app_id,
+            integration_id,
+            max_attempts: None,
+            timeout_ms: None,
+            now: DateTime::UNIX_EPOCH,
+        };
+        (!needs_more).then(|| Ok(SingleJob { spec: self.spec(&target)?, max_attempts: self.max_attempts }))
     }
 
-    /// Checks it and puts it into its place.
-    pub(crate) fn spec(&self, place: &Place) -> Result<JobSpec, QueueError> {
+    /// Validates the job and completes it with the lane's settings.
+    pub(crate) fn spec(&self, target: &LaneTarget) -> Result<JobSpec, QueueError> {
         let mut faults = Faults::default();
         let payload = serde_json::to_value(&self.payload).map_or_else(
             |error| {
@@ -149,14 +154,14 @@ impl<J: Job> NewJob<J> {
         let later = |wait: Option<Duration>| {
             wait.map(|wait| {
                 let wait = chrono::Duration::from_std(wait).unwrap_or(chrono::Duration::MAX);
-                place.now.checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC)
+                target.now.checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC)
             })
         };
-        // With the type in front: two kinds of job must never fold into each other.
+        // Prefixed with the type, because jobs of two types must never fold.
         let deduplication_id = self.deduplication_id.as_ref().map(|id| format!("{}:{id}", J::JOB_TYPE));
         let mut new = model::job::NewJob {
-            integration_id: Some(place.integration_id),
-            app_id: Some(place.app_id),
+            integration_id: Some(target.integration_id),
+            app_id: Some(target.app_id),
             job_type: J::JOB_TYPE.to_owned(),
             payload,
             deduplication_id,
@@ -175,8 +180,8 @@ impl<J: Job> NewJob<J> {
         }
         faults.into_result()?;
         Ok(JobSpec {
-            app_id: place.app_id,
-            integration_id: place.integration_id,
+            app_id: target.app_id,
+            integration_id: target.integration_id,
             job_type: new.job_type,
             payload: new.payload.take(),
             record: None,
@@ -189,24 +194,22 @@ impl<J: Job> NewJob<J> {
             run_at: new.run_at,
             gathers_until: None,
             expires_at: new.expires_at,
-            max_attempts: new.max_attempts.or(place.max_attempts).unwrap_or(DEFAULT_MAX_ATTEMPTS),
-            timeout_ms: new.timeout_ms.or(place.timeout_ms),
+            max_attempts: new.max_attempts.or(target.max_attempts).unwrap_or(DEFAULT_MAX_ATTEMPTS),
+            timeout_ms: new.timeout_ms.or(target.timeout_ms),
             is_full: false,
         })
     }
 }
 
-/// Attempts of a job when neither it nor its lane says.
+/// When neither the job nor its lane has a number.
 const DEFAULT_MAX_ATTEMPTS: i16 = 10;
 
-/// Where a job goes, and what holds there.
+/// The lane a job is enqueued into, and its settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct LaneTarget {
     pub(crate) app_id: AppId,
     pub(crate) integration_id: IntegrationId,
-    /// The lane's own.
     pub(crate) max_attempts: Option<i16>,
-    /// The lane's own.
     pub(crate) timeout_ms: Option<i32>,
     /// The database's clock.
     pub(crate) now: DateTime<Utc>,
@@ -228,9 +231,9 @@ mod tests {
         }
     }
 
-    fn place() -> Place {
+    fn target() -> LaneTarget {
         let (app_id, integration_id) = (AppId::generate(), IntegrationId::generate());
-        Place {
+        LaneTarget {
             app_id,
             integration_id,
             max_attempts: Some(4),
@@ -241,12 +244,12 @@ mod tests {
 
     #[test]
     fn the_job_overrules_its_type_which_overrules_the_lane() {
-        let spec = NewJob::new(Print("a".into())).spec(&place()).unwrap();
+        let spec = NewJob::new(Print("a".into())).spec(&target()).unwrap();
         assert_eq!((spec.priority, spec.max_attempts, spec.timeout_ms), (7, 4, Some(2_000)));
         assert_eq!(spec.deduplication_id.as_deref(), Some("print:a"));
         let minute = Duration::from_secs(60);
         let new = NewJob::from(Print("a".into())).priority(-3).max_attempts(2).timeout(minute).delay(minute);
-        let spec = new.deduplication_id("b").expires_in(2 * minute).spec(&place()).unwrap();
+        let spec = new.deduplication_id("b").expires_in(2 * minute).spec(&target()).unwrap();
         assert_eq!((spec.priority, spec.max_attempts, spec.timeout_ms), (-3, 2, Some(60_000)));
         assert_eq!(spec.deduplication_id.as_deref(), Some("print:b"));
         let at = |seconds| DateTime::from_timestamp(seconds, 0);
@@ -257,7 +260,7 @@ mod tests {
     fn every_fault_is_named() {
         let new =
             NewJob::new(Print("a\0".into())).priority(101).max_attempts(0).timeout(Duration::from_millis(1));
-        let QueueError::Invalid(faults) = new.serialize_key("").spec(&place()).unwrap_err() else {
+        let QueueError::Invalid(faults) = new.serialize_key("").spec(&target()).unwrap_err() else {
             panic!("not a fault of the input")
         };
         let mut at: Vec<&str> = faults.0.iter().map(|fault| fault.pointer.as_str()).collect();

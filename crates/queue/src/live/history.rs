@@ -1,4 +1,4 @@
-//! The last hour, a point a minute, and the same hour of yesterday: for sparklines and their ghosts.
+//! The last hour, a point a minute, and the same hour of yesterday: for sparklines and the comparison with yesterday.
 
 use crate::store::stats::minutes::minute;
 use chrono::{DateTime, Duration, Utc};
@@ -8,10 +8,9 @@ use model::{
 };
 use std::collections::VecDeque;
 
-/// Points kept.
 const MINUTES: i64 = 60;
 
-/// What is known of the past. Like a recorded minute, a point is the first snapshot of its minute.
+/// Like a recorded minute, a point is the first snapshot of its minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
     points: VecDeque<Point>,
@@ -22,22 +21,22 @@ pub(super) struct History {
 struct Point {
     at: DateTime<Utc>,
     totals: MinuteTotals,
-    /// Of those of which there was something to tell, by id. None: this minute was known by its totals alone.
-    gauges: Option<Box<[(IntegrationId, Kept)]>>,
+    /// Sorted by id, without integrations where nothing happened. None: only the totals of this minute are known.
+    gauges: Option<Box<[(IntegrationId, KeptGauges)]>>,
 }
 
-/// What is kept of an integration's gauges.
+/// The gauges of an integration that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kept {
+struct KeptGauges {
     backlog: i64,
     accepted: Option<i64>,
     delivered: i64,
     failed: i64,
 }
 
-impl Kept {
-    /// One that stood still.
-    const STILL: Self = Self { backlog: 0, accepted: Some(0), delivered: 0, failed: 0 };
+impl KeptGauges {
+    /// Those of an integration where nothing happened.
+    const IDLE: Self = Self { backlog: 0, accepted: Some(0), delivered: 0, failed: 0 };
 
     fn of(gauge: &IntegrationGauge) -> Self {
         Self {
@@ -52,30 +51,30 @@ impl Kept {
 /// The hour that ended a day ago.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Yesterday {
-    /// Its totals, oldest first; minutes that nobody recorded are left out.
+    /// Its totals, oldest first, without minutes that were not recorded.
     pub minutes: Vec<MinuteTotals>,
-    /// The retry pyramid at its end; none when nothing was recorded then.
+    /// The retry pyramid at its end; none when it was not recorded.
     pub retry_pyramid: Option<Vec<i64>>,
-    /// The minute it was read for.
+    /// The minute of today it was read for.
     pub(super) read_for: Option<DateTime<Utc>>,
 }
 
 impl History {
-    /// Adds a moment, unless its minute has one.
+    /// Adds a snapshot, unless its minute has one.
     pub(super) fn add(&mut self, snapshot: &Snapshot) {
         let totals = MinuteTotals { at: snapshot.at, totals: snapshot.totals };
         self.push(totals, Some(gauges(snapshot)));
     }
 
-    /// Begins with what was recorded: totals of minutes, and the gauges of those of which they are there.
-    pub(super) fn begin(&mut self, totals: Vec<MinuteTotals>, snapshots: &[Snapshot]) {
+    /// Loads recorded minutes: their totals, and the gauges of those that have a snapshot.
+    pub(super) fn load(&mut self, totals: Vec<MinuteTotals>, snapshots: &[Snapshot]) {
         for totals in totals {
             let snapshot = snapshots.iter().find(|snapshot| minute(snapshot.at) == minute(totals.at));
             self.push(totals, snapshot.map(gauges));
         }
     }
 
-    fn push(&mut self, totals: MinuteTotals, gauges: Option<Box<[(IntegrationId, Kept)]>>) {
+    fn push(&mut self, totals: MinuteTotals, gauges: Option<Box<[(IntegrationId, KeptGauges)]>>) {
         let at = minute(totals.at);
         if self.points.back().is_some_and(|last| last.at >= at) {
             return;
@@ -86,33 +85,33 @@ impl History {
         }
     }
 
-    /// Totals, oldest first.
     pub(super) fn totals(&self) -> Vec<MinuteTotals> {
         self.points.iter().map(|point| point.totals).collect()
     }
 
-    /// One integration's backlog, oldest first; minutes of which only totals are known are left out.
+    /// One integration's backlog, without minutes of which only totals are known.
     pub(super) fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
         self.of(id).map(|(at, kept)| (at, kept.backlog)).collect()
     }
 
-    /// What came in for it and what went out, a minute each, oldest first; minutes that nobody knows of are left out.
+    /// What came in for an integration and what went out, without minutes of which only totals are known.
     pub(super) fn flow(&self, id: IntegrationId) -> Vec<FlowMinute> {
-        let of = |(at, Kept { accepted, delivered, failed, .. }): (DateTime<Utc>, Kept)| FlowMinute {
-            // The first snapshot of a minute tells of the sixty seconds before.
-            at: at - Duration::minutes(1),
-            accepted,
-            delivered,
-            failed,
-        };
+        let of =
+            |(at, KeptGauges { accepted, delivered, failed, .. }): (DateTime<Utc>, KeptGauges)| FlowMinute {
+                // The first snapshot of a minute counts the sixty seconds before it.
+                at: at - Duration::minutes(1),
+                accepted,
+                delivered,
+                failed,
+            };
         self.of(id).map(of).collect()
     }
 
-    fn of(&self, id: IntegrationId) -> impl Iterator<Item = (DateTime<Utc>, Kept)> {
+    fn of(&self, id: IntegrationId) -> impl Iterator<Item = (DateTime<Utc>, KeptGauges)> {
         self.points.iter().filter_map(move |point| {
             let gauges = point.gauges.as_deref()?;
             let own = gauges.binary_search_by_key(&id, |(own, _)| *own);
-            Some((point.at, own.map_or(Kept::STILL, |at| gauges[at].1)))
+            Some((point.at, own.map_or(KeptGauges::IDLE, |at| gauges[at].1)))
         })
     }
 
@@ -124,8 +123,7 @@ impl History {
         self.yesterday = yesterday;
     }
 
-    /// Whether yesterday is that of another minute.
-    pub(super) fn wants_yesterday_of(&self, at: DateTime<Utc>) -> bool {
+    pub(super) fn needs_yesterday_for(&self, at: DateTime<Utc>) -> bool {
         self.yesterday.read_for != Some(minute(at))
     }
 
@@ -134,10 +132,10 @@ impl History {
     }
 }
 
-/// Most stand still: 5,000 integrations for an hour are little.
-fn gauges(snapshot: &Snapshot) -> Box<[(IntegrationId, Kept)]> {
-    let gauges = snapshot.integrations.iter().map(|gauge| (gauge.integration_id, Kept::of(gauge)));
-    let mut gauges: Vec<_> = gauges.filter(|(_, kept)| *kept != Kept::STILL).collect();
+/// Integrations where nothing happened, most of them, are left out: so an hour of 5,000 integrations is small.
+fn gauges(snapshot: &Snapshot) -> Box<[(IntegrationId, KeptGauges)]> {
+    let gauges = snapshot.integrations.iter().map(|gauge| (gauge.integration_id, KeptGauges::of(gauge)));
+    let mut gauges: Vec<_> = gauges.filter(|(_, kept)| *kept != KeptGauges::IDLE).collect();
     gauges.sort_unstable_by_key(|(id, _)| *id);
     gauges.into_boxed_slice()
 }
@@ -150,9 +148,9 @@ mod tests {
     #[test]
     fn a_minute_keeps_its_first_point_and_an_hour_its_sixty() {
         let mut history = History::default();
-        let begin = DateTime::UNIX_EPOCH + Duration::days(1);
+        let start = DateTime::UNIX_EPOCH + Duration::days(1);
         for second in (0..2 * 3_600).step_by(10) {
-            let at = begin + Duration::seconds(second);
+            let at = start + Duration::seconds(second);
             let totals = Totals { backlog: second, ..Totals::default() };
             history.push(MinuteTotals { at, totals }, None);
         }
@@ -164,20 +162,20 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_known_by_its_totals_alone_is_no_nought_of_an_integration() {
+    fn a_minute_with_totals_alone_is_no_zero_of_an_integration() {
         let mut history = History::default();
         let id = IntegrationId::generate();
-        let begin = DateTime::UNIX_EPOCH + Duration::days(1);
+        let start = DateTime::UNIX_EPOCH + Duration::days(1);
         let totals =
-            |minutes| MinuteTotals { at: begin + Duration::minutes(minutes), totals: Totals::default() };
+            |minutes| MinuteTotals { at: start + Duration::minutes(minutes), totals: Totals::default() };
         history.push(totals(0), None);
         history.push(totals(1), Some(Box::default()));
-        let kept = Kept { backlog: 7, accepted: None, delivered: 3, failed: 1 };
+        let kept = KeptGauges { backlog: 7, accepted: None, delivered: 3, failed: 1 };
         history.push(totals(2), Some(Box::new([(id, kept)])));
-        let minutes = |n| begin + Duration::minutes(n);
+        let minutes = |n| start + Duration::minutes(n);
         assert_eq!(history.backlogs(id), [(minutes(1), 0), (minutes(2), 7)]);
         let flow = |at, accepted, delivered, failed| FlowMinute { at, accepted, delivered, failed };
-        let told = [flow(minutes(0), Some(0), 0, 0), flow(minutes(1), None, 3, 1)];
-        assert_eq!(history.flow(id), told, "of the minute before");
+        let expected = [flow(minutes(0), Some(0), 0, 0), flow(minutes(1), None, 3, 1)];
+        assert_eq!(history.flow(id), expected, "of the minute before");
     }
 }

@@ -1,6 +1,6 @@
-//! Reads each snapshot when it is due and hands it to whoever watches.
+//! Reads each snapshot when it is due and publishes it to subscribers.
 
-use super::{LiveState, Outage, SnapshotInterval, Versions, Yesterday, history::History, opened::OpenedHere};
+use super::{LiveState, Outage, SnapshotInterval, Versions, Yesterday, history::History, opened::OpenItems};
 use crate::{
     error::QueueError,
     store::stats::{
@@ -28,40 +28,40 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks while nobody samples.
-const POLL: Duration = Duration::from_secs(1);
-/// From when the sampler begins to read one until it is written, mostly.
-const TAKES: Duration = Duration::from_millis(50);
-/// Between two looks for one that is late.
-const AGAIN: Duration = Duration::from_millis(100);
+/// Between two polls while no process samples.
+const IDLE_POLL: Duration = Duration::from_secs(1);
+/// How long the sampler usually takes to read and write a snapshot.
+const SAMPLING_TIME: Duration = Duration::from_millis(50);
+/// Between two polls for a snapshot that is late.
+const LATE_POLL: Duration = Duration::from_millis(100);
 /// A database that does not answer in this time counts as away. Only plain reads are cut short, never a transaction.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The process's copy of the newest snapshot. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct LiveHub {
     state: watch::Receiver<Arc<LiveState>>,
     history: Arc<Mutex<History>>,
-    opened: OpenedHere,
+    opened: OpenItems,
 }
 
 impl LiveHub {
-    /// Begins to read; the token ends it. Never waits for the database: until it answers the hub is empty and says so.
+    /// Starts to read; the token ends it. It does not wait for the database: until that answers the hub is empty.
     #[must_use]
     pub fn start(pool: PgPool, token: CancellationToken) -> Self {
         let (sender, state) = watch::channel(Arc::new(LiveState::empty()));
         let history = Arc::new(Mutex::new(History::default()));
-        let opened = OpenedHere::new(&pool, token.clone());
+        let opened = OpenItems::new(&pool, token.clone());
         let mut reader = Reader {
             pool,
             sender,
             history: Arc::clone(&history),
             interval: SnapshotInterval::default(),
-            due: POLL,
+            due: IDLE_POLL,
         };
         tokio::spawn(async move {
             loop {
-                reader.look().await;
+                reader.poll().await;
                 let age = reader.sender.borrow().age();
                 tokio::select! {
                     () = token.cancelled() => return,
@@ -72,16 +72,13 @@ impl LiveHub {
         Self { state, history, opened }
     }
 
-    /// What is known now.
+    /// The current state.
     #[must_use]
     pub fn current(&self) -> Arc<LiveState> {
         Arc::clone(&self.state.borrow())
     }
 
-    /// The sampler's newest snapshot; while there is none, or nobody samples, one that is read now.
-    ///
-    /// # Errors
-    /// The database's, when it had to be asked.
+    /// The sampler's newest snapshot; while there is none, or no process samples, one that is computed now.
     pub async fn snapshot(&self, pool: &PgPool) -> Result<Arc<Snapshot>, QueueError> {
         let state = self.current();
         match &state.snapshot {
@@ -90,33 +87,32 @@ impl LiveHub {
         }
     }
 
-    /// Changes with each new snapshot, and when the database goes away or comes back. Ends with the hub.
+    /// A receiver that changes with each new snapshot, and when the database goes away or comes back. Ends with the hub.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Arc<LiveState>> {
         self.state.clone()
     }
 
-    /// Changes, some forty milliseconds later at most, with each change of what a viewer has open, for as long as the receiver is kept: one small
-    /// query each time for all that is open in this process.
+    /// A receiver that changes, at most some forty milliseconds late, with each change of what a viewer has open. As long as it exists, each poll costs
+    /// one small query for everything that is open in this process.
     #[must_use]
     pub fn open(&self, opened: Opened) -> Versions {
         self.opened.open(opened)
     }
 
-    /// Totals of the last hour, one point a minute, oldest first; a minute that nobody sampled is left out.
+    /// Totals of the last hour, one point a minute, oldest first, without minutes that were not sampled.
     #[must_use]
     pub fn history(&self) -> Vec<MinuteTotals> {
         locked(&self.history).totals()
     }
 
-    /// One integration's backlog in the last hour, one point a minute, oldest first; without a look into the database.
+    /// One integration's backlog in the last hour, one point a minute, oldest first; from memory.
     #[must_use]
     pub fn backlogs(&self, id: IntegrationId) -> Vec<(DateTime<Utc>, i64)> {
         locked(&self.history).backlogs(id)
     }
 
-    /// What came in for one integration and what went out in the last hour, a minute each, oldest first; minutes that nobody knows of are left
-    /// out.
+    /// What came in for one integration and what went out in the last hour, one point a minute, oldest first, without minutes that were not sampled.
     #[must_use]
     pub fn flow(&self, id: IntegrationId) -> Vec<FlowMinute> {
         locked(&self.history).flow(id)
@@ -129,26 +125,25 @@ impl LiveHub {
     }
 }
 
-/// Until the next look, by the age of the newest snapshot and the time to the next one: a look comes when the sampler has just written. A clock
-/// of its own beside the sampler's would make a change twice as old before anybody sees it.
+/// The time until the next poll, which is to come when the sampler has just written. Polling at an interval of its own would double the age of a
+/// change before it is seen.
 fn until_next(age: Option<Duration>, interval: Duration) -> Duration {
-    let due = interval + TAKES;
+    let due = interval + SAMPLING_TIME;
     match age {
         Some(age) if age < due => due - age,
-        Some(age) if age < due + POLL => AGAIN,
-        // Nobody samples, or one takes that long.
-        _ => POLL,
+        Some(age) if age < due + IDLE_POLL => LATE_POLL,
+        // No process samples, or a snapshot takes that long.
+        _ => IDLE_POLL,
     }
 }
 
-/// What one look saw.
 struct Read {
     written: Written,
     snapshot: Option<Snapshot>,
     measures: Option<(DateTime<Utc>, Arc<Measures>)>,
 }
 
-/// A row of a newer version, while processes of both run, may not be readable.
+/// A row that a newer version wrote, during a rolling upgrade, may not parse.
 fn parsed<T: DeserializeOwned>(json: &str) -> Result<T, QueueError> {
     serde_json::from_str(json).map_err(|error| QueueError::Database(sqlx::Error::Decode(Box::new(error))))
 }
@@ -158,17 +153,17 @@ struct Reader {
     sender: watch::Sender<Arc<LiveState>>,
     history: Arc<Mutex<History>>,
     interval: SnapshotInterval,
-    /// From the newest snapshot to the next one.
+    /// The interval between the newest snapshot and the next one.
     due: Duration,
 }
 
 impl Reader {
-    async fn look(&mut self) {
+    async fn poll(&mut self) {
         let known = Arc::clone(&self.sender.borrow());
-        let looked = timeout(PATIENCE, self.read(&known)).await;
-        match looked.unwrap_or(Err(QueueError::Timeout)) {
-            Ok(read) => self.tell(&known, read),
-            Err(error) => self.tell_outage(&known, &error),
+        let read_result = timeout(READ_TIMEOUT, self.read(&known)).await;
+        match read_result.unwrap_or(Err(QueueError::Timeout)) {
+            Ok(read) => self.publish(&known, read),
+            Err(error) => self.publish_outage(&known, &error),
         }
     }
 
@@ -180,7 +175,7 @@ impl Reader {
         };
         let snapshot = written.json.as_deref().map(parsed::<Snapshot>).transpose()?;
         if let Some(snapshot) = &snapshot {
-            self.remember(snapshot).await?;
+            self.add_to_history(snapshot).await?;
         }
         let measures = match &written.measures {
             Some((at, Some(json))) => Some((*at, Arc::new(parsed::<Measures>(json)?))),
@@ -189,18 +184,18 @@ impl Reader {
         Ok(Some(Read { written, snapshot, measures }))
     }
 
-    /// The past as the snapshot's minute sees it: what was recorded of it the first time, and then minute by minute.
-    async fn remember(&self, snapshot: &Snapshot) -> Result<(), QueueError> {
+    /// Adds the snapshot to the history. The first time it loads the recorded hour before it.
+    async fn add_to_history(&self, snapshot: &Snapshot) -> Result<(), QueueError> {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         let now = minute(snapshot.at);
         if locked(&self.history).is_empty() {
             let totals = minutes::totals(&self.pool, now - hour, now).await?;
             let moments = minutes::moments(&self.pool, now - hour, now).await?;
             let snapshots: Vec<_> = moments.into_iter().map(|moment| moment.snapshot).collect();
-            locked(&self.history).begin(totals, &snapshots);
+            locked(&self.history).load(totals, &snapshots);
         }
         locked(&self.history).add(snapshot);
-        if locked(&self.history).wants_yesterday_of(now) {
+        if locked(&self.history).needs_yesterday_for(now) {
             let yesterday = Yesterday {
                 minutes: minutes::totals(&self.pool, now - day - hour, now - day).await?,
                 retry_pyramid: minutes::retry_pyramid(&self.pool, now - day).await?,
@@ -211,7 +206,7 @@ impl Reader {
         Ok(())
     }
 
-    fn tell(&mut self, known: &LiveState, read: Option<Read>) {
+    fn publish(&mut self, known: &LiveState, read: Option<Read>) {
         let (aged, snapshot, json, measures) = match read {
             Some(Read { written, snapshot, measures }) => {
                 (Some((written.age, Instant::now())), snapshot, written.json, measures)
@@ -219,7 +214,7 @@ impl Reader {
             None => (known.aged, None, None, known.measures.clone()),
         };
         let Some((snapshot, json)) = snapshot.zip(json) else {
-            // Nothing newer; only the end of an outage is news.
+            // Nothing newer: subscribers are notified only of the end of an outage.
             let next = LiveState { error: None, aged, measures, ..known.clone() };
             let is_news = known.error.is_some();
             self.sender.send_if_modified(|state| {
@@ -239,17 +234,17 @@ impl Reader {
         self.sender.send_replace(Arc::new(next));
     }
 
-    fn tell_outage(&self, known: &LiveState, error: &QueueError) {
+    fn publish_outage(&self, known: &LiveState, error: &QueueError) {
         if known.error.is_some() {
             return;
         }
-        tracing::warn!(%error, "live numbers cannot be read: the last ones stay");
+        tracing::warn!(%error, "live numbers cannot be read: the last ones are kept");
         let outage = Outage { since: Utc::now(), message: error.to_string() };
         self.sender.send_replace(Arc::new(LiveState { error: Some(outage), ..known.clone() }));
     }
 }
 
-/// Every change of the history is whole: a panic elsewhere does not spoil it.
+/// The history is never left half-changed, so a poisoned lock can be used.
 fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -259,12 +254,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_comes_when_the_next_snapshot_is_due() {
+    fn a_poll_comes_when_the_next_snapshot_is_due() {
         let millis = Duration::from_millis;
         for (age, wait) in
             [(30, 1_020), (900, 150), (1_049, 1), (1_050, 100), (2_000, 100), (2_050, 1_000), (60_000, 1_000)]
         {
-            assert_eq!(until_next(Some(millis(age)), POLL), millis(wait), "{age}");
+            assert_eq!(until_next(Some(millis(age)), IDLE_POLL), millis(wait), "{age}");
         }
         for (age, wait) in [(30, 520), (549, 1), (550, 100), (1_549, 100), (1_550, 1_000)] {
             assert_eq!(
@@ -273,6 +268,6 @@ mod tests {
                 "{age} while something moves"
             );
         }
-        assert_eq!(until_next(None, POLL), POLL);
+        assert_eq!(until_next(None, IDLE_POLL), IDLE_POLL);
     }
 }

@@ -1,17 +1,17 @@
-//! How long a snapshot is the newest: the sampler and those who read what it wrote ask the same rule.
+//! The interval between snapshots: one rule for the sampler and for the processes that read what it wrote.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use model::stats::{Snapshot, Totals};
 use std::time::Duration;
 
-/// While nothing moves.
+/// The interval while nothing changes.
 const QUIET: Duration = Duration::from_secs(1);
-/// While something does, so that a change is shown within half a second, mostly.
+/// The interval while something changes, so that most changes are shown within half a second.
 const MOVING: Duration = Duration::from_millis(500);
-/// Nothing moves when nothing did for so long: what moves now and then is sampled as often as what moves always.
+/// How long nothing must have changed: occasional changes are sampled as often as constant ones.
 const QUIET_AFTER: TimeDelta = TimeDelta::seconds(10);
 
-/// Until the next snapshot, from one to the next.
+/// The time between one snapshot and the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SnapshotInterval {
     totals: Option<Totals>,
@@ -19,9 +19,8 @@ pub(crate) struct SnapshotInterval {
 }
 
 impl SnapshotInterval {
-    /// From this snapshot to the next one.
     pub(crate) fn after(&mut self, snapshot: &Snapshot) -> Duration {
-        // An age grows while nothing happens.
+        // The age grows while nothing happens, so it is left out of the comparison.
         let totals = Totals { oldest_pending_age_seconds: None, ..snapshot.totals };
         if self.totals.replace(totals).is_some_and(|before| before != totals) {
             self.moved_at = Some(snapshot.at);
@@ -36,7 +35,7 @@ impl SnapshotInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::failure::FailurePulse;
+    use model::failure::FailureSummary;
 
     #[test]
     fn snapshots_come_twice_a_second_until_nothing_has_moved_for_ten() {
@@ -49,7 +48,7 @@ mod tests {
                 retry_pyramid: Vec::new(),
                 integrations: Vec::new(),
                 workers: 0,
-                failures: FailurePulse::default(),
+                failures: FailureSummary::default(),
                 warnings: Vec::new(),
             })
         };

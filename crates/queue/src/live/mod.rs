@@ -1,7 +1,7 @@
-//! The newest snapshot in memory: what `/live`, `/metrics` and every first paint read.
+//! The newest snapshot in memory, for `/live`, `/metrics` and the first paint of every page.
 //!
-//! One or two small queries a second per process, whatever the number of viewers. When the database is away the last snapshot stays and says
-//! since when it is stale. What viewers have open is looked at more often (`opened`).
+//! It costs one or two small queries a second per process, whatever the number of viewers. While the database is away the last snapshot stays, with
+//! the time since when it is stale. What viewers have open is polled more often (`opened`).
 
 mod history;
 mod hub;

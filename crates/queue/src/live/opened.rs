@@ -1,10 +1,10 @@
-//! What viewers have open is told of at once, and not with the next snapshot: one look for everything that anybody has open in this process,
-//! and none while nobody has anything open.
+//! Announces changes of what viewers have open at once, and not with the next snapshot: one poll for everything that is open in this process, and
+//! none while nothing is.
 //!
-//! It is looked at instead of told of by those who change it: dozens of statements do, and each of them would have to know what is open, or to
-//! notify for nobody. A look reads a few rows by their keys, costs those who write nothing, and sees whatever anybody wrote.
+//! It is polled rather than notified by writers: dozens of statements change such rows, and each would have to know what is open, or to notify
+//! nobody. A poll reads a few rows by key, costs the writers nothing, and sees whatever was written.
 
-use crate::{error::QueueError, pool, store::opened::marks};
+use crate::{error::QueueError, pool, store::opened::row_versions};
 use model::{
     actor::{Role, Scope},
     opened::Opened,
@@ -21,55 +21,54 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks: a change is shown within 100 ms, reading and sending it included.
-pub(super) const EVERY: Duration = Duration::from_millis(40);
-/// A look that takes longer is made again.
-const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
+/// Short enough to show a change within 100 ms, including the time to read and send it.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(40);
+const POLL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who is told the same.
+/// Viewers that get the same JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Audience {
-    /// Of which apps.
+    /// The apps they may see.
     pub scope: Scope,
-    /// In which role.
+    /// Their role.
     pub role: Role,
 }
 
-/// What is open, from one change to the next.
+/// One version of what is open: valid until the next change.
 #[derive(Debug)]
 pub struct Version {
-    mark: String,
-    told: AsyncMutex<HashMap<Audience, Option<Arc<str>>>>,
+    row_version: String,
+    json: AsyncMutex<HashMap<Audience, Option<Arc<str>>>>,
 }
 
 impl Version {
-    /// It as JSON, or none where the audience has no such thing. The first of an audience reads it, the others wait for that and are told the same;
-    /// when it could not be read, the next one tries.
+    /// The JSON of this version; none if it does not exist for the audience. The first caller of an audience reads it, the others wait for the result;
+    /// if that failed, the next one tries.
     ///
     /// # Errors
     /// Those of `read`.
-    pub async fn told<E>(
+    pub async fn json_for<E>(
         &self,
         audience: Audience,
         read: impl Future<Output = Result<Option<String>, E>>,
     ) -> Result<Option<Arc<str>>, E> {
-        let mut told = self.told.lock().await;
-        if let Some(known) = told.get(&audience) {
+        let mut by_audience = self.json.lock().await;
+        if let Some(known) = by_audience.get(&audience) {
             return Ok(known.clone());
         }
         let json: Option<Arc<str>> = read.await?.map(Arc::from);
-        told.insert(audience, json.clone());
+        by_audience.insert(audience, json.clone());
         Ok(json)
     }
 }
 
-/// The newest version of what a viewer has open; none before the first look.
+/// The newest version of what a viewer has open; none before the first poll.
 pub type Versions = watch::Receiver<Option<Arc<Version>>>;
 
-/// All that viewers of this process have open.
+/// Everything that viewers of this process have open.
 #[derive(Clone, Debug)]
-pub(super) struct OpenedHere {
-    /// One connection that keeps the plan of the look: making it took ten times what looking takes.
+pub(super) struct OpenItems {
+    /// One connection that keeps the plan of the poll: planning took ten times as long as executing.
     pool: PgPool,
     token: CancellationToken,
     state: Arc<Mutex<State>>,
@@ -78,54 +77,54 @@ pub(super) struct OpenedHere {
 #[derive(Debug, Default)]
 struct State {
     versions: HashMap<Opened, watch::Sender<Option<Arc<Version>>>>,
-    is_looked_after: bool,
+    is_polled: bool,
 }
 
-impl OpenedHere {
+impl OpenItems {
     pub(super) fn new(pool: &PgPool, token: CancellationToken) -> Self {
-        Self { pool: pool::probing(pool, 1), token, state: Arc::default() }
+        Self { pool: pool::for_lookups(pool, 1), token, state: Arc::default() }
     }
 
-    /// From now on, until the last receiver of it is dropped.
+    /// Polls it until its last receiver is dropped.
     pub(super) fn open(&self, opened: Opened) -> Versions {
         let mut state = self.lock();
-        if !std::mem::replace(&mut state.is_looked_after, true) {
-            tokio::spawn(self.clone().look_after());
+        if !std::mem::replace(&mut state.is_polled, true) {
+            tokio::spawn(self.clone().poll());
         }
         state.versions.entry(opened).or_default().subscribe()
     }
 
-    async fn look_after(self) {
-        while let Some(opened) = self.opened() {
-            let looked = timeout(LOOK_TIMEOUT, marks(&self.pool, &opened)).await;
-            match looked.unwrap_or(Err(QueueError::Timeout)) {
-                Ok(marks) => self.tell(marks),
-                // The hub says that the database is away.
-                Err(error) => tracing::debug!(%error, "what is open could not be looked at"),
+    async fn poll(self) {
+        while let Some(opened) = self.open_items() {
+            let polled = timeout(POLL_TIMEOUT, row_versions(&self.pool, &opened)).await;
+            match polled.unwrap_or(Err(QueueError::Timeout)) {
+                Ok(row_versions) => self.publish(row_versions),
+                // The hub warns that the database is away.
+                Err(error) => tracing::debug!(%error, "open items could not be polled"),
             }
             tokio::select! {
                 () = self.token.cancelled() => return,
-                () = sleep(EVERY) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
         }
     }
 
-    /// None when nobody has anything open: then nobody looks any more.
-    fn opened(&self) -> Option<Vec<Opened>> {
+    /// None when nothing is open: then the polling ends.
+    fn open_items(&self) -> Option<Vec<Opened>> {
         let mut state = self.lock();
         state.versions.retain(|_, versions| versions.receiver_count() > 0);
-        state.is_looked_after = !state.versions.is_empty();
-        state.is_looked_after.then(|| state.versions.keys().copied().collect())
+        state.is_polled = !state.versions.is_empty();
+        state.is_polled.then(|| state.versions.keys().copied().collect())
     }
 
-    fn tell(&self, marks: HashMap<Opened, String>) {
+    fn publish(&self, row_versions: HashMap<Opened, String>) {
         let state = self.lock();
-        for (opened, mark) in marks {
+        for (opened, row_version) in row_versions {
             let Some(versions) = state.versions.get(&opened) else { continue };
             versions.send_if_modified(|version| {
-                let is_news = version.as_ref().is_none_or(|version| version.mark != mark);
+                let is_news = version.as_ref().is_none_or(|version| version.row_version != row_version);
                 if is_news {
-                    *version = Some(Arc::new(Version { mark, told: AsyncMutex::default() }));
+                    *version = Some(Arc::new(Version { row_version, json: AsyncMutex::default() }));
                 }
                 is_news
             });

@@ -1,4 +1,4 @@
-//! What the hub knows at a moment.
+//! The hub's state at one moment.
 
 use crate::store::stats::Measures;
 use chrono::{DateTime, Utc};
@@ -9,25 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Of which apps and which one integration.
 type Part = (Scope, Option<IntegrationId>);
 
 /// A snapshot, how old it is, and why there is no newer one. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct LiveState {
-    /// The newest; none before the first was read.
+    /// The newest snapshot; none before the first was read.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// The same as JSON, ready to be sent; `null` before the first was read.
+    /// The snapshot as JSON; `null` before the first was read.
     pub json: Arc<str>,
-    /// Parts of it as JSON, each made when the first of its viewers asks.
+    /// Parts of the snapshot as JSON, each made when its first viewer asks.
     pub(super) parts: Arc<Mutex<HashMap<Part, Arc<str>>>>,
-    /// What it changed in the one before, as JSON, and when that was; none where there was none.
+    /// The time of the previous snapshot, and the changes since then as JSON; none for the first snapshot.
     pub changes: Option<(DateTime<Utc>, Arc<str>)>,
-    /// What was measured besides, and when; none before the first was read.
+    /// Other measurements and their time; none before the first were read.
     pub measures: Option<(DateTime<Utc>, Arc<Measures>)>,
-    /// Set while the database cannot be asked.
+    /// Set while the database is away.
     pub error: Option<Outage>,
-    /// How old the snapshot was when it was last looked at, and when that was.
+    /// The age of the snapshot when it was last read, and when that was.
     pub(super) aged: Option<(Duration, Instant)>,
 }
 
@@ -44,7 +43,7 @@ impl LiveState {
         }
     }
 
-    /// The snapshot narrowed, as JSON: made once, however many look at it. None before the first was read.
+    /// The snapshot narrowed to these apps and this integration, as JSON, made once for all viewers. None before the first was read.
     #[must_use]
     pub fn part(&self, scope: Scope, integration_id: Option<IntegrationId>) -> Option<Arc<str>> {
         let snapshot = self.snapshot.as_ref()?;
@@ -57,20 +56,20 @@ impl LiveState {
         Some(json)
     }
 
-    /// How old the snapshot is now, measured on the database's clock when it was read and on ours since.
+    /// The age of the snapshot: measured on the database's clock when it was read, and on ours since then.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
-        self.aged.map(|(age, looked_at)| age + looked_at.elapsed())
+        self.aged.map(|(age, read_at)| age + read_at.elapsed())
     }
 
-    /// Whether the numbers may not be true any more: the database is away, or nobody samples.
+    /// Whether the numbers may be outdated: the database is away, or no process samples.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.error.is_some() || self.age().is_none_or(|age| age > Duration::from_secs(10))
     }
 }
 
-/// The database cannot be asked.
+/// The database is away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// Since when.

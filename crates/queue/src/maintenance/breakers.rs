@@ -1,4 +1,4 @@
-//! What time changes about circuit breakers: waits and holds that are over, ramps that nobody disturbs.
+//! Changes of circuit breakers that are due to time: waits and holds end, ramps proceed.
 
 use super::Service;
 use crate::{
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Breakers of one transaction.
 const CHUNK: i64 = 100;
 
-/// Moves breakers on once a second and wakes the workers when more jobs may run.
+/// Checks breakers once a second, and wakes the workers when more jobs may run.
 #[derive(Debug)]
 pub struct Breakers;
 

@@ -1,11 +1,11 @@
-//! Forgets deleted records that every integration has been told of, or never had.
+//! Removes the tombstones of deleted records whose deletion has reached every integration that had them.
 
 use super::Service;
 use crate::{
     error::QueueError,
     store::{
         leader::Term,
-        retention::{Seen, forget_deleted_records},
+        retention::{TombstoneCursor, remove_tombstones},
     },
 };
 use async_trait::async_trait;
@@ -16,19 +16,19 @@ use std::{
     time::Duration,
 };
 
-/// Looks at all tombstones that are old enough, a portion at a time. Those of systems that could not be told yet stay, and are looked at again
+/// Checks all tombstones that are old enough, a portion at a time. Those that a system still needs stay, and are checked again
 /// in the next pass.
 #[derive(Debug)]
 pub struct DeletedRecords {
     kept: Duration,
-    seen: Mutex<Seen>,
+    cursor: Mutex<TombstoneCursor>,
 }
 
 impl DeletedRecords {
-    /// Keeps them at least so long.
+    /// With these retentions.
     #[must_use]
     pub fn new(kept: Retentions) -> Self {
-        Self { kept: kept.of(Retained::DeletedRecords), seen: Mutex::default() }
+        Self { kept: kept.of(Retained::DeletedRecords), cursor: Mutex::default() }
     }
 }
 
@@ -43,10 +43,10 @@ impl Service for DeletedRecords {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let last = forget_deleted_records(pool, term, self.kept, &seen).await?;
+        let cursor = self.cursor.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = remove_tombstones(pool, term, self.kept, &cursor).await?;
         let is_more = last.is_some();
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = last.unwrap_or_default();
+        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = last.unwrap_or_default();
         Ok(is_more)
     }
 }

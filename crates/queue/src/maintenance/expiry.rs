@@ -1,4 +1,4 @@
-//! Ends jobs that have expired, wherever they wait.
+//! Cancels jobs that have expired, wherever they wait.
 
 use super::{
     MaintenanceHealth, Service,
@@ -9,7 +9,7 @@ use crate::{
     error::QueueError,
     pool::end,
     store::{
-        jobs::{self, BEGIN, Since},
+        jobs::{self, BEGIN, ExpiredJob},
         leader::Term,
     },
     wake,
@@ -19,19 +19,18 @@ use sqlx::PgPool;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// As health and metrics know it.
 const NAME: &str = "expiry";
-/// Between two looks: nothing else wakes it. A look that finds nothing reads a few pages of an index that holds jobs that expire alone.
+/// Nothing wakes it earlier. A run that finds nothing reads a few pages of an index of expiring jobs only.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Jobs ended in one transaction.
+/// Jobs cancelled in one transaction.
 const CHUNK: usize = 1_000;
 
-/// Ends as `cancelled`, with the reason `expired`, what nobody processes when its `expires_at` has passed: within a second or so, also where
-/// no claim takes it (`store/jobs/expire.rs`). One that cannot be ended, or that somebody holds, keeps no other from it.
+/// Ends jobs as `cancelled`, with the reason `expired`, if they are not being processed when their `expires_at` has passed: within a second or so,
+/// also where no claim would find them (`store/jobs/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
 #[derive(Debug)]
 pub struct Expiry {
-    /// Up to where a look that found many has come; none: from the beginning.
-    cursor: Mutex<Option<Since>>,
+    /// How far a scan that found many has come; none: at the beginning.
+    cursor: Mutex<Option<ExpiredJob>>,
     passed_over: PassedOver,
 }
 
@@ -64,9 +63,9 @@ impl Service for Expiry {
         let now = Instant::now();
         self.passed_over.forget_old(now);
         let left_alone = self.passed_over.left_alone(now);
-        let mut looking = pool.begin_with(BEGIN).await?;
-        let found = jobs::expired(&mut looking, *cursor, CHUNK as i64, &left_alone).await?;
-        looking.commit().await?;
+        let mut transaction = pool.begin_with(BEGIN).await?;
+        let found = jobs::expired(&mut transaction, *cursor, CHUNK as i64, &left_alone).await?;
+        transaction.commit().await?;
         *cursor = found.last().copied().filter(|_| found.len() == CHUNK);
         let ids: Vec<_> = found.into_iter().map(|(_, id)| id).collect();
         let Done { answers, faulty, error, .. } = in_portions(&ids, CHUNK, |portion| async move {
@@ -80,8 +79,8 @@ impl Service for Expiry {
         }
         let count: usize = answers.iter().sum();
         if count > 0 {
-            tracing::debug!(count, "ended jobs that had expired");
-            // What stands behind them may begin.
+            tracing::debug!(count, "cancelled expired jobs");
+            // Jobs that waited for them may run now.
             wake::all(pool).await?;
         }
         error.map_or(Ok(cursor.is_some()), Err)

@@ -1,4 +1,4 @@
-//! Adds up what failed, by cause.
+//! Folds failures by cause.
 
 use super::Service;
 use crate::{
@@ -11,7 +11,7 @@ use sqlx::PgPool;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// `failure_deltas` into groups, and rows of jobs that are over out of `failing_jobs`: a portion each second.
+/// Folds `failure_deltas` into groups, and removes rows of ended jobs from `failing_jobs`: a portion each second.
 #[derive(Debug, Default)]
 pub struct Failures {
     swept: Mutex<Option<JobId>>,

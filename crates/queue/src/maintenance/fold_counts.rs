@@ -13,7 +13,7 @@ use std::{
 };
 
 /// While nothing happens.
-const LATEST: Duration = Duration::from_secs(1);
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `job_counts`, `record_counts`, `in_sync_counts` and the counts of batches.
 #[derive(Debug, Default)]
@@ -35,14 +35,14 @@ impl Service for FoldCounts {
     }
 
     fn is_busy(&self) -> bool {
-        self.interval() < LATEST
+        self.interval() < MAX_INTERVAL
     }
 
-    /// Whoever reads adds the unfolded deltas, and every claim reads: the more came in, the sooner the next fold. At a second's distance a
-    /// busy queue would have ten thousand of them to sum for each claim.
+    /// Readers add the unfolded deltas, and every claim is a reader, so the next fold is the sooner the more came in. With a fold a second, every
+    /// claim of a busy queue would sum ten thousand deltas.
     fn interval(&self) -> Duration {
         match self.last_folded.load(Ordering::Relaxed) {
-            ..=50 => LATEST,
+            ..=50 => MAX_INTERVAL,
             51..=250 => Duration::from_millis(250),
             _ => Duration::from_millis(100),
         }

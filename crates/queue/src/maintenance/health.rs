@@ -1,4 +1,4 @@
-//! How each service is doing, for `/readyz`, `/metrics` and the settings page.
+//! The health of each service, for `/readyz`, `/metrics` and the settings page.
 
 use chrono::{DateTime, Utc};
 use std::{
@@ -7,31 +7,31 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Failures in a row from which on a service counts as unhealthy: the first few are everyday (a restart of the database).
+/// Failures in a row from which on a service is unhealthy: a few are normal, as during a restart of the database.
 const UNHEALTHY_FROM: u32 = 5;
 
-/// One service, as this process saw it since its start.
+/// The health of one service in this process since its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceHealth {
     /// Its name.
     pub name: &'static str,
-    /// Runs that went well.
+    /// Successful runs.
     pub runs: u64,
-    /// Runs that did not.
+    /// Failed runs.
     pub failures: u64,
-    /// Failures since the last run that went well.
+    /// Failures since the last successful run.
     pub failures_in_a_row: u32,
-    /// Rows it could not move and passed over, each time it did.
+    /// Rows it could not process and skipped, counted each time.
     pub passed_over: u64,
-    /// End of the last run, on this process's clock.
+    /// End of the last run, by this process's clock.
     pub last_run_at: Option<DateTime<Utc>>,
-    /// End of the last run that went well.
+    /// End of the last successful run.
     pub last_success_at: Option<DateTime<Utc>>,
     /// How long the last run took.
     pub last_took: Duration,
-    /// Why the last failing run failed.
+    /// The error of the last failed run.
     pub last_error: Option<String>,
-    /// When that was.
+    /// When that run ended.
     pub last_error_at: Option<DateTime<Utc>>,
 }
 
@@ -51,7 +51,7 @@ impl ServiceHealth {
         }
     }
 
-    /// Whether it does its work, apart from passing troubles.
+    /// Whether it works, apart from passing trouble.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
         self.failures_in_a_row < UNHEALTHY_FROM
@@ -71,10 +71,10 @@ impl MaintenanceHealth {
         Self { services: Arc::new(Mutex::new(services)), leads: Arc::new(watch::Sender::new(false)) }
     }
 
-    /// Every service. In a process that never led, all are at nought.
+    /// Every service. In a process that never led, all counts are 0.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceHealth> {
-        self.board().clone()
+        self.lock().clone()
     }
 
     /// Whether this process leads, as far as it knows.
@@ -91,8 +91,8 @@ impl MaintenanceHealth {
 
     pub(super) fn leads(&self, is_leader: bool) {
         if !is_leader {
-            // What fails now fails elsewhere: this process must not stay unwell for ever.
-            self.board().iter_mut().for_each(|service| service.failures_in_a_row = 0);
+            // Failures happen in another process from now on: this one must not stay unhealthy for ever.
+            self.lock().iter_mut().for_each(|service| service.failures_in_a_row = 0);
         }
         self.leads.send_replace(is_leader);
     }
@@ -105,7 +105,7 @@ impl MaintenanceHealth {
         });
     }
 
-    /// Answers how many failures there were in a row.
+    /// Returns the number of failures in a row.
     pub(super) fn failed(&self, name: &'static str, took: Duration, error: String) -> u32 {
         let mut in_a_row = 1;
         self.change(name, took, |service| {
@@ -119,21 +119,21 @@ impl MaintenanceHealth {
     }
 
     pub(super) fn passed_over(&self, name: &'static str) {
-        if let Some(service) = self.board().iter_mut().find(|service| service.name == name) {
+        if let Some(service) = self.lock().iter_mut().find(|service| service.name == name) {
             service.passed_over += 1;
         }
     }
 
     fn change(&self, name: &'static str, took: Duration, change: impl FnOnce(&mut ServiceHealth)) {
-        if let Some(service) = self.board().iter_mut().find(|service| service.name == name) {
+        if let Some(service) = self.lock().iter_mut().find(|service| service.name == name) {
             service.last_run_at = Some(Utc::now());
             service.last_took = took;
             change(service);
         }
     }
 
-    /// The board is whole after every line above: a panic elsewhere does not spoil it.
-    fn board(&self) -> MutexGuard<'_, Vec<ServiceHealth>> {
+    /// A poisoned lock is used all the same: no panic can leave the list inconsistent.
+    fn lock(&self) -> MutexGuard<'_, Vec<ServiceHealth>> {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

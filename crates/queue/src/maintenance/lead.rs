@@ -1,7 +1,8 @@
-//! Who maintains: takes the leader's lease when it is free, renews it each third of its length, and runs the services meanwhile.
+//! The leader: acquires the lease when it is free, renews it every third of its length, and runs the services meanwhile.
 
 use super::{
-    MaintenanceHealth, Service, ServiceHealth, engine_services, run, seat::Seat, signs, stand_in::stand_in,
+    MaintenanceHealth, Service, ServiceHealth, backup_fold::fold_when_many, election::Election,
+    engine_services, run, signs,
 };
 use crate::{
     config::EngineConfig,
@@ -21,20 +22,19 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Renewals, and tries to become the leader, in the time of one lease: a dead leader is replaced after at most that and a third.
-const RENEWALS: u32 = 3;
+/// Renewals, and attempts to become the leader, per lease: a dead leader is replaced after at most four thirds of a lease.
+const RENEWALS_PER_LEASE: u32 = 3;
 
-/// The services' connections, of the process that leads: few, so that each has made its plans soon after it was opened, and apart from those
-/// that jobs are read and recorded by.
+/// Connections of the leader's services: few, so that each soon has its plans, and separate from the pool that claims and records jobs.
 const CONNECTIONS: u32 = 8;
 
-/// How long runs under way get to finish when this process leads no more, or ends.
-const LAST_RUNS: Duration = Duration::from_secs(5);
+/// How long runs may take to finish when this process ceases to lead, or ends.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maintenance of one process.
 pub struct Maintenance {
     pool: PgPool,
-    seat: Seat,
+    election: Election,
     services: Vec<Arc<dyn Service>>,
     health: MaintenanceHealth,
     lease: Duration,
@@ -66,26 +66,27 @@ impl Maintenance {
         services.extend(extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
         services.iter().for_each(|service| service.watch(&health));
-        tokio::spawn(stand_in(pool.clone(), health.clone(), token.clone()));
+        tokio::spawn(fold_when_many(pool.clone(), health.clone(), token.clone()));
         let pool = pool::background(&pool, "headgate maintenance", CONNECTIONS);
-        let seat = Seat::new(pool.clone(), holder);
+        let election = Election::new(pool.clone(), holder);
         let maintenance =
-            Self { pool, seat, services, health: health.clone(), lease: config.leader_lease, token };
+            Self { pool, election, services, health: health.clone(), lease: config.leader_lease, token };
         MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }
     }
 
-    /// Takes the lead, runs every service until none has more to do, and gives the lead back: for tests and tools, which need no
-    /// clock for it. False when another process leads.
+    /// Becomes the leader, runs every service until none has more to do, and releases the lease: for tests and tools, which need not wait
+    /// for intervals. False when another process leads.
     ///
     /// # Errors
-    /// The first service's that fails.
+    /// That of the first service that fails.
     pub async fn run_once(
         pool: &PgPool,
         config: &EngineConfig,
         extra: Vec<Arc<dyn Service>>,
     ) -> Result<bool, QueueError> {
         let mut connection = pool.acquire().await?;
-        let Some(term) = leader::take(&mut connection, WorkerId::generate(), config.leader_lease * 6).await?
+        let Some(term) =
+            leader::acquire(&mut connection, WorkerId::generate(), config.leader_lease * 6).await?
         else {
             return Ok(false);
         };
@@ -110,25 +111,25 @@ impl Maintenance {
         self.make_partitions().await;
         while !self.token.is_cancelled() {
             let asked_at = Instant::now();
-            match self.seat.take(self.lease).await {
+            match self.election.acquire(self.lease).await {
                 Ok(Some(term)) => self.lead(term, asked_at).await,
-                Ok(None) => self.pause(self.renewal()).await,
+                Ok(None) => self.sleep(self.renewal_interval()).await,
                 Err(error) => {
-                    tracing::debug!(error = %run::with_causes(&error), "the leader's lease cannot be asked for");
-                    self.pause(self.renewal()).await;
+                    tracing::debug!(error = %run::with_causes(&error), "the leader's lease could not be requested");
+                    self.sleep(self.renewal_interval()).await;
                 }
             }
         }
-        self.seat.leave().await;
-        // A dead server answers no farewell.
-        let _ = tokio::time::timeout(LAST_RUNS, self.pool.close()).await;
+        self.election.close().await;
+        // A dead server does not answer.
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.pool.close()).await;
     }
 
-    /// Today's partitions must be there before anything finishes, whoever leads.
+    /// Every process does this, because today's partitions must exist before any job finishes.
     async fn make_partitions(&self) {
         while let Err(error) = partitions::make_ahead(&self.pool).await {
-            tracing::warn!(error = %run::with_causes(&error), "day partitions could not be made: tried again");
-            self.pause(self.renewal()).await;
+            tracing::warn!(error = %run::with_causes(&error), "day partitions could not be created: trying again");
+            self.sleep(self.renewal_interval()).await;
             if self.token.is_cancelled() {
                 return;
             }
@@ -136,11 +137,11 @@ impl Maintenance {
     }
 
     async fn lead(&mut self, term: Term, asked_at: Instant) {
-        tracing::info!(worker.id = %term.holder, term = term.number, "leads: maintenance runs here");
+        tracing::info!(worker.id = %term.holder, term = term.number, "became the leader: maintenance runs here");
         self.health.leads(true);
         let services_end = self.token.child_token();
         let mut running = JoinSet::new();
-        let signs = signs::look_for(&self.services, &self.pool, services_end.clone());
+        let signs = signs::poll(&self.services, &self.pool, services_end.clone());
         for (service, sign) in self.services.iter().zip(signs) {
             running.spawn(run::repeat(
                 Arc::clone(service),
@@ -151,38 +152,41 @@ impl Maintenance {
                 services_end.clone(),
             ));
         }
-        let holds = self.keep(term, asked_at).await;
+        let has_lease = self.keep_renewing(term, asked_at).await;
         services_end.cancel();
         let ended = async { while running.join_next().await.is_some() {} };
-        if tokio::time::timeout(LAST_RUNS, ended).await.is_err() {
-            // A rebuilt index or a large vacuum: the server stops it when it finds the connection closed.
-            tracing::info!("a long maintenance run is broken off");
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
+            // A rebuild of an index or a large vacuum: Postgres stops it when it finds the connection closed.
+            tracing::info!("a long maintenance run is aborted");
             running.shutdown().await;
         }
         self.health.leads(false);
-        if holds {
-            // The next leader would find out by itself, ten seconds later.
-            let _ = self.seat.release(term).await;
+        if has_lease {
+            // If this fails, the lease ends by itself, ten seconds later.
+            let _ = self.election.release(term).await;
         }
-        tracing::info!(worker.id = %term.holder, term = term.number, "leads no more");
+        tracing::info!(worker.id = %term.holder, term = term.number, "is no longer the leader");
     }
 
-    /// Renews until the end of the process (true: the lease still holds) or of the lease (false).
-    async fn keep(&mut self, term: Term, asked_at: Instant) -> bool {
-        // Counted from before the question: the database's answer may have taken its time.
-        let mut holds_until = asked_at + self.lease;
+    /// Renews the lease until the process ends (true: the lease is still ours) or the lease is lost (false).
+    async fn keep_renewing(&mut self, term: Term, asked_at: Instant) -> bool {
+        // Counted from before the request, because the answer may have taken long.
+        let mut lease_until = asked_at + self.lease;
         loop {
-            self.pause(self.renewal().min(holds_until.saturating_duration_since(Instant::now()) / 2)).await;
+            self.sleep(
+                self.renewal_interval().min(lease_until.saturating_duration_since(Instant::now()) / 2),
+            )
+            .await;
             if self.token.is_cancelled() {
                 return true;
             }
             let asked_at = Instant::now();
-            match self.seat.renew(term, self.lease).await {
-                Ok(true) => holds_until = asked_at + self.lease,
+            match self.election.renew(term, self.lease).await {
+                Ok(true) => lease_until = asked_at + self.lease,
                 Ok(false) => return false,
                 Err(error) => {
                     tracing::warn!(error = %run::with_causes(&error), "the leader's lease could not be renewed");
-                    if Instant::now() + Duration::from_millis(200) >= holds_until {
+                    if Instant::now() + Duration::from_millis(200) >= lease_until {
                         return false;
                     }
                 }
@@ -190,11 +194,12 @@ impl Maintenance {
         }
     }
 
-    fn renewal(&self) -> Duration {
-        self.lease / RENEWALS
+    fn renewal_interval(&self) -> Duration {
+        self.lease / RENEWALS_PER_LEASE
     }
 
-    async fn pause(&self, wait: Duration) {
+    /// Returns early when the process ends.
+    async fn sleep(&self, wait: Duration) {
         tokio::select! {
             () = self.token.cancelled() => {}
             () = sleep(wait) => {}
@@ -209,22 +214,22 @@ pub struct MaintenanceHandle {
 }
 
 impl MaintenanceHandle {
-    /// How each service is doing.
+    /// The health of each service.
     #[must_use]
     pub fn health(&self) -> Vec<ServiceHealth> {
         self.health.services()
     }
 
-    /// The same for as long as it is asked, for `/readyz` and `/metrics`.
+    /// A handle that keeps reading it, for `/readyz` and `/metrics`.
     #[must_use]
     pub fn watch(&self) -> MaintenanceHealth {
         self.health.clone()
     }
 
-    /// Waits until the services have ended and the lease is given back. Cancel the token first.
+    /// Waits until the services have ended and the lease is released. Cancel the token first.
     pub async fn stopped(self) {
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "maintenance ended by a fault of its own");
+            tracing::error!(%error, "maintenance ended unexpectedly");
         }
     }
 }

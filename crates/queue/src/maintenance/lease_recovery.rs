@@ -1,4 +1,4 @@
-//! Takes back jobs whose worker is gone.
+//! Recovers jobs whose worker is gone.
 
 use super::{
     MaintenanceHealth, Service,
@@ -10,7 +10,7 @@ use crate::{
     error::QueueError,
     pool::end,
     store::{
-        jobs::{self, Lost},
+        jobs::{self, Recovered},
         leader::Term,
         workers,
     },
@@ -22,15 +22,14 @@ use sqlx::PgPool;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// As health and metrics know it.
 const NAME: &str = "lease_recovery";
-/// Claim batches looked at in one run.
+/// Claim batches checked in one run.
 const CLAIM_BATCHES: i64 = 50;
-/// Jobs taken back in one transaction.
+/// Jobs recovered in one transaction.
 const JOBS: usize = 1_000;
 
-/// Finds jobs whose lease has ended and ends their attempt: to be retried, or, of a program's own jobs, a dead letter after three leases lost in
-/// a row. One that cannot be taken back is passed over, and so is one that somebody else holds, or whose key somebody holds: all others go back.
+/// Finds jobs whose lease has ended and ends their attempt: they are to be retried, or, jobs of a program after three leases lost in
+/// a row, dead letters. A job that cannot be recovered is skipped, and so is one that is locked elsewhere, or whose key is: all others are recovered.
 #[derive(Debug)]
 pub struct LeaseRecovery {
     interval: Duration,
@@ -38,17 +37,17 @@ pub struct LeaseRecovery {
     passed_over: PassedOver,
 }
 
-/// How far it has come.
+/// How far the scans have come; none: at the beginning.
 #[derive(Debug, Default)]
 struct Cursors {
-    /// Up to where claims of workers that are gone were looked at; none: from the beginning.
+    /// For claims of workers that are gone.
     dead: Option<ClaimBatchId>,
-    /// Up to where claims that have ended were looked for.
+    /// For claims that have ended.
     ended: Option<ClaimBatchId>,
 }
 
 impl LeaseRecovery {
-    /// Looks every `HEADGATE_RECOVERY_INTERVAL`.
+    /// Runs every `HEADGATE_RECOVERY_INTERVAL`.
     #[must_use]
     pub fn new(config: &EngineConfig) -> Self {
         Self {
@@ -58,29 +57,29 @@ impl LeaseRecovery {
         }
     }
 
-    /// Takes these back, as many as can be.
-    async fn take_back(
+    /// Recovers as many of these as possible.
+    async fn recover(
         &self,
         pool: &PgPool,
         term: Term,
-        held: &[(JobId, WorkerId)],
-    ) -> Result<Lost, QueueError> {
-        let Done { answers, faulty, error, .. } = in_portions(held, JOBS, |portion| async move {
+        lost: &[(JobId, WorkerId)],
+    ) -> Result<Recovered, QueueError> {
+        let Done { answers, faulty, error, .. } = in_portions(lost, JOBS, |portion| async move {
             let mut transaction = begin(pool, term).await?;
-            let lost = jobs::lose(&mut transaction, &portion).await;
-            end(transaction, lost).await
+            let recovered = jobs::recover(&mut transaction, &portion).await;
+            end(transaction, recovered).await
         })
         .await;
         for ((id, _), error) in &faulty {
             self.passed_over.note(*id, error);
         }
-        let lost = answers.into_iter().sum();
-        if lost != Lost::default() {
-            let Lost { given_back, dead, cancelled } = lost;
-            tracing::warn!(given_back, dead, cancelled, "took jobs back from workers that vanished");
+        let recovered = answers.into_iter().sum();
+        if recovered != Recovered::default() {
+            let Recovered { returned, dead, cancelled } = recovered;
+            tracing::warn!(given_back = returned, dead, cancelled, "recovered jobs of workers that vanished");
             wake::all(pool).await?;
         }
-        error.map_or(Ok(lost), Err)
+        error.map_or(Ok(recovered), Err)
     }
 }
 
@@ -101,24 +100,24 @@ impl Service for LeaseRecovery {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let mut cursors = self.cursors.lock().await;
         let mut transaction = begin(pool, term).await?;
-        let found = jobs::dead_claims(&mut transaction, cursors.dead, CLAIM_BATCHES).await?;
+        let found = jobs::claims_of_dead_workers(&mut transaction, cursors.dead, CLAIM_BATCHES).await?;
         transaction.commit().await?;
         if !found.batches.is_empty() {
             let now = Instant::now();
-            let is_taken = |(id, _): &(JobId, WorkerId)| !self.passed_over.is_left_alone(*id, now);
-            let held: Vec<_> = found.jobs.into_iter().filter(is_taken).collect();
-            self.take_back(pool, term, &held).await?;
+            let is_due = |(id, _): &(JobId, WorkerId)| !self.passed_over.is_left_alone(*id, now);
+            let lost: Vec<_> = found.jobs.into_iter().filter(is_due).collect();
+            self.recover(pool, term, &lost).await?;
             let mut transaction = begin(pool, term).await?;
-            jobs::forget_dead_claims(&mut transaction, &found.batches).await?;
+            jobs::delete_dead_claims(&mut transaction, &found.batches).await?;
             transaction.commit().await?;
         }
-        let is_through = (found.batches.len() as i64) < CLAIM_BATCHES;
-        cursors.dead = found.batches.last().copied().filter(|_| !is_through);
-        if !is_through {
+        let is_complete = (found.batches.len() as i64) < CLAIM_BATCHES;
+        cursors.dead = found.batches.last().copied().filter(|_| !is_complete);
+        if !is_complete {
             return Ok(true);
         }
         self.passed_over.forget_old(Instant::now());
-        cursors.ended = workers::forget_claims(pool, term, cursors.ended).await?;
+        cursors.ended = workers::remove_ended_claims(pool, term, cursors.ended).await?;
         workers::remove_dead(pool, term).await?;
         Ok(cursors.ended.is_some())
     }

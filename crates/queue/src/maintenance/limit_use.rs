@@ -1,4 +1,4 @@
-//! Keeps how much of each rate limit was used.
+//! Records how much of each rate limit was used.
 
 use super::Service;
 use crate::{
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Copies the minutes that limits count in their own rows, which remember two.
+/// Copies the minutes that limits count in their own rows, which have room for two.
 #[derive(Debug)]
 pub struct LimitUse;
 
@@ -19,7 +19,7 @@ impl Service for LimitUse {
         "limit_use"
     }
 
-    /// A minute is over before it is forgotten three times.
+    /// A row keeps a minute for at least another one after its end: time for several runs.
     fn interval(&self) -> Duration {
         Duration::from_secs(15)
     }

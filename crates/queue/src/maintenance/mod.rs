@@ -1,13 +1,15 @@
-//! What keeps a deployment in order, done by one of its processes at a time.
+//! Background services of a deployment, which one of its processes runs at a time: the leader.
 //!
-//! Every process runs [`Maintenance`]; the leader's lease (a row on the database's clock) decides which of them works, and every
-//! write tests the term. Each [`Service`] runs in a task of its own: one that fails or panics backs off, says so in its
+//! Every process runs [`Maintenance`]; the leader's lease (a row, by the database's clock) decides which of them works, and every
+//! write tests the term. Each [`Service`] runs in a task of its own: one that fails or panics backs off, reports it in its
 //! health, and stops no other.
 
+mod backup_fold;
+mod batch_cancels;
 mod breakers;
-mod call_offs;
 mod cancels;
 mod deleted_records;
+mod election;
 mod expiry;
 mod failures;
 mod fold_counts;
@@ -27,16 +29,14 @@ mod retention;
 mod rollup;
 mod run;
 mod sample;
-mod seat;
 mod service;
 mod signs;
-mod stand_in;
 mod tidy;
 mod vacuum;
 mod views;
 
+pub use batch_cancels::BatchCancels;
 pub use breakers::Breakers;
-pub use call_offs::CallOffs;
 pub use cancels::Cancels;
 pub use deleted_records::DeletedRecords;
 pub use expiry::Expiry;

@@ -1,4 +1,4 @@
-//! Works off bulk actions, and what deletions of apps and integrations leave behind.
+//! Runs bulk operations, and deletes what deletions of apps and integrations leave behind.
 
 use super::Service;
 use crate::{
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// One chunk of each running operation in turn, at its chosen rate, and a portion of each deletion.
+/// Runs one chunk of each running operation in turn, at its rate, and a portion of each deletion.
 #[derive(Debug)]
 pub struct RunOperations;
 
@@ -26,7 +26,7 @@ impl Service for RunOperations {
         )
     }
 
-    /// The grain of a chosen rate.
+    /// Chunks of an operation with a rate are made for this interval.
     fn interval(&self) -> Duration {
         Duration::from_millis(250)
     }
@@ -35,16 +35,16 @@ impl Service for RunOperations {
         operations::begin_held(pool, term).await?;
         let mut is_more = false;
         let mut failed = None;
-        for waiting in operations::unfinished(pool).await?.into_iter().filter(|waiting| waiting.wait_ms == 0)
-        {
-            // One that fails must not keep the others waiting.
-            match operations::run_chunk(pool, term, waiting.id).await {
+        let running = operations::running(pool).await?;
+        for operation in running.into_iter().filter(|operation| operation.wait_ms == 0) {
+            // One that fails must not block the others.
+            match operations::run_chunk(pool, term, operation.id).await {
                 Ok(more) => is_more |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         for id in deletions::unfinished(pool).await? {
-            match deletions::work_off(pool, Some(term), id).await {
+            match deletions::delete_portion(pool, Some(term), id).await {
                 Ok(more) => is_more |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }

@@ -1,4 +1,4 @@
-//! Makes the days ahead. Every process does so at its start; the leader goes on.
+//! Creates day partitions ahead. Every process does so at its start; the leader does it every hour.
 
 use super::Service;
 use crate::{
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Partitions of today and the next seven days.
+/// Creates the partitions of today and the next seven days.
 #[derive(Debug, Default)]
 pub struct Partitions;
 
@@ -27,7 +27,7 @@ impl Service for Partitions {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        // Making what is there already does no harm, so the term need only be tested, not held against a race.
+        // The term is tested outside the transaction: creating partitions that exist does no harm.
         leader::confirm(&mut *pool.acquire().await?, term).await?;
         partitions::make_ahead(pool).await?;
         Ok(false)

@@ -1,4 +1,4 @@
-//! Rows a service could not move: told of, counted, and left alone for a while.
+//! Jobs that a service could not process: logged, counted, and left alone for a while.
 
 use super::MaintenanceHealth;
 use crate::error::QueueError;
@@ -9,11 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Until the first repetition; twice as long after each further failure.
+/// The wait before the first repetition; twice as long after each further failure.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
-/// Of one service, as long as this process leads: another leader finds out for itself.
+/// Those of one service. They are kept in memory: another leader finds them again.
 #[derive(Debug)]
 pub(super) struct PassedOver {
     service: &'static str,
@@ -33,14 +33,14 @@ impl PassedOver {
     }
 
     pub(super) fn watch(&self, health: &MaintenanceHealth) {
-        // Told once.
+        // Called once.
         let _ = self.health.set(health.clone());
     }
 
-    /// Takes note of a job that could not be moved.
+    /// Logs and counts a job that could not be processed, and leaves it alone for a while.
     pub(super) fn note(&self, id: JobId, error: &QueueError) {
         let error = super::run::with_causes(error);
-        tracing::error!(job.id = %id, service = self.service, %error, "{} passes over job {id}: it is tried again later", self.service);
+        tracing::error!(job.id = %id, service = self.service, %error, "{} skips job {id} and will try it again later", self.service);
         if let Some(health) = self.health.get() {
             health.passed_over(self.service);
         }
@@ -53,17 +53,15 @@ impl PassedOver {
         jobs.insert(id, Wait { until: now + length, length });
     }
 
-    /// Whether it is left alone now.
     pub(super) fn is_left_alone(&self, id: JobId, now: Instant) -> bool {
         self.jobs().get(&id).is_some_and(|wait| wait.until > now)
     }
 
-    /// All that is left alone now.
     pub(super) fn left_alone(&self, now: Instant) -> Vec<JobId> {
         self.jobs().iter().filter(|(_, wait)| wait.until > now).map(|(id, _)| *id).collect()
     }
 
-    /// Forgets what was not met for so long that it must have come to its end some other way.
+    /// Forgets jobs that have not failed for so long that they must have ended some other way.
     pub(super) fn forget_old(&self, now: Instant) {
         self.jobs().retain(|_, wait| wait.until + LONGEST_WAIT > now);
     }

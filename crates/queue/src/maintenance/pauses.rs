@@ -1,4 +1,4 @@
-//! Holds the jobs of paused batches and lets those of resumed ones go, of which one may be poisonous.
+//! Parks the jobs of paused batches and resumes those of resumed ones, any of which may be poisonous.
 
 use super::{
     MaintenanceHealth,
@@ -17,25 +17,25 @@ use model::id::BatchId;
 use sqlx::PgPool;
 use std::time::Instant;
 
-/// What a service holds and lets go, batch by batch and portion by portion. A job that cannot be moved is named, counted with the service's
-/// `passed_over`, and tried again after a minute or more; it keeps no other.
+/// Parks and resumes the jobs of batches in portions. A job that cannot be moved is logged, counted with the service's
+/// `passed_over`, and tried again after a minute or more; it does not block others.
 #[derive(Debug)]
 pub struct Pauses {
     passed_over: PassedOver,
-    most: i64,
+    limit: i64,
 }
 
 #[derive(Clone, Copy)]
-enum Way {
-    Hold,
-    LetGo,
+enum Action {
+    Park,
+    Resume,
 }
 
 impl Pauses {
-    /// Of the service of this name, up to `most` jobs at once.
+    /// For the service of this name, up to `limit` jobs at once.
     #[must_use]
-    pub fn of(service: &'static str, most: i64) -> Self {
-        Self { passed_over: PassedOver::by(service), most }
+    pub fn of(service: &'static str, limit: i64) -> Self {
+        Self { passed_over: PassedOver::by(service), limit }
     }
 
     /// For [`Service::watch`](super::Service::watch).
@@ -43,42 +43,44 @@ impl Pauses {
         self.passed_over.watch(health);
     }
 
-    /// Holds a portion of a paused batch's waiting jobs; answers whether there may be more.
+    /// Parks a portion of a paused batch's waiting jobs; returns whether there may be more.
     ///
     /// # Errors
-    /// When the database is away, or most of the jobs cannot be moved; [`QueueError::LeaseLost`] when the term is over.
-    pub async fn hold(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
-        self.carry_out(pool, term, batch_id, Way::Hold).await
+    /// [`QueueError::LeaseLost`] when the term is over; the error of the jobs when most of them cannot be moved.
+    pub async fn park(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
+        self.run_portion(pool, term, batch_id, Action::Park).await
     }
 
-    /// Lets a portion of a batch's held jobs go, unless it is paused; answers whether there may be more. Wake the workers afterwards.
+    /// Resumes a portion of a batch's parked jobs, unless it is paused; returns whether there may be more. Wake the workers afterwards.
     ///
     /// # Errors
-    /// As [`hold`](Self::hold).
-    pub async fn let_go(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
-        self.carry_out(pool, term, batch_id, Way::LetGo).await
+    /// As [`park`](Self::park).
+    pub async fn resume(&self, pool: &PgPool, term: Term, batch_id: BatchId) -> Result<bool, QueueError> {
+        self.run_portion(pool, term, batch_id, Action::Resume).await
     }
 
-    async fn carry_out(
+    async fn run_portion(
         &self,
         pool: &PgPool,
         term: Term,
         batch_id: BatchId,
-        way: Way,
+        action: Action,
     ) -> Result<bool, QueueError> {
         let left_alone = self.passed_over.left_alone(Instant::now());
-        let mut looking = pool.begin_with(BEGIN).await?;
-        let ids = match way {
-            Way::Hold => jobs::to_hold(&mut looking, batch_id, self.most, &left_alone).await?,
-            Way::LetGo => jobs::to_let_go(&mut looking, batch_id, self.most, &left_alone).await?,
+        let mut transaction = pool.begin_with(BEGIN).await?;
+        let ids = match action {
+            Action::Park => jobs::jobs_to_park(&mut transaction, batch_id, self.limit, &left_alone).await?,
+            Action::Resume => {
+                jobs::jobs_to_resume(&mut transaction, batch_id, self.limit, &left_alone).await?
+            }
         };
-        looking.commit().await?;
+        transaction.commit().await?;
         let Done { answers, faulty, error, .. } = in_portions(&ids, ids.len(), |portion| async move {
             let mut transaction = pool.begin_with(BEGIN).await?;
             leader::confirm(&mut transaction, term).await?;
-            let moved = match way {
-                Way::Hold => jobs::hold_these(&mut transaction, batch_id, &portion).await,
-                Way::LetGo => jobs::let_these_go(&mut transaction, batch_id, &portion).await,
+            let moved = match action {
+                Action::Park => jobs::park_these(&mut transaction, batch_id, &portion).await,
+                Action::Resume => jobs::resume_these(&mut transaction, batch_id, &portion).await,
             };
             end(transaction, moved).await
         })
@@ -88,6 +90,6 @@ impl Pauses {
         }
         self.passed_over.forget_old(Instant::now());
         let count: i64 = answers.iter().sum();
-        error.map_or(Ok(count >= self.most), Err)
+        error.map_or(Ok(count >= self.limit), Err)
     }
 }

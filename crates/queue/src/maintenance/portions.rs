@@ -1,7 +1,7 @@
-//! Many rows, of which one may be poisonous.
+//! Statements on many rows, any of which may be poisonous.
 //!
-//! What moves many jobs in one statement fails as a whole when one of them cannot be moved: a value that no column takes any more, a trigger of
-//! somebody's, a damaged page. That one must not keep the others for ever. So a portion that fails is halved until the one is found.
+//! A statement that moves many jobs fails as a whole when one of them cannot be moved: because of a value that a column no longer allows, somebody's
+//! trigger, a damaged page. That one must not block the others for ever, so a portion that fails is halved until the row is found.
 
 use crate::{
     error::{QueueError, is_race},
@@ -12,23 +12,23 @@ use crate::{
 };
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
 
-/// Rows that failed one by one in one go, from which on it is not the rows that are at fault.
-const MOST_FAULTY: usize = 10;
+/// If more rows than this fail, the rows are not the cause.
+const MAX_FAULTY: usize = 10;
 
-/// What became of many rows.
+/// The results of all portions.
 #[derive(Debug)]
 pub(super) struct Done<T, R> {
-    /// What the portions answered that went well.
+    /// The results of the portions that succeeded.
     pub(super) answers: Vec<R>,
-    /// What could not be moved, and why.
+    /// Rows that could not be moved, and why.
     pub(super) faulty: Vec<(T, QueueError)>,
-    /// What lost a race to somebody: the next time may do.
+    /// Rows that lost a race: the next run may succeed.
     pub(super) later: Vec<T>,
-    /// Why it was broken off, if it was.
+    /// Why the rest was not tried.
     pub(super) error: Option<QueueError>,
 }
 
-/// A transaction of the leader's, that waits for no stranger.
+/// A transaction of the leader that does not wait long for the locks of others.
 pub(super) async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
     let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
     let mut transaction = pool.begin_with(AssertSqlSafe(begin)).await?;
@@ -36,10 +36,10 @@ pub(super) async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'stat
     Ok(transaction)
 }
 
-/// Does something to rows, `most` at a time; each portion in a transaction of its own, which leaves nothing behind when it fails.
+/// Calls `act` with up to `size` rows at a time. It uses a transaction of its own for each portion, so that a failed one leaves nothing behind.
 pub(super) async fn in_portions<T, R, F>(
     rows: &[T],
-    most: usize,
+    size: usize,
     mut act: impl FnMut(Vec<T>) -> F,
 ) -> Done<T, R>
 where
@@ -47,7 +47,7 @@ where
     F: Future<Output = Result<R, QueueError>>,
 {
     let mut done = Done { answers: Vec::new(), faulty: Vec::new(), later: Vec::new(), error: None };
-    let mut portions: Vec<&[T]> = rows.chunks(most.max(1)).rev().collect();
+    let mut portions: Vec<&[T]> = rows.chunks(size.max(1)).rev().collect();
     while let Some(portion) = portions.pop() {
         match act(portion.to_vec()).await {
             Ok(answer) => done.answers.push(answer),
@@ -55,7 +55,7 @@ where
                 [one] if matches!(&error, QueueError::Database(error) if is_race(error)) => {
                     done.later.push(one.clone());
                 }
-                [one] if done.faulty.len() < MOST_FAULTY => done.faulty.push((one.clone(), error)),
+                [one] if done.faulty.len() < MAX_FAULTY => done.faulty.push((one.clone(), error)),
                 [] | [_] => {
                     done.error = Some(error);
                     break;
@@ -104,11 +104,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn when_row_after_row_fails_it_is_not_the_rows() {
+    async fn if_row_after_row_fails_the_rest_is_not_tried() {
         let rows: Vec<u32> = (0..1_000).collect();
         let mut calls = 0;
         let done = go(&rows, |_| true, &mut calls).await;
-        assert_eq!((done.faulty.len(), done.answers.len()), (MOST_FAULTY, 0));
+        assert_eq!((done.faulty.len(), done.answers.len()), (MAX_FAULTY, 0));
         assert!(done.error.is_some() && calls < 50, "{calls} calls");
     }
 }

@@ -1,4 +1,4 @@
-//! Moves jobs whose time has come from `waiting` to `ready`.
+//! Moves due jobs from `waiting` to `ready`.
 
 use super::{
     MaintenanceHealth, Service,
@@ -20,22 +20,21 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// As health and metrics know it.
 const NAME: &str = "promote";
 /// Jobs moved by one statement.
 const CHUNK: i32 = 1_000;
-/// While something is due soon.
-const SOONEST: Duration = Duration::from_millis(250);
-/// While nothing is: a retry of a second may come any time, and claimers promote by themselves when they find nothing.
-const LATEST: Duration = Duration::from_secs(1);
+/// While a job is due soon.
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
+/// While none is: a retry after a second may be added any time, and claimers promote by themselves when they find nothing.
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Between two looks for lanes that sleep over their work, and at the notes about lanes.
-const WAKES_EVERY: Duration = Duration::from_secs(2);
+/// How often lanes that sleep although they have work are woken, and `lane_wakes` is thinned.
+const WAKE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How long a job waits that cannot be moved. It stands in `waiting` at that time, so that nobody else meets it before.
+/// How long a job that cannot be moved is postponed in `waiting`, so that no claimer meets it earlier.
 const POSTPONED: Duration = Duration::from_secs(60);
 
-/// Promotes due jobs, wakes forgotten lanes and thins out notes about them; sleeps until the next job is due. A job that cannot be moved keeps no other waiting.
+/// Promotes due jobs, wakes forgotten lanes and thins `lane_wakes`; sleeps until the next job is due. A job that cannot be moved does not block others.
 #[derive(Debug)]
 pub struct Promote {
     next_in_ms: AtomicU64,
@@ -54,17 +53,13 @@ impl Default for Promote {
 }
 
 impl Promote {
-    /// Moves what is due in parts, since moving it together failed, and lets those wait that it failed for.
-    async fn promote_in_parts(&self, pool: &PgPool, term: Term) -> Result<(), QueueError> {
+    /// Moves due jobs in portions after moving them together failed, and postpones those that it fails for.
+    async fn promote_in_portions(&self, pool: &PgPool, term: Term) -> Result<(), QueueError> {
         let due = promotion::due(pool, CHUNK).await?;
-        let most = due.len();
-        let Done { faulty, error, .. } =
-            in_portions(
-                &due,
-                most,
-                |portion| async move { promotion::promote_these(pool, term, &portion).await },
-            )
-            .await;
+        let Done { faulty, error, .. } = in_portions(&due, due.len(), |portion| async move {
+            promotion::promote_these(pool, term, &portion).await
+        })
+        .await;
         for (id, error) in &faulty {
             self.passed_over.note(*id, error);
         }
@@ -88,7 +83,7 @@ impl Service for Promote {
     }
 
     fn interval(&self) -> Duration {
-        Duration::from_millis(self.next_in_ms.load(Ordering::Relaxed)).clamp(SOONEST, LATEST)
+        Duration::from_millis(self.next_in_ms.load(Ordering::Relaxed)).clamp(MIN_INTERVAL, MAX_INTERVAL)
     }
 
     fn watch(&self, health: &MaintenanceHealth) {
@@ -98,16 +93,16 @@ impl Service for Promote {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let promoted = match promotion::promote_due(pool, term, CHUNK).await {
             Err(QueueError::Database(_) | QueueError::Timeout) => {
-                self.promote_in_parts(pool, term).await?;
+                self.promote_in_portions(pool, term).await?;
                 Promoted { count: 0, next_in_ms: Some(0) }
             }
             promoted => promoted?,
         };
         self.next_in_ms.store(promoted.next_in_ms.unwrap_or(u64::MAX), Ordering::Relaxed);
         let mut woke_at = self.woke_at.lock().await;
-        if woke_at.is_none_or(|at| at.elapsed() >= WAKES_EVERY) {
+        if woke_at.is_none_or(|at| at.elapsed() >= WAKE_INTERVAL) {
             promotion::wake_forgotten(pool).await?;
-            promotion::thin_notes(pool).await?;
+            promotion::thin_lane_wakes(pool).await?;
             *woke_at = Some(Instant::now());
         }
         Ok(promoted.count >= CHUNK)

@@ -1,7 +1,7 @@
-//! Proves on a schedule that the kept counters are exact.
+//! Proves regularly that the counters are exact.
 //!
-//! An integration at a time, each in a short statement on a connection of its own. A lane so long that counting it would hold a snapshot
-//! for more than two seconds is passed over and reported as not proven: the proof must not cost what it protects.
+//! One integration at a time, each in a short statement on a connection of its own. A lane so long that counting it would keep a snapshot
+//! for more than two seconds is skipped and reported as not proven: the proof must not slow the queue down.
 
 use super::Service;
 use crate::{
@@ -27,32 +27,33 @@ use uuid::Uuid;
 
 /// Between the end of a round and the next.
 const EVERY: Duration = Duration::from_secs(60 * 60);
-/// No round begins before: a program that has just started has other things to do.
+/// No round begins earlier: a program that has just started is busy enough.
 const AFTER_START: Duration = Duration::from_secs(10 * 60);
 /// The longest a statement may count.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// A run goes on for so long, and then lets others have the disk.
+const COUNT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The length of a run; then the disk is left to others for a while.
 const RUN: Duration = Duration::from_secs(2);
 
-/// Recounts every integration's jobs and the records it has, every app's records and every cause's failures, says what was wrong and puts it right.
+/// Recounts the jobs of every integration and the records it has, the records of every app and the failures of every cause; logs and corrects
+/// what was wrong.
 #[derive(Debug)]
 pub struct Recount {
     started_at: Instant,
     after_start: Duration,
-    patience: Duration,
+    count_timeout: Duration,
 }
 
 impl Default for Recount {
     fn default() -> Self {
-        Self::with(AFTER_START, PATIENCE)
+        Self::with(AFTER_START, COUNT_TIMEOUT)
     }
 }
 
 impl Recount {
-    /// With a first round so long after the start, and statements that may take so long: for tests and tools.
+    /// With another wait before the first round, and another timeout of the statements: for tests and tools.
     #[must_use]
-    pub fn with(after_start: Duration, patience: Duration) -> Self {
-        Self { started_at: Instant::now(), after_start, patience }
+    pub fn with(after_start: Duration, count_timeout: Duration) -> Self {
+        Self { started_at: Instant::now(), after_start, count_timeout }
     }
 }
 
@@ -62,7 +63,7 @@ impl Service for Recount {
         "recount"
     }
 
-    /// Between two pieces of a round, and two looks whether one is due.
+    /// Between two parts of a round, and two checks whether one is due.
     fn interval(&self) -> Duration {
         Duration::from_secs(5)
     }
@@ -70,21 +71,21 @@ impl Service for Recount {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let may_begin = self.started_at.elapsed() >= self.after_start;
         let mut connection = pool.acquire().await?;
-        let Some(round) = recounts::under_way(&mut connection, EVERY, may_begin).await? else {
+        let Some(round) = recounts::current(&mut connection, EVERY, may_begin).await? else {
             return Ok(false);
         };
         drop(connection);
         let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
-        pool::prepare(&mut connection, Some(self.patience * 2)).await?;
-        self.go_on(&mut connection, term, round).await?;
-        // Everything is committed: a farewell that is not heard loses nothing.
+        pool::prepare(&mut connection, Some(self.count_timeout * 2)).await?;
+        self.continue_round(&mut connection, term, round).await?;
+        // Everything is committed: a failed close loses nothing.
         let _ = connection.close().await;
         Ok(false)
     }
 }
 
 impl Recount {
-    async fn go_on(
+    async fn continue_round(
         &self,
         connection: &mut PgConnection,
         term: Term,
@@ -95,7 +96,7 @@ impl Recount {
         while !is_over && began_at.elapsed() < RUN {
             let drift_before = round.drift;
             is_over = self.step(connection, term, &mut round).await?;
-            recounts::keep(connection, term, round, round.drift - drift_before, is_over).await?;
+            recounts::save(connection, term, round, round.drift - drift_before, is_over).await?;
         }
         if is_over {
             tracing::info!(
@@ -119,9 +120,9 @@ impl Recount {
             let after = CauseId(round.cursor.as_u64_pair().0);
             let Some(cause) = next_cause(connection, after).await? else { return Ok(true) };
             round.cursor = Uuid::from_u64_pair(cause.0, 0);
-            let off_by = prove_failures(connection, term, cause, self.patience).await?;
+            let off_by = prove_failures(connection, term, cause, self.count_timeout).await?;
             if let Some(off_by @ 1..) = off_by {
-                tracing::error!(failure.cause = %cause, off_by, "the number of failures of the cause {cause} was wrong and was put right");
+                tracing::error!(failure.cause = %cause, off_by, "the number of failures of cause {cause} was wrong and has been corrected");
             }
             off_by
         } else if round.is_at_records {
@@ -130,9 +131,9 @@ impl Recount {
                 return Ok(false);
             };
             round.cursor = app_id.0;
-            let off_by = prove_records(connection, term, app_id, self.patience).await?;
+            let off_by = prove_records(connection, term, app_id, self.count_timeout).await?;
             if let Some(off_by @ 1..) = off_by {
-                tracing::error!(app.id = %app_id, off_by, "the number of records of app {app_id} was wrong and was put right");
+                tracing::error!(app.id = %app_id, off_by, "the number of records of app {app_id} was wrong and has been corrected");
             }
             off_by
         } else {
@@ -141,24 +142,25 @@ impl Recount {
                 return Ok(false);
             };
             round.cursor = id.0;
-            let in_sync = prove_in_sync(connection, term, id, self.patience).await?;
+            let in_sync = prove_in_sync(connection, term, id, self.count_timeout).await?;
             match in_sync {
                 Some(0) => {}
-                // No fault: a process of an older version appends nothing, nor is waited for what is under way for who takes no more jobs.
+                // No fault: a process of an older version appends no deltas, and jobs under way for an integration that takes no more jobs are not
+                // waited for.
                 Some(off_by) => tracing::info!(
                     integration.id = %id, off_by,
-                    "the number of records integration {id} has in their current version was put right"
+                    "the number of records that integration {id} has in their current version has been corrected"
                 ),
                 None => round.unproven += 1,
             }
-            match prove_jobs(connection, term, id, self.patience).await? {
+            match prove_jobs(connection, term, id, self.count_timeout).await? {
                 Proof::Holds => Some(0),
                 Proof::Open => None,
                 Proof::Repaired(drifts) => {
                     for drift in &drifts {
                         tracing::error!(
                             integration.id = %id, status = drift.status, attempt = drift.attempt, counted = drift.counted,
-                            real = drift.real, "a counter of integration {id} was wrong and was put right"
+                            real = drift.real, "a counter of integration {id} was wrong and has been corrected"
                         );
                     }
                     Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum::<i64>())

@@ -1,4 +1,4 @@
-//! Makes indexes of the hot tables anew when they are mostly empty.
+//! Rebuilds indexes of the hot tables that are mostly empty.
 
 use super::Service;
 use crate::{
@@ -13,28 +13,28 @@ use async_trait::async_trait;
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
 
-/// Below this an index is read in no time, however empty it is.
-const WORTH_IT: i64 = 64 * 1024 * 1024;
-/// An old transaction is waited for so long; it keeps nobody else waiting.
+/// Reads of a smaller index are fast, however empty it is.
+const MIN_BYTES: i64 = 64 * 1024 * 1024;
+/// How long old transactions are waited for. Others do not have to wait meanwhile.
 const LOCK_TIMEOUT: &str = "set lock_timeout = '30s'";
 
-/// Looks once an hour; on a connection of its own, one index at a time.
+/// Checks once an hour and rebuilds one index at a time, on a connection of its own.
 #[derive(Debug)]
 pub struct Reindex {
-    at_least: i64,
+    min_bytes: i64,
 }
 
 impl Default for Reindex {
     fn default() -> Self {
-        Self::of_at_least(WORTH_IT)
+        Self::with_min_bytes(MIN_BYTES)
     }
 }
 
 impl Reindex {
-    /// Leaves smaller ones alone, in bytes.
+    /// Leaves smaller indexes alone.
     #[must_use]
-    pub fn of_at_least(bytes: i64) -> Self {
-        Self { at_least: bytes }
+    pub fn with_min_bytes(min_bytes: i64) -> Self {
+        Self { min_bytes }
     }
 }
 
@@ -48,7 +48,7 @@ impl Service for Reindex {
         Duration::from_secs(60 * 60)
     }
 
-    /// A big index takes its time.
+    /// A large index takes long.
     fn deadline(&self) -> Duration {
         Duration::from_secs(60 * 60)
     }
@@ -57,17 +57,17 @@ impl Service for Reindex {
         let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
         pool::prepare(&mut connection, None).await?;
         sqlx::raw_sql(LOCK_TIMEOUT).execute(&mut connection).await?;
-        // One whose lock is not given must not keep the others from their turn.
+        // An index whose lock is not granted must not keep the others from being rebuilt.
         let mut first_error = None;
-        for index in reindex::bloated(&mut connection, self.at_least).await? {
+        for index in reindex::bloated(&mut connection, self.min_bytes).await? {
             leader::confirm(&mut connection, term).await?;
-            tracing::info!(index = %index.name, bytes = index.bytes, leftover = index.is_leftover, "an index is made anew");
-            if let Err(error) = reindex::remake(&mut connection, &index).await {
-                tracing::warn!(index = %index.name, %error, "index {} could not be made anew", index.name);
+            tracing::info!(index = %index.name, bytes = index.bytes, leftover = index.is_leftover, "an index is being rebuilt");
+            if let Err(error) = reindex::rebuild(&mut connection, &index).await {
+                tracing::warn!(index = %index.name, %error, "index {} could not be rebuilt", index.name);
                 first_error.get_or_insert(error);
             }
         }
-        // Nothing is pending on it: a farewell that is not heard loses nothing.
+        // Nothing is pending on the connection: a failed close loses nothing.
         let _ = connection.close().await;
         first_error.map_or(Ok(false), Err)
     }

@@ -1,4 +1,4 @@
-//! Lets go of what is over: whole days of finished jobs, and rows that have no further use.
+//! Deletes what is past its retention: whole days of finished jobs, and rows of other tables.
 
 use super::Service;
 use crate::{
@@ -10,14 +10,14 @@ use model::retention::{Retained, Retentions};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Drops the days of jobs and deletes the rows that are older than they are kept.
+/// Drops day partitions and deletes rows past their retention.
 #[derive(Debug)]
 pub struct Retention {
     kept: Retentions,
 }
 
 impl Retention {
-    /// Keeps what was done this long.
+    /// With these retentions.
     #[must_use]
     pub fn new(kept: Retentions) -> Self {
         Self { kept }
@@ -34,16 +34,16 @@ impl Service for Retention {
         Duration::from_secs(5 * 60)
     }
 
-    /// A big table takes its time.
+    /// A large table takes long.
     fn deadline(&self) -> Duration {
         Duration::from_secs(60 * 60)
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
         let expired = retention::delete_expired(pool, term).await;
-        let history = retention::forget_history(pool, term, self.kept).await;
+        let history = retention::delete_history(pool, term, self.kept).await;
         let is_more = expired.and_then(|more| Ok(more | history?));
-        // Whatever became of the rows: days that are over are what fills a disk.
+        // Also when rows could not be deleted, because it is the old partitions that fill a disk.
         if !matches!(is_more, Ok(true)) {
             partitions::drop_expired(pool, term, self.kept.of(Retained::FinishedJobs)).await?;
         }

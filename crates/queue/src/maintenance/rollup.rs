@@ -1,4 +1,4 @@
-//! Adds up throughput.
+//! Folds throughput and latencies.
 
 use super::Service;
 use crate::{
@@ -15,10 +15,10 @@ use std::{
     time::Duration,
 };
 
-/// Histograms are folded in one of so many runs: they are large, and nobody looks at them by the second.
+/// Histograms are folded in one of so many runs: they are large, and nobody needs them by the second.
 const HISTOGRAMS_EVERY: u32 = 5;
 
-/// `throughput_deltas` and `latency_deltas` into steps of 10 s, a minute and an hour, and the last success of each integration.
+/// Folds `throughput_deltas` and `latency_deltas` into steps of 10 s, a minute and an hour, and the last success of each integration.
 #[derive(Debug, Default)]
 pub struct Rollup {
     runs: AtomicU32,
@@ -47,7 +47,7 @@ impl Service for Rollup {
         let latencies =
             if run.is_multiple_of(HISTOGRAMS_EVERY) { latency::fold(pool, term).await } else { Ok(0) };
         if matches!(latencies, Ok(folded) if folded >= CHUNK) {
-            // More of them lie there: the next run, which follows at once, goes on with them.
+            // There are more of them: the next run, which follows at once, continues with them.
             self.runs.store(run, Ordering::Relaxed);
         }
         Ok(throughput?.max(latencies?) >= CHUNK)

@@ -1,4 +1,4 @@
-//! One service's loop: run, say how it went, wait.
+//! One service's loop: run, report, wait.
 
 use super::{MaintenanceHealth, Service, signs::Sign};
 use crate::{error::QueueError, store::leader::Term};
@@ -12,8 +12,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Runs until the token ends it. A run is not cut short by it; only by its deadline, and the pool refuses the connection it held
-/// (RELIABILITY 0.1).
+/// Runs a service until the token is cancelled. A run is aborted only at its deadline, and the pool then discards the connection it had.
 pub(super) async fn repeat(
     service: Arc<dyn Service>,
     pool: PgPool,
@@ -39,7 +38,7 @@ pub(super) async fn repeat(
     }
 }
 
-/// One run, in a task of its own so that a panic stays there; it is broken off with us. Answers how long to wait.
+/// One run, in a task of its own so that a panic stays there; it is aborted together with this future. Returns how long to wait.
 async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &MaintenanceHealth) -> Duration {
     let name = service.name();
     let began_at = Instant::now();
@@ -59,11 +58,11 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
         }
         Ok(Err(error)) => with_causes(&error),
         Err(error) if error.is_panic() => panic_message(error.into_panic()),
-        // The runtime ends, and so do we.
+        // The runtime shuts down.
         Err(_) => return LONGEST_WAIT,
     };
     let in_a_row = health.failed(name, began_at.elapsed(), error.clone());
-    // The first of a row is worth a line, and then one now and then.
+    // One line for the first failure in a row, and then ever fewer.
     if in_a_row.is_power_of_two() {
         tracing::warn!(service = name, failures = in_a_row, %error, "maintenance service {name} failed");
     }
@@ -74,7 +73,7 @@ fn back_off(failures: u32) -> Duration {
     FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT)
 }
 
-/// The error's text does not repeat its source's: health is read without a debugger.
+/// The error with its causes, which its own text does not contain.
 pub(super) fn with_causes(error: &QueueError) -> String {
     model::text::sanitise(&model::text::causes(error), 500)
 }

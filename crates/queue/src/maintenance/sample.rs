@@ -1,4 +1,4 @@
-//! The deployment's one sampler: a snapshot a second, two while something moves; measures every few; and the first of each minute for later.
+//! The sampler: takes a snapshot a second, two while something changes; measures every few seconds; and stores the first snapshot of each minute.
 
 use super::{MaintenanceHealth, Service};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     store::{
         leader::Term,
         stats::{
-            CarriedOver, LastSeen, Measures, Memory, ServiceState, live_snapshots, measures, minutes,
+            CarriedOver, LastSeen, Measures, SamplerMemory, ServiceState, live_snapshots, measures, minutes,
             snapshot_with,
         },
         workers,
@@ -26,27 +26,27 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// The wait between two measures, which no one looks at by the second.
-const MEASURES_STEP: Duration = Duration::from_secs(5);
+/// Nobody needs measures by the second.
+const MEASURES_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Reads the counters and writes them as the row every process reads.
+/// Reads the counters and writes them into the row that every process reads.
 #[derive(Debug, Default)]
 pub struct Sample {
-    remembered: Mutex<Remembered>,
+    state: Mutex<State>,
     wait_ms: AtomicU64,
     health: OnceLock<MaintenanceHealth>,
 }
 
-/// From run to run; a new leader begins without.
+/// Kept from run to run; a new leader begins without it.
 #[derive(Debug, Default)]
-struct Remembered {
-    memory: Memory,
+struct State {
+    memory: SamplerMemory,
     seen: LastSeen,
     measured_at: Option<Instant>,
     warnings: Vec<Warning>,
     minutes: minutes::Writer,
     interval: SnapshotInterval,
-    /// What the leaders before this term counted.
+    /// What leaders of earlier terms counted.
     carried_over: Option<(Term, CarriedOver)>,
 }
 
@@ -61,52 +61,52 @@ impl Service for Sample {
     }
 
     fn watch(&self, health: &MaintenanceHealth) {
-        // Told once.
+        // Called once.
         let _ = self.health.set(health.clone());
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let begun_at = Instant::now();
-        let mut remembered = self.remembered.lock().await;
-        let remembered = &mut *remembered;
-        let mut snapshot = snapshot_with(pool, &mut remembered.memory).await?;
+        let began_at = Instant::now();
+        let mut state = self.state.lock().await;
+        let state = &mut *state;
+        let mut snapshot = snapshot_with(pool, &mut state.memory).await?;
         let mut measured = None;
-        if remembered.measured_at.is_none_or(|at| at.elapsed() >= MEASURES_STEP) {
-            // Whoever may not read the server's statistics still gets the gauges.
-            match measures(pool, &mut remembered.seen).await {
+        if state.measured_at.is_none_or(|at| at.elapsed() >= MEASURES_INTERVAL) {
+            // A database user that may not read the server's statistics still gets the gauges.
+            match measures(pool, &mut state.seen).await {
                 Ok(measures) => {
                     let own = self.services();
-                    let carried_over = match &remembered.carried_over {
+                    let carried_over = match &state.carried_over {
                         Some((of, carried_over)) if *of == term => carried_over,
                         _ => {
-                            let told = live_snapshots::last_measures(pool).await?;
+                            let last = live_snapshots::last_measures(pool).await?;
                             let carried_over =
-                                told.map(|(at, told)| CarriedOver::new(&told.services, at, &own));
-                            &remembered.carried_over.insert((term, carried_over.unwrap_or_default())).1
+                                last.map(|(at, last)| CarriedOver::new(&last.services, at, &own));
+                            &state.carried_over.insert((term, carried_over.unwrap_or_default())).1
                         }
                     };
                     let services = carried_over.add(own, snapshot.at);
                     let measures = Measures { services, ..measures };
-                    remembered.warnings = measures.warnings();
+                    state.warnings = measures.warnings();
                     measured = Some(measures);
                 }
                 Err(error) if error.is_unavailable() => return Err(error),
-                Err(error) if remembered.measured_at.is_none() => {
+                Err(error) if state.measured_at.is_none() => {
                     tracing::warn!(%error, "the state of the database cannot be measured: some metrics are missing");
                 }
                 Err(error) => tracing::debug!(%error, "the state of the database could not be measured"),
             }
-            remembered.measured_at = Some(Instant::now());
+            state.measured_at = Some(Instant::now());
         }
-        snapshot.warnings.clone_from(&remembered.warnings);
+        snapshot.warnings.clone_from(&state.warnings);
         live_snapshots::write(pool, term, &snapshot, measured.as_ref()).await?;
-        let due = remembered.interval.after(&snapshot);
-        if remembered.minutes.wants(&snapshot) {
+        let due = state.interval.after(&snapshot);
+        if state.minutes.wants(&snapshot) {
             let moment = Moment { snapshot, workers: workers::list(pool).await? };
-            remembered.minutes.write(pool, term, &moment).await?;
+            state.minutes.write(pool, term, &moment).await?;
         }
-        let took = begun_at.elapsed();
-        // Where thousands of integrations make a snapshot dear, it may take a tenth of the time.
+        let took = began_at.elapsed();
+        // Where thousands of integrations make a snapshot expensive, it may take a tenth of the time.
         let wait = due.saturating_sub(took).max(took.saturating_mul(9));
         self.wait_ms.store(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
         Ok(false)

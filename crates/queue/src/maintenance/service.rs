@@ -1,4 +1,4 @@
-//! What a service is, and which the engine brings along.
+//! The trait of a service, and the engine's own services.
 
 use super::{
     Breakers, Cancels, CountViews, DeletedRecords, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse,
@@ -13,40 +13,40 @@ use std::{sync::Arc, time::Duration};
 /// One kind of maintenance.
 #[async_trait]
 pub trait Service: Send + Sync + 'static {
-    /// As logs, `/readyz` and metrics name it: `snake_case`.
+    /// Its name in logs, `/readyz` and metrics: `snake_case`.
     fn name(&self) -> &'static str;
 
-    /// The wait until the next run when there is nothing more to do. Asked after each run, so that a service that knows when the next
-    /// thing is due may say so.
+    /// The wait until the next run when there is nothing more to do. It is read after each run, so that a service can
+    /// return the time until its next work is due.
     fn interval(&self) -> Duration;
 
-    /// A question to the database that yes or no answers: whether there may be something to do. It is asked together with those of the others
-    /// once a second, on a connection whose plans are kept and that reads by index where there is one; as long as the answer is no, the
+    /// A boolean SQL expression: whether there may be work. It is evaluated together with those of the others
+    /// once a second, on a connection that keeps its plans and reads by index where there is one; while it is false, the
     /// service runs every ten seconds at most. None: it runs at its interval.
     fn sign(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether the last run did so much that the next one is worth it without a sign.
+    /// Whether the last run did so much that the next one should not wait for a sign.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// The longest a run may take. One that takes longer waits for an answer that will not come: it is given up, and run again.
+    /// The longest a run may take. One that takes longer waits for an answer that will not come: it is aborted and run again.
     fn deadline(&self) -> Duration {
         Duration::from_secs(2 * 60)
     }
 
-    /// Told once, before the first run, where the health of all services can be read.
+    /// Called once, before the first run, with access to the health of all services.
     fn watch(&self, _health: &MaintenanceHealth) {}
 
-    /// Does a bounded piece of work; true when more is to be done at once.
+    /// Does a bounded piece of work; true when there is more to do at once.
     ///
     /// Tests `term` in the statements that write, or before them in the same transaction
-    /// ([`crate::store::leader::confirm`]): a process that was stopped may wake up after another took over.
+    /// ([`crate::store::leader::confirm`]): a suspended process may resume after another took over.
     ///
     /// # Errors
-    /// Whatever kept it from its work: it is run again, later each time.
+    /// Any error that kept it from its work: it is run again, after a longer wait each time.
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError>;
 }
 

@@ -1,5 +1,4 @@
-//! Whether there may be something to do: asked for all services by one statement a second, so that a deployment in which nothing happens costs
-//! next to nothing.
+//! Work signs: one statement a second reads for all services whether there may be work, so that an idle deployment costs next to nothing.
 
 use super::{Service, run::with_causes};
 use crate::pool;
@@ -11,28 +10,26 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two questions: what comes up is met within it.
-const STEP: Duration = Duration::from_secs(1);
-/// An answer takes no longer, where there is one.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// A service that there is no sign for runs all the same, but no more often.
-const RARELY: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a service runs without a sign of work.
+const IDLE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// For each service that knows a sign: whether it was seen. None: nobody knows.
+/// For each service with a sign whether it was seen. None: unknown.
 type Seen = Option<Arc<[bool]>>;
 
 /// What one service waits for before it runs again.
 pub(super) struct Sign {
     seen: watch::Receiver<Seen>,
-    /// Its place among those that know a sign.
-    place: usize,
+    /// Its index among the services with a sign.
+    index: usize,
 }
 
 impl Sign {
-    /// Until there may be something to do, or it has been a while.
+    /// Waits until there may be work, at most [`IDLE_INTERVAL`].
     pub(super) async fn seen(&mut self) {
-        let latest = Instant::now() + RARELY;
-        while self.seen.borrow_and_update().as_ref().is_some_and(|seen| !seen[self.place]) {
+        let latest = Instant::now() + IDLE_INTERVAL;
+        while self.seen.borrow_and_update().as_ref().is_some_and(|seen| !seen[self.index]) {
             tokio::select! {
                 changed = self.seen.changed() => if changed.is_err() { return },
                 () = sleep_until(latest) => return,
@@ -41,8 +38,8 @@ impl Sign {
     }
 }
 
-/// Begins to look for the signs of these services, until the token ends it; one for each of them, in their order.
-pub(super) fn look_for(
+/// Starts to poll for the signs of these services, until the token is cancelled; returns one for each service, in their order.
+pub(super) fn poll(
     services: &[Arc<dyn Service>],
     pool: &PgPool,
     token: CancellationToken,
@@ -53,37 +50,37 @@ pub(super) fn look_for(
         .iter()
         .map(|service| {
             questions.push(service.sign()?);
-            Some(Sign { seen: seen.clone(), place: questions.len() - 1 })
+            Some(Sign { seen: seen.clone(), index: questions.len() - 1 })
         })
         .collect();
     if !questions.is_empty() {
-        tokio::spawn(ask(question(&questions), pool.clone(), sender, token));
+        tokio::spawn(repeat(statement(&questions), pool.clone(), sender, token));
     }
     signs
 }
 
-fn question(signs: &[&str]) -> String {
+fn statement(signs: &[&str]) -> String {
     format!("select array[({})]", signs.join("), ("))
 }
 
-async fn ask(question: String, engine: PgPool, sender: watch::Sender<Seen>, token: CancellationToken) {
-    let mut pool = pool::probing(&engine, 1);
+async fn repeat(statement: String, engine: PgPool, sender: watch::Sender<Seen>, token: CancellationToken) {
+    let mut pool = pool::for_lookups(&engine, 1);
     while !token.is_cancelled() {
-        let asked = sqlx::query_scalar::<_, Vec<bool>>(AssertSqlSafe(question.as_str())).fetch_one(&pool);
-        let asked = timeout(PATIENCE, asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        sender.send_replace(match asked {
+        let answer = sqlx::query_scalar::<_, Vec<bool>>(AssertSqlSafe(statement.as_str())).fetch_one(&pool);
+        let answer = timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        sender.send_replace(match answer {
             Ok(seen) => Some(seen.into()),
             Err(error) => {
-                // Every service finds out by itself, and says so. A connection that does not answer is not asked again.
-                tracing::debug!(error = %with_causes(&error.into()), "nobody knows what there is to do");
+                // Services run without signs then, and report such errors themselves. The connection is not used again.
+                tracing::debug!(error = %with_causes(&error.into()), "the work signs could not be read");
                 pool.close().await;
-                pool = pool::probing(&engine, 1);
+                pool = pool::for_lookups(&engine, 1);
                 None
             }
         });
         tokio::select! {
             () = token.cancelled() => {}
-            () = sleep(STEP) => {}
+            () = sleep(POLL_INTERVAL) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Takes away what belongs to nothing any more, and lets jobs go on that a fault left out of the queue.
+//! Removes rows that belong to no job, and queues jobs that a fault left out of the queue.
 
 use super::Service;
 use crate::{
@@ -16,19 +16,19 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// Between two looks at everything.
-const REST: Duration = Duration::from_secs(60 * 60);
-/// Between two pieces of one look: ten million entries take a few hours, and nobody notices.
-const STEP: Duration = Duration::from_secs(1);
+/// Between two scans.
+const SCAN_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// Between two chunks of a scan: ten million entries take a few hours, without a noticeable load.
+const CHUNK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks through `ready`, `waiting` and the serialize keys for rows without a job, and through the jobs for those that stand in no queue; a line
-/// whose first is gone goes on with the next. There are none unless something went wrong, and then they are counted:
+/// Scans `ready`, `waiting` and the serialize keys for rows without a job, and the jobs for those that are in no queue; a serialize key
+/// whose head is gone continues with the next job. There are none unless something went wrong, and then they are counted:
 /// `headgate_tidied_rows_total`.
 #[derive(Debug, Default)]
 pub struct Tidy {
     cursors: Mutex<Cursors>,
-    is_through: AtomicBool,
-    /// By the look under way.
+    is_complete: AtomicBool,
+    /// By the current scan.
     found: Mutex<Tidied>,
 }
 
@@ -39,31 +39,31 @@ impl Service for Tidy {
     }
 
     fn interval(&self) -> Duration {
-        if self.is_through.load(Ordering::Relaxed) { REST } else { STEP }
+        if self.is_complete.load(Ordering::Relaxed) { SCAN_INTERVAL } else { CHUNK_INTERVAL }
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let tidied = tidy::look(pool, term, &mut *self.cursors.lock().await).await?;
+        let tidied = tidy::scan(pool, term, &mut *self.cursors.lock().await).await?;
         let mut found = self.found.lock().await;
         *found += tidied;
-        if tidied.is_through {
-            say(std::mem::take(&mut *found));
+        if tidied.is_complete {
+            log(std::mem::take(&mut *found));
         }
-        self.is_through.store(tidied.is_through, Ordering::Relaxed);
+        self.is_complete.store(tidied.is_complete, Ordering::Relaxed);
         Ok(false)
     }
 }
 
-/// Once for a look: one piece has a thousand of them where much went wrong, and there is a piece every second.
-fn say(found: Tidied) {
-    if found.ready + found.waiting + found.keys + found.lines + found.jobs > 0 {
+/// Once a scan: where much went wrong every chunk has a thousand of them, and there is a chunk every second.
+fn log(found: Tidied) {
+    if found.ready + found.waiting + found.keys + found.heads + found.jobs > 0 {
         tracing::warn!(
             ready = found.ready,
             waiting = found.waiting,
             serialize_keys = found.keys,
-            lines = found.lines,
+            lines = found.heads,
             jobs = found.jobs,
-            "took away rows that belonged to no job, and let jobs that stood in no queue into it"
+            "removed rows that belonged to no job, and queued jobs that were in no queue"
         );
     }
 }

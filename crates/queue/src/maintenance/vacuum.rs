@@ -1,4 +1,4 @@
-//! Vacuums the hot tables: the engine's own business, not a hope (DESIGN 4).
+//! Vacuums the hot tables, which autovacuum would do too rarely.
 
 use super::Service;
 use crate::{
@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 #[derive(Debug, Default)]
 pub struct Vacuum {
     connection: Mutex<Option<PgConnection>>,
-    said_not_owner: AtomicBool,
+    warned_not_owner: AtomicBool,
 }
 
 #[async_trait]
@@ -34,7 +34,7 @@ impl Service for Vacuum {
         Duration::from_secs(2)
     }
 
-    /// A big table takes its time.
+    /// A large table takes long.
     fn deadline(&self) -> Duration {
         Duration::from_secs(60 * 60)
     }
@@ -46,7 +46,7 @@ impl Service for Vacuum {
             None => connect(pool).await?,
         };
         self.vacuum_due(&mut connection, term).await?;
-        // Only one that answered well is used again.
+        // A connection is used again only if all went well.
         *kept = Some(connection);
         Ok(false)
     }
@@ -56,7 +56,7 @@ impl Vacuum {
     async fn vacuum_due(&self, connection: &mut PgConnection, term: Term) -> Result<(), QueueError> {
         for bloat in vacuum::bloat(connection).await? {
             if !bloat.is_ours {
-                if !self.said_not_owner.swap(true, Ordering::Relaxed) {
+                if !self.warned_not_owner.swap(true, Ordering::Relaxed) {
                     tracing::warn!(
                         table = %bloat.table,
                         "this database user does not own the queue's tables and cannot vacuum them: under load the queue slows \

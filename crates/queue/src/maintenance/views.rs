@@ -1,4 +1,4 @@
-//! Counts what saved views find.
+//! Counts the matches of saved views.
 
 use super::Service;
 use crate::{
@@ -10,14 +10,14 @@ use model::{actor::Scope, matched::AtLeast};
 use sqlx::PgPool;
 use std::time::{Duration, Instant};
 
-/// How long counting may take of each run: views that nothing serves well take a quarter of a second each, and those after them wait for
+/// How long a run may count: views that no index serves well take a quarter of a second each, and the rest waits for
 /// the next run, oldest first.
 const BUDGET: Duration = Duration::from_millis(1_500);
 
-/// Looked at in a run.
-const MOST: i64 = 100;
+/// Views counted in a run.
+const MAX_VIEWS: i64 = 100;
 
-/// Pinned views and those with a threshold, counted by one process for all who look at them.
+/// Counts pinned views and those with a threshold, once for all viewers.
 #[derive(Debug)]
 pub struct CountViews;
 
@@ -32,14 +32,14 @@ impl Service for CountViews {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let begun = Instant::now();
-        for view in saved_views::due(pool, MOST).await? {
+        let began_at = Instant::now();
+        for view in saved_views::due(pool, MAX_VIEWS).await? {
             let count = match &view.filter {
                 Some(filter) => counted(jobs::count(pool, Scope::AllApps, filter).await)?,
                 None => None,
             };
-            saved_views::note(pool, term, &view, count).await?;
-            if begun.elapsed() >= BUDGET {
+            saved_views::record_count(pool, term, &view, count).await?;
+            if began_at.elapsed() >= BUDGET {
                 break;
             }
         }
@@ -47,7 +47,7 @@ impl Service for CountViews {
     }
 }
 
-/// None: it takes too long, or the rules ask for another filter beside it by now.
+/// None: it takes too long, or this version's rules require another filter in addition.
 fn counted(
     found: Result<Option<model::matched::Matched>, QueueError>,
 ) -> Result<Option<AtLeast>, QueueError> {

@@ -1,4 +1,4 @@
-//! The integration every app has from the start, whoever makes the app: jobs that name none run there, and external workers take them.
+//! The integration every app has from the start: jobs that name none run there, and external workers take them.
 
 use crate::error::QueueError;
 use model::{
@@ -7,15 +7,11 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Its name.
 const NAME: &str = "workers";
 
-/// Makes an app's built-in integration and its lane, unless it has one. The app is new, or its row locked by the caller.
+/// Creates an app's built-in integration and its lane, unless it has one. The app is new, or the caller has locked its row.
 ///
-/// `signing_secret_sealed` is empty where nobody has the key to seal one; a rotation makes one then.
-///
-/// # Errors
-/// When the database is away.
+/// `signing_secret_sealed` is empty where the process has no key to encrypt one; a rotation then creates it.
 pub async fn ensure(
     connection: &mut PgConnection,
     app_id: AppId,

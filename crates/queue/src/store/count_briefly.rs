@@ -1,15 +1,11 @@
-//! Counting that a page waits for, where no counts are kept.
+//! Counts that a page waits for, where no counters are kept.
 
 use crate::error::QueueError;
 use sqlx::{FromRow, PgPool, Postgres, QueryBuilder, postgres::PgRow};
 
-/// How long it may take.
-const PATIENCE: &str = "begin read only; set local statement_timeout = '250ms'";
+const BEGIN_WITH_TIMEOUT: &str = "begin read only; set local statement_timeout = '250ms'";
 
-/// What a statement that counts finds; none when that takes longer than a page may wait.
-///
-/// # Errors
-/// When the database is away.
+/// The rows of a counting statement; none when it takes longer than 250 ms.
 pub(crate) async fn count_briefly<T>(
     pool: &PgPool,
     mut statement: QueryBuilder<Postgres>,
@@ -17,7 +13,7 @@ pub(crate) async fn count_briefly<T>(
 where
     T: for<'row> FromRow<'row, PgRow> + Send + Unpin,
 {
-    let mut transaction = pool.begin_with(PATIENCE).await?;
+    let mut transaction = pool.begin_with(BEGIN_WITH_TIMEOUT).await?;
     let found = statement.build_query_as::<T>().fetch_all(&mut *transaction).await;
     transaction.rollback().await?;
     match found.map_err(QueueError::from) {

@@ -1,13 +1,12 @@
 //! Deletions of apps and integrations.
 //!
-//! The rows of the app or the integration themselves go in the transaction that is asked for it, and with them everything that could be accepted or
-//! sent. What is left behind (live jobs, dead letters, records and what was sent of them) may be millions of rows: it goes in portions, each in a short
-//! transaction, until nothing is found any more. So whoever goes on after a crash needs to know nothing but whose rows they are, and people see no
-//! more of them from the first moment on.
+//! The request's own transaction deletes the rows of the app or integrations, so that nothing more is accepted, sent or shown. What they leave behind
+//! (live jobs, dead letters, records and their sent state) may be millions of rows: it is deleted in portions, each in a short transaction, until
+//! nothing is found any more. A process that continues after a crash needs to know only whose rows they are.
 
 use crate::{
     error::QueueError,
-    pool::probing_settings,
+    pool::lookup_settings,
     store::{
         jobs,
         leader::{self, Term},
@@ -17,37 +16,34 @@ use model::id::{AppId, IntegrationId, OperationId};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-/// Jobs called off, or rows deleted of each table, in one transaction.
+/// Jobs cancelled, or rows deleted of each table, in one transaction.
 const PORTION: i64 = 2_000;
-/// Rows for whose deletion whoever asked waits, by the counters, and in how many portions: so a small deletion is over when it is answered.
-const MOST_AT_ONCE: i64 = PORTION;
-const AT_ONCE: usize = 8;
-/// What a portion holds is nobody's any more, so that it may wait for whoever is at the same rows.
+/// A deletion of at most so many rows (by the counters) is finished before its request is answered, in at most [`MAX_SYNCHRONOUS_PORTIONS`].
+const MAX_SYNCHRONOUS_ROWS: i64 = PORTION;
+const MAX_SYNCHRONOUS_PORTIONS: usize = 8;
+/// Nobody waits for the rows that a portion locks, so it may itself wait for others that have locked them.
 const BEGIN: &str = concat!(
     "begin isolation level read committed; ",
-    probing_settings!("set local"),
+    lookup_settings!("set local"),
     "; set local enable_bitmapscan = off; set local lock_timeout = '5s'"
 );
 
 /// What is deleted.
 #[derive(Debug)]
 pub struct NewDeletion<'a> {
-    /// Whose, or the app itself.
+    /// The app that is deleted, or the integration's.
     pub app_id: AppId,
-    /// None: the app.
+    /// None: the app is deleted.
     pub integration_id: Option<IntegrationId>,
-    /// Whose rows go: of an app all it has.
+    /// The integrations whose rows are deleted: all of a deleted app.
     pub integration_ids: &'a [Uuid],
-    /// What it was called.
+    /// The name of the app or integration.
     pub name: &'a str,
-    /// Who asked.
+    /// The actor.
     pub requested_by: &'a str,
 }
 
-/// Notes what is going to be left behind; in the transaction that deletes the rows of app and integrations, and before it does.
-///
-/// # Errors
-/// When the database is away.
+/// Records what will be left behind. Call it in the transaction that deletes the rows of app and integrations, before it does so.
 pub async fn begin(connection: &mut PgConnection, new: &NewDeletion<'_>) -> Result<OperationId, QueueError> {
     let id = OperationId::generate();
     sqlx::query!(
@@ -80,13 +76,13 @@ pub async fn begin(connection: &mut PgConnection, new: &NewDeletion<'_>) -> Resu
     Ok(id)
 }
 
-/// Works off what is little, after the transaction of [`begin`]; true when nothing is left. What is much, or goes wrong, is left to the leader: the
-/// deletion itself is done.
-pub async fn work_off_at_once(pool: &PgPool, id: OperationId) -> bool {
+/// Deletes the rest right away if it is small, after the transaction of [`begin`] has committed; true when nothing is left. Large rests, and those
+/// whose deletion fails, are left to the leader.
+pub async fn finish_if_small(pool: &PgPool, id: OperationId) -> bool {
     match try_at_once(pool, id).await {
         Ok(is_over) => is_over,
         Err(error) => {
-            tracing::debug!(operation.id = %id, %error, "deletion {id} is left to the leader");
+            tracing::debug!(operation.id = %id, %error, "the leader will finish deletion {id}");
             false
         }
     }
@@ -97,21 +93,18 @@ async fn try_at_once(pool: &PgPool, id: OperationId) -> Result<bool, QueueError>
         sqlx::query_scalar!("select matched from headgate.deletions where id = $1", id as OperationId)
             .fetch_one(pool)
             .await?;
-    if matched > MOST_AT_ONCE {
+    if matched > MAX_SYNCHRONOUS_ROWS {
         return Ok(false);
     }
-    for _ in 0..AT_ONCE {
-        if !work_off(pool, None, id).await? {
+    for _ in 0..MAX_SYNCHRONOUS_PORTIONS {
+        if !delete_portion(pool, None, id).await? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Deletions that have left something behind.
-///
-/// # Errors
-/// When the database is away.
+/// Deletions that are not finished.
 pub async fn unfinished(pool: &PgPool) -> Result<Vec<OperationId>, QueueError> {
     let ids = sqlx::query_scalar!(
         r#"select id as "id: OperationId" from headgate.deletions where finished_at is null order by id"#
@@ -121,11 +114,9 @@ pub async fn unfinished(pool: &PgPool) -> Result<Vec<OperationId>, QueueError> {
     Ok(ids)
 }
 
-/// Works off one portion, for the leader of this term or for whoever asked; false when nothing is left.
-///
-/// # Errors
-/// When the database is away, or somebody holds a row for too long: nothing of the portion is done, repeat.
-pub async fn work_off(pool: &PgPool, term: Option<Term>, id: OperationId) -> Result<bool, QueueError> {
+/// Deletes one portion, for the leader of this term or (without a term) for the request; false when nothing is left. When another transaction keeps a row
+/// locked for more than 5 s, nothing of the portion is done: repeat.
+pub async fn delete_portion(pool: &PgPool, term: Option<Term>, id: OperationId) -> Result<bool, QueueError> {
     let mut transaction = pool.begin_with(BEGIN).await?;
     if let Some(term) = term {
         leader::confirm(&mut transaction, term).await?;
@@ -141,13 +132,13 @@ pub async fn work_off(pool: &PgPool, term: Option<Term>, id: OperationId) -> Res
     .fetch_optional(&mut *transaction)
     .await?;
     let Some(left) = left else { return Ok(false) };
-    let mut deleted = call_off(&mut transaction, &left.integration_ids).await?;
+    let mut deleted = cancel_jobs(&mut transaction, &left.integration_ids).await?;
     if deleted == 0 {
-        // No job is left that could be given up: what is deleted now does not come again.
+        // No job is left that could become a dead letter: what is deleted now does not come back.
         deleted = delete_rows(&mut transaction, left.app_id, &left.integration_ids).await?;
     }
     if deleted == 0 {
-        forget_counters(&mut transaction, &left.integration_ids).await?;
+        delete_counters(&mut transaction, &left.integration_ids).await?;
     }
     sqlx::query!(
         r#"
@@ -164,9 +155,9 @@ pub async fn work_off(pool: &PgPool, term: Option<Term>, id: OperationId) -> Res
     Ok(deleted > 0)
 }
 
-/// Calls off live jobs of the first that has any; answers how many.
-async fn call_off(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<i64, QueueError> {
-    let busy = sqlx::query_scalar!(
+/// Cancels live jobs of the first integration that has any; returns how many.
+async fn cancel_jobs(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<i64, QueueError> {
+    let with_jobs = sqlx::query_scalar!(
         r#"
         select o.id as "id!: IntegrationId" from unnest($1::uuid[]) o (id)
         cross join lateral (select from headgate.jobs j where j.integration_id = o.id limit 1) has_jobs
@@ -176,13 +167,13 @@ async fn call_off(connection: &mut PgConnection, integrations: &[Uuid]) -> Resul
     )
     .fetch_optional(&mut *connection)
     .await?;
-    match busy {
-        Some(id) => jobs::cancel_of_integration(connection, id, PORTION).await.map(u64::cast_signed),
+    match with_jobs {
+        Some(id) => jobs::cancel_integration_jobs(connection, id, PORTION).await.map(u64::cast_signed),
         None => Ok(0),
     }
 }
 
-/// Deletes a portion of each table; answers how many rows.
+/// Deletes a portion of each table; returns how many rows.
 async fn delete_rows(
     connection: &mut PgConnection,
     app_id: Option<AppId>,
@@ -218,7 +209,7 @@ async fn delete_rows(
                 limit $3
             ))
             returning 1
-        ), unsure as (
+        ), uncertain as (
             delete from headgate.unsure_records where ctid = any (array(
                 select x.place from unnest($1::uuid[]) o (id)
                 cross join lateral (
@@ -234,7 +225,7 @@ async fn delete_rows(
             returning 1
         )
         select (select count(*) from dead_letters) + (select count(*) from binned) + (select count(*) from sent)
-            + (select count(*) from unsure) + (select count(*) from catalog) as "deleted!"
+            + (select count(*) from uncertain) + (select count(*) from catalog) as "deleted!"
         "#,
         integrations,
         app_id as Option<AppId>,
@@ -245,8 +236,8 @@ async fn delete_rows(
     Ok(deleted)
 }
 
-/// Of jobs and dead letters that are all gone. In the order in which a fold locks.
-async fn forget_counters(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<(), QueueError> {
+/// Deletes the counters of jobs and dead letters that are all gone, in the order in which a fold locks them.
+async fn delete_counters(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<(), QueueError> {
     sqlx::query!("delete from headgate.job_count_deltas where integration_id = any ($1)", integrations)
         .execute(&mut *connection)
         .await?;

@@ -1,4 +1,4 @@
-//! What an id belongs to: one probe of an index for each kind of thing.
+//! What an id belongs to: one index lookup for each kind of object.
 
 use crate::error::QueueError;
 use model::{
@@ -9,9 +9,6 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 /// Everything in scope that has this id. A dead letter is found by its own id and by its job's.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn by_id(pool: &PgPool, scope: Scope, id: Uuid) -> Result<Vec<Found>, QueueError> {
     let rows = sqlx::query!(
         r#"

@@ -1,5 +1,4 @@
-//! Lanes: what the claim reads of an integration, and the rate limits it must pass. Written in the transaction that writes the
-//! integration.
+//! Lanes: what the claim reads of an integration, and its rate limits. Written in the transaction that writes the integration.
 
 use crate::error::QueueError;
 use model::{
@@ -12,33 +11,30 @@ use std::time::Duration;
 /// What the claim reads of an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Which integration.
+    /// The integration.
     pub integration_id: IntegrationId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
     /// Whether external workers take its jobs: the engine claims none.
     pub is_external: bool,
     /// Whether its jobs run.
     pub is_open: bool,
-    /// Jobs processed at once, over all processes; requests at once where one tells of several jobs.
+    /// Jobs that run at once, over all processes; requests at once where one request delivers several jobs.
     pub max_concurrency: i32,
-    /// Jobs one request tells of at most, 1 or more. Those claimed together meet in [`crate::worker::Peers`].
+    /// Jobs that one request delivers at most, 1 or more. Jobs claimed together meet in [`crate::worker::Peers`].
     pub jobs_per_request: i32,
-    /// Rows of `rate_limits` every request must pass.
+    /// Keys of the rows of `rate_limits` that count every request.
     pub limit_keys: Vec<String>,
 }
 
-/// The key of an integration's own limit, by its place among them. (Limits that are shared have keys of another form.)
+/// The key of an integration's own limit, by its index. (Shared limits have keys of another form.)
 #[must_use]
 pub fn own_limit_key(integration_id: IntegrationId, index: usize) -> String {
     format!("integration:{integration_id}:{index}")
 }
 
-/// Writes a lane, new or changed. How long it is held and when it was last served stay, and so does who takes its jobs: a program that does
+/// Creates or changes a lane. Until when it is quiet and when it was last served stay as they are, and so does `is_external`: a program that does
 /// the jobs of its own lanes must not lose them because an operator changes their concurrency.
-///
-/// # Errors
-/// When the database is away.
 pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
@@ -60,10 +56,7 @@ pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), Qu
     Ok(())
 }
 
-/// The waits between attempts that an integration has instead of the process's, written as the setting is.
-///
-/// # Errors
-/// When the database is away.
+/// The integration's own retry schedule, in the format of the setting; none: that of the process applies.
 pub(crate) async fn retry_schedule(
     pool: &PgPool,
     integration_id: IntegrationId,
@@ -77,7 +70,7 @@ pub(crate) async fn retry_schedule(
     Ok(own.flatten())
 }
 
-/// Opens or closes a lane: pause, resume, disable. Jobs that run already go on.
+/// Opens or closes a lane: pause, resume, disable. Running jobs continue.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is no such lane.
@@ -96,18 +89,15 @@ pub async fn set_open(
     if done.rows_affected() == 0 { Err(QueueError::NotFound) } else { Ok(()) }
 }
 
-/// Holds a lane, and everything that shares its limits, for this long from now: the external system asked for quiet (429). What was
-/// asked before is never shortened.
-///
-/// # Errors
-/// When the database is away.
-pub async fn hold_until(
+/// Makes a lane, and all that share its limits, quiet for this long from now, because the external system answered 429. A longer quiet time that is
+/// set already is never shortened.
+pub async fn set_quiet(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
     quiet: Duration,
 ) -> Result<(), QueueError> {
     let quiet_us = i64::try_from(quiet.as_micros()).unwrap_or(i64::MAX / 4);
-    // Rate rows first, in the order of their keys: the order everywhere.
+    // Rate limits first, in the order of their keys: locks are taken in that order everywhere.
     sqlx::query!(
         r#"
         with rows as materialized (
@@ -140,11 +130,8 @@ pub async fn hold_until(
     Ok(())
 }
 
-/// Sets the parameters of limits, `keys` and `limits` side by side. When the next slot is free stays as it is: a change of limits
-/// must not give a burst.
-///
-/// # Errors
-/// When the database is away.
+/// Sets the parameters of limits (`limits[n]` of `keys[n]`). The time of the next free slot stays as it is: a change of limits must not
+/// allow a burst.
 pub async fn set_limits(
     connection: &mut PgConnection,
     keys: &[String],
@@ -161,8 +148,8 @@ pub async fn set_limits(
         order by g.n
         on conflict (key) do update
         set requests = excluded.requests, per_seconds = excluded.per_seconds, emission_us = excluded.emission_us,
-            -- A limit that became wider must not wait out the narrow one's spacing; but slots up to half a second ahead may be
-            -- given already, and the next one comes after them.
+            -- A limit that became wider must not wait for the spacing of the narrow one; but slots up to half a second ahead may be
+            -- reserved already, and the next one comes after them.
             tat_us = least(r.tat_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + 500000 + excluded.emission_us)
         "#,
         &rows.iter().map(|(key, _)| (*key).clone()).collect::<Vec<_>>(),

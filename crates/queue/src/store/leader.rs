@@ -1,7 +1,7 @@
-//! The leader's lease: one row on the database's clock.
+//! The leader's lease: one row, by the database's clock.
 //!
-//! A session lock would stay with a stopped process for ever; a row with an end is taken over. Each take-over raises the term, and
-//! every maintenance write tests `headgate.is_leader(holder, term)` inside its own statement, so that a process that wakes up too
+//! A session lock would stay with a suspended process for ever; a lease that has ended is taken over. Each take-over raises the term, and
+//! every maintenance write tests `headgate.is_leader(holder, term)` inside its own statement, so that a process that resumes too
 //! late writes nothing.
 
 use crate::error::QueueError;
@@ -9,7 +9,7 @@ use model::id::WorkerId;
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
-/// One holder's time as the leader.
+/// One process's time as the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// The process.
@@ -18,16 +18,13 @@ pub struct Term {
     pub number: i64,
 }
 
-/// Becomes the leader when nobody is, or when the lease of whoever was has ended.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn take(
+/// Becomes the leader when there is none, or when its lease has ended.
+pub async fn acquire(
     conn: &mut PgConnection,
     holder: WorkerId,
     lease: Duration,
 ) -> Result<Option<Term>, QueueError> {
-    // The end is computed after the row lock was waited for: the proposed row's time would be too early by that wait.
+    // On conflict the end is computed again, after the wait for the row lock: `excluded.expires_at` would be too early by that wait.
     let number = sqlx::query_scalar!(
         r#"
         insert into headgate.leader as l (holder, term, expires_at)
@@ -45,10 +42,7 @@ pub async fn take(
     Ok(number.map(|number| Term { holder, number }))
 }
 
-/// Prolongs the lease; false when it has ended or was taken over, and then nothing was changed.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Renews the lease; false, and nothing is changed, when it has ended or was taken over.
 pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Result<bool, QueueError> {
     let renewed = sqlx::query!(
         r#"
@@ -65,10 +59,7 @@ pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Resu
     Ok(renewed.rows_affected() == 1)
 }
 
-/// Gives the lease back, so that another process need not wait for its end.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Releases the lease, so that another process need not wait for its end.
 pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueError> {
     sqlx::query!(
         "update headgate.leader set expires_at = clock_timestamp() where holder = $1 and term = $2",
@@ -80,10 +71,7 @@ pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueErr
     Ok(())
 }
 
-/// How long nobody has led; none while somebody does. A deployment in which nobody ever did counts from 1970.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// How long there has been no leader; none while there is one. A deployment that never had one counts from 1970.
 pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>, QueueError> {
     let seconds = sqlx::query_scalar!(
         r#"
@@ -96,10 +84,10 @@ pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>, QueueError> {
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
 }
 
-/// For maintenance whose statements are not its own: asked in the same transaction, before the write.
+/// Confirms the leadership before writes whose statements do not test it themselves, in the same transaction.
 ///
-/// A process that is stopped right behind this answer would write when it goes on, long after another took over. So the server ends a
-/// transaction that does nothing for as long as the lease has left (15 s at most, as every idle one).
+/// A process that is suspended right after this answer would write when it resumes, long after another took over. So Postgres ends the
+/// transaction when it idles for longer than the rest of the lease (15 s at most, as every idle one).
 ///
 /// # Errors
 /// `LeaseLost` when the term is over.

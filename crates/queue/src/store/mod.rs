@@ -1,8 +1,8 @@
-//! SQL, by table family. Functions that write take a connection, so that a caller's transaction can hold several; single reads
+//! SQL, by table family. Functions that write take a connection, so that a caller's transaction can contain several; single reads
 //! take the pool. Every read of an app's data takes the scope.
 //!
-//! Locks are taken in one order everywhere: batch, serialize key, rate limit, job (by integration and deduplication id), what
-//! stands beside the job.
+//! Locks are taken in one order everywhere: batch, serialize key, rate limit, job (by integration and deduplication id), rows that
+//! belong to the job.
 
 pub mod breakers;
 pub mod built_in;

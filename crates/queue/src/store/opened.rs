@@ -1,4 +1,4 @@
-//! Whether what viewers have open has changed.
+//! Whether objects that viewers have open have changed.
 
 use crate::error::QueueError;
 use model::opened::Opened;
@@ -6,12 +6,12 @@ use sqlx::PgPool;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Of each a mark that is another one after each change of it: the transactions that last wrote its rows. Of a job's rows those that change are
-/// looked at, and not where finished ones lie, day by day; one that waits for another attempt is `retrying` when its time has come, which nobody writes.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub(crate) async fn marks(pool: &PgPool, opened: &[Opened]) -> Result<HashMap<Opened, String>, QueueError> {
+/// The row version of each: the transactions that last wrote its rows. Of a job only the rows that can still change are read, not the day partitions of
+/// finished ones; whether the time of its retry has come is part of the version, because it changes the state although nothing is written.
+pub(crate) async fn row_versions(
+    pool: &PgPool,
+    opened: &[Opened],
+) -> Result<HashMap<Opened, String>, QueueError> {
     let (mut jobs, mut integrations, mut operations) =
         (Vec::<Uuid>::new(), Vec::<Uuid>::new(), Vec::<Uuid>::new());
     for one in opened {
@@ -27,7 +27,7 @@ pub(crate) async fn marks(pool: &PgPool, opened: &[Opened]) -> Result<HashMap<Op
             ' ',
             (select concat_ws(' ', j.xmin, j.retry_at <= statement_timestamp()) from headgate.jobs j where j.id = o.id),
             (select d.xmin from headgate.dead_letter_jobs d where d.job_id = o.id)
-        ) as "mark!"
+        ) as "version!"
         from unnest($1::uuid[]) o (id)
         union all
         select 'integration:' || o.id, concat_ws(
@@ -51,5 +51,5 @@ pub(crate) async fn marks(pool: &PgPool, opened: &[Opened]) -> Result<HashMap<Op
     )
     .fetch_all(pool)
     .await?;
-    Ok(rows.into_iter().filter_map(|row| Some((row.opened.parse().ok()?, row.mark))).collect())
+    Ok(rows.into_iter().filter_map(|row| Some((row.opened.parse().ok()?, row.version))).collect())
 }

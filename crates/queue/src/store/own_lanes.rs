@@ -1,9 +1,9 @@
-//! Lanes of jobs that this program's own handlers do, and that no external system stands behind: an app, an integration of type `external`
-//! (nothing is sent), and a lane the engine claims from all the same. The integration is what pages, counters and operators see.
+//! Lanes whose jobs are done by this program's own handlers, without an external system: an app, an integration of type `external`
+//! (nothing is sent), and a lane that the engine claims from all the same. The integration is what pages, counters and operators see.
 
 use crate::{
     error::QueueError,
-    job::Place,
+    job::LaneTarget,
     store::{
         built_in,
         lanes::{self, Lane},
@@ -16,22 +16,22 @@ use model::{
 };
 use sqlx::{PgConnection, types::Json};
 
-/// What is asked of a lane. What is not said is left as it is, or made by default.
+/// Settings of a lane. None: left as it is, or the default of a new lane.
 pub(crate) struct Wanted<'a> {
-    /// Whose processes do its jobs.
+    /// The program whose processes do its jobs.
     pub(crate) program: &'a str,
     pub(crate) name: &'a str,
     pub(crate) max_concurrency: Option<i32>,
     pub(crate) rate_limits: Option<&'a [RateLimit]>,
 }
 
-/// Jobs of a new lane that run at once: as many as may be, so that the workers alone decide.
+/// The maximum, so that only the slots of the workers limit a new lane.
 const DEFAULT_MAX_CONCURRENCY: i32 = *limits::MAX_CONCURRENCY.end();
 
-/// The app with this slug, made when there is none, and with it what every app has. Its row stays locked, so that of several processes that start together one makes
-/// what is missing.
-pub(crate) async fn hold_app(connection: &mut PgConnection, slug: &str) -> Result<AppId, QueueError> {
-    // An update that changes nothing, and no key: it locks the row without holding up whoever refers to it.
+/// The app with this slug, created with its built-in integration when there is none. Its row stays locked, so that of several processes that start together
+/// only one creates what is missing.
+pub(crate) async fn lock_app(connection: &mut PgConnection, slug: &str) -> Result<AppId, QueueError> {
+    // An update that changes nothing, and no key: it locks the row without blocking inserts of rows that refer to it.
     let id = sqlx::query_scalar!(
         r#"
         insert into headgate.apps as a (id, name, slug) values ($1, $2, $2)
@@ -47,11 +47,9 @@ pub(crate) async fn hold_app(connection: &mut PgConnection, slug: &str) -> Resul
     Ok(id)
 }
 
-/// The same app again.
-///
 /// # Errors
 /// [`QueueError::NotFound`] when it was deleted.
-pub(crate) async fn hold_app_by_id(connection: &mut PgConnection, id: AppId) -> Result<(), QueueError> {
+pub(crate) async fn lock_app_by_id(connection: &mut PgConnection, id: AppId) -> Result<(), QueueError> {
     sqlx::query_scalar!("select 1 from headgate.apps where id = $1 for no key update", id.0)
         .fetch_optional(connection)
         .await?
@@ -59,7 +57,7 @@ pub(crate) async fn hold_app_by_id(connection: &mut PgConnection, id: AppId) -> 
     Ok(())
 }
 
-/// The program's lane of this name in an app that is held, made when there is none.
+/// The program's lane of this name in a locked app, created when there is none.
 pub(crate) async fn ensure(
     connection: &mut PgConnection,
     app_id: AppId,
@@ -138,14 +136,14 @@ pub(crate) async fn ensure(
     Ok(lane.integration_id)
 }
 
-/// What holds in a lane, held against its deletion until the transaction ends.
+/// What a new job needs to know of its lane, which is locked against deletion until the transaction ends.
 ///
 /// # Errors
-/// [`QueueError::NotFound`] when it was deleted or switched off: jobs in it would never run.
-pub(crate) async fn hold(
+/// [`QueueError::NotFound`] when it was deleted or disabled: jobs in it would never run.
+pub(crate) async fn lock(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
-) -> Result<Place, QueueError> {
+) -> Result<LaneTarget, QueueError> {
     let row = sqlx::query!(
         r#"
         select app_id as "app_id: AppId", max_attempts, timeout_ms, clock_timestamp() as "now!"
@@ -157,7 +155,7 @@ pub(crate) async fn hold(
     .fetch_optional(connection)
     .await?
     .ok_or(QueueError::NotFound)?;
-    Ok(Place {
+    Ok(LaneTarget {
         app_id: row.app_id,
         integration_id,
         max_attempts: row.max_attempts,

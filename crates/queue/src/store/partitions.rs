@@ -1,6 +1,6 @@
-//! Day partitions of finished jobs and attempts: made ahead by every process, dropped by retention.
+//! Day partitions of finished jobs and attempts: created ahead by every process, dropped by retention.
 //!
-//! There is no default partition: a row that fell into one would block making the day's own.
+//! There is no default partition: a row in it would block the creation of its day's partition.
 
 use crate::{
     error::QueueError,
@@ -11,15 +11,15 @@ use chrono::NaiveDate;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use std::time::Duration;
 
-/// Days made ahead, so that a deployment without a leader for a week still finishes jobs.
+/// Days created ahead, so that a deployment without a leader for a week still finishes jobs.
 const DAYS_AHEAD: i32 = 7;
-/// The wait for a lock others hold: behind us everyone else would wait too (RELIABILITY 2.28).
+/// Short, because everyone else would queue behind our request for the lock.
 const LOCK_TIMEOUT: &str = "500ms";
 
-/// Makes what is missing of today and the next seven days (UTC). Any number of processes may do so at once.
+/// Creates the missing partitions of today and the next seven days (UTC). Any number of processes may do so at once.
 ///
 /// # Errors
-/// When it could not within a few tries, or the database cannot be asked.
+/// [`QueueError::Database`] when the locks are not granted within a few tries.
 pub async fn make_ahead(pool: &PgPool) -> Result<i32, QueueError> {
     let mut tries_left = 5;
     loop {
@@ -49,35 +49,35 @@ fn is_lock_timeout(error: &dyn sqlx::error::DatabaseError) -> bool {
     error.code().as_deref() == Some("55P03")
 }
 
-/// A partition whose day has passed out of retention.
+/// A partition whose day is past its retention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Expired {
     parent: String,
     name: String,
-    /// A detach was begun and interrupted: it must be finished first.
+    /// A detach was interrupted: it must be finished first.
     is_half_detached: bool,
-    /// Not attached any more: only the table is left to drop.
+    /// Only the table is left to drop.
     is_detached: bool,
 }
 
-/// Drops the partitions whose whole day is older than `retention`; answers how many.
+/// Drops the partitions whose whole day is older than `retention`; returns how many.
 ///
-/// Detached concurrently first: a plain drop would lock the parent against every finish and read while it waits for the longest
+/// They are detached concurrently first: a plain drop would lock the parent against every finish and read while it waits for the longest
 /// of them. That needs a connection of its own, outside any transaction.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; when the database cannot be asked or the locks are not given in time: the next run goes on.
+/// `LeaseLost` when the term is over; [`QueueError::Database`] when the locks are not granted in time: the next run continues.
 pub async fn drop_expired(pool: &PgPool, term: Term, retention: Duration) -> Result<usize, QueueError> {
     let options = pool.connect_options();
     let mut conn = PgConnection::connect_with(&options).await?;
     let dropped = drop_on(&mut conn, term, retention).await;
-    // Nothing is pending on it: a failed farewell loses nothing.
+    // Nothing is pending on the connection: a failed close loses nothing.
     let _ = conn.close().await;
     dropped
 }
 
 async fn drop_on(conn: &mut PgConnection, term: Term, retention: Duration) -> Result<usize, QueueError> {
-    // Waiting for others to let go may take longer than a statement may elsewhere.
+    // No statement timeout: a concurrent detach waits for the transactions of others, which may take longer than a statement may elsewhere.
     pool::prepare(conn, None).await?;
     sqlx::query(AssertSqlSafe(format!("set lock_timeout = '{LOCK_TIMEOUT}'"))).execute(&mut *conn).await?;
     let expired = expired(conn, retention).await?;
@@ -93,7 +93,7 @@ async fn drop_on(conn: &mut PgConnection, term: Term, retention: Duration) -> Re
             .await?;
         }
         sqlx::query(AssertSqlSafe(format!("drop table headgate.{name}"))).execute(&mut *conn).await?;
-        tracing::info!(partition = %name, "dropped a day out of retention");
+        tracing::info!(partition = %name, "dropped a partition past its retention");
     }
     Ok(expired.len())
 }

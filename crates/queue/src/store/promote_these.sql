@@ -1,4 +1,4 @@
--- What `headgate.promote_due` does with whatever is due, for jobs that are named: used when it failed, to find the one that it failed for.
+-- What `headgate.promote_due` does, for jobs given by id: used when it failed, to find the job that it failed for.
 with due as materialized (
     select w.due_at, w.job_id, w.ctid as entry from headgate.waiting w
     where w.job_id = any ($1::uuid[]) and w.due_at <= clock_timestamp() and (select headgate.is_leader($2, $3))
@@ -14,7 +14,7 @@ with due as materialized (
         for update skip locked offset 0
     ) j on true
     where j.id is not null or not exists (select 1 from headgate.jobs k where k.id = d.job_id)
-), put_off as (
+), postponed as (
     update headgate.waiting w set due_at = f.run_at from found f
     where w.ctid = f.entry and f.gathers
 ), gone as materialized (

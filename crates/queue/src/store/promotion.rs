@@ -1,4 +1,4 @@
-//! Due jobs become claimable.
+//! Promotion: due jobs become claimable.
 
 use crate::{
     error::QueueError,
@@ -14,28 +14,25 @@ use std::time::Duration;
 pub struct Promoted {
     /// Jobs moved.
     pub count: i32,
-    /// When the next is due, from now; none when nothing waits.
+    /// Until the next job is due; none when nothing waits.
     pub next_in_ms: Option<u64>,
 }
 
-/// Moves up to `most` due jobs from `waiting` to `ready`.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn promote_due(pool: &PgPool, term: Term, most: i32) -> Result<Promoted, QueueError> {
-    // Planned to probe: statistics taken while nothing waited would have all that waits read for the next time.
+/// Moves up to `limit` due jobs from `waiting` to `ready`.
+pub async fn promote_due(pool: &PgPool, term: Term, limit: i32) -> Result<Promoted, QueueError> {
+    // Planned for index lookups: with statistics taken while nothing waited, Postgres would read all of `waiting` to find the next due time.
     let mut transaction = pool.begin_with(BEGIN).await?;
-    let promoted = promote_on(&mut transaction, term, most).await;
+    let promoted = promote_on(&mut transaction, term, limit).await;
     end(transaction, promoted).await
 }
 
-async fn promote_on(connection: &mut PgConnection, term: Term, most: i32) -> Result<Promoted, QueueError> {
-    // Two statements: the second must see what the first took away.
+async fn promote_on(connection: &mut PgConnection, term: Term, limit: i32) -> Result<Promoted, QueueError> {
+    // Two statements: the second must see what the first removed.
     let count = sqlx::query_scalar!(
         r#"select headgate.promote_due($3) as "count!" where (select headgate.is_leader($1, $2))"#,
         term.holder as WorkerId,
         term.number,
-        most,
+        limit,
     )
     .fetch_optional(&mut *connection)
     .await?
@@ -52,26 +49,20 @@ async fn promote_on(connection: &mut PgConnection, term: Term, most: i32) -> Res
     Ok(Promoted { count, next_in_ms })
 }
 
-/// Jobs that are due, the longest first.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub(crate) async fn due(pool: &PgPool, most: i32) -> Result<Vec<JobId>, QueueError> {
+/// Jobs that are due, those due longest first.
+pub(crate) async fn due(pool: &PgPool, limit: i32) -> Result<Vec<JobId>, QueueError> {
     let due = sqlx::query_scalar!(
         r#"
         select job_id as "job_id: JobId" from headgate.waiting where due_at <= (select clock_timestamp()) order by due_at, job_id limit $1
         "#,
-        i64::from(most),
+        i64::from(limit),
     )
     .fetch_all(pool)
     .await?;
     Ok(due)
 }
 
-/// Moves those of these jobs that are due.
-///
-/// # Errors
-/// When the database cannot be asked, or refuses to move one of them: then none is moved.
+/// Moves those of these jobs that are due. When the database refuses to move one of them, none is moved.
 pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> Result<i32, QueueError> {
     let mut transaction = pool.begin().await?;
     let count = sqlx::query_file_scalar!(
@@ -85,10 +76,7 @@ pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> R
     end(transaction, count.map_err(QueueError::from)).await
 }
 
-/// Lets jobs wait for so long from now, whenever they were due.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Makes these jobs due this long from now.
 pub(crate) async fn postpone(
     pool: &PgPool,
     term: Term,
@@ -110,30 +98,24 @@ pub(crate) async fn postpone(
     Ok(())
 }
 
-/// Wakes lanes that sleep although they have work: an entry of `ready` that was committed seconds after it was made. Answers how many.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Wakes lanes that sleep although they have work, because an entry of `ready` was committed seconds after it was made. Returns how many.
 pub async fn wake_forgotten(pool: &PgPool) -> Result<i32, QueueError> {
-    // Harmless by whomever it is done: no term is tested.
+    // No term is tested: it is harmless if several processes do this.
     let woken =
         sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
     Ok(woken)
 }
 
-/// Notes about lanes from which on the same ones are taken away.
-const MOST_NOTES: i64 = 1_000;
+/// Rows of `lane_wakes` from which on duplicates are deleted.
+const MAX_LANE_WAKES: i64 = 1_000;
 
-/// Leaves one note of each lane, where no claim takes them away. Answers how many went.
+/// Deletes the duplicates in `lane_wakes`, which pile up while no claim deletes them: one row of each lane is left. Returns how many were deleted.
 ///
-/// Who appends notes asks for no others: it would have to wait for a producer or a claim that is at the same lane.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn thin_notes(pool: &PgPool) -> Result<u64, QueueError> {
+/// Producers append rows without checking for others: they would have to wait for a producer or a claim that works on the same lane.
+pub async fn thin_lane_wakes(pool: &PgPool) -> Result<u64, QueueError> {
     let are_many = sqlx::query_scalar!(
         r#"select count(*) >= $1 as "are_many!" from (select from headgate.lane_wakes limit $1) w"#,
-        MOST_NOTES,
+        MAX_LANE_WAKES,
     )
     .fetch_one(pool)
     .await?;
@@ -141,12 +123,12 @@ pub async fn thin_notes(pool: &PgPool) -> Result<u64, QueueError> {
         return Ok(0);
     }
     let mut transaction = pool.begin().await?;
-    // The turn of a claim, in a statement of its own: beside one that takes away the note we leave, a lane would fall asleep over its work. Whoever
-    // claims takes away all of them.
-    let has_turn = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock(4711, 1) as "has_turn!""#)
+    // Taken as a claim takes it, in a statement of its own: a claim that ran at the same time could delete the row that we leave (it deletes all of
+    // a lane), and the lane would sleep although it has work.
+    let is_locked = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock(4711, 1) as "is_locked!""#)
         .fetch_one(&mut *transaction)
         .await?;
-    if !has_turn {
+    if !is_locked {
         return Ok(0);
     }
     let thinned = sqlx::query!(

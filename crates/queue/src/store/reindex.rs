@@ -1,28 +1,25 @@
-//! Indexes of the hot tables that have grown far beyond what they hold. Vacuum frees whole pages alone; a queue that was long once and
-//! whose leftovers are spread thin keeps its pages for ever (a case in the wild: 130 MB for 136 kB of rows), and each claim reads them.
+//! Rebuilds indexes of the hot tables that are far larger than their rows need. Vacuum frees whole pages only; an index of a queue that was long once,
+//! and whose remaining entries are spread thin, keeps its pages for ever (seen in the wild: 130 MB for 136 kB of rows), and each claim reads them.
 
 use super::vacuum::HOT_TABLES;
 use crate::error::QueueError;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-/// What an entry may take up, with everything around it, before it counts as waste: far more than any of ours needs.
+/// An index with more bytes per row is bloated: far more than any of ours needs, page overhead included.
 const BYTES_PER_ROW: i64 = 800;
 
-/// An index that is to be made anew, or what is left of an attempt at it.
+/// An index to rebuild, or the leftover of an attempt at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
     /// Its name in the schema `headgate`.
     pub name: String,
     /// Its size.
     pub bytes: i64,
-    /// An attempt that was broken off left it behind: nothing reads it, and every write keeps it.
+    /// An interrupted attempt left it behind: nothing reads it, and every write maintains it.
     pub is_leftover: bool,
 }
 
-/// Those of at least so many bytes that waste most of them, and leftovers of any size that nobody is working on.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Bloated indexes of at least so many bytes, and leftovers of any size whose rebuild is not under way.
 pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index>, QueueError> {
     let tables = HOT_TABLES.map(str::to_owned);
     let indexes = sqlx::query_as!(
@@ -32,7 +29,7 @@ pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index
         from (
             select x.relname::text as name, pg_relation_size(x.oid) as bytes,
                 not i.indisvalid and x.relname ~ '_cc(new|old)[0-9]*$' as is_leftover, coalesce(s.n_live_tup, 0) as live,
-                -- The numbers of rows are forgotten in a crash or a failover, and are nought until the table was looked at again.
+                -- A crash or a failover loses the row counts: they are 0 until the table is vacuumed or analyzed again.
                 greatest(s.last_vacuum, s.last_autovacuum, s.last_analyze, s.last_autoanalyze) is not null
                     and s.n_live_tup >= t.reltuples / 2 as is_known
             from pg_index i
@@ -54,11 +51,11 @@ pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index
     Ok(indexes)
 }
 
-/// Makes one anew beside the old one, or takes a leftover away; claims and writes go on meanwhile. Not inside a transaction.
+/// Rebuilds an index concurrently, or drops a leftover; claims and writes go on meanwhile. Not inside a transaction.
 ///
 /// # Errors
-/// When a lock is not given in time (an old transaction is waited for): the next run takes the leftover away and tries again.
-pub async fn remake(conn: &mut PgConnection, index: &Index) -> Result<(), QueueError> {
+/// [`QueueError::Database`] when a lock is not granted in time (old transactions are waited for): the next run drops the leftover and tries again.
+pub async fn rebuild(conn: &mut PgConnection, index: &Index) -> Result<(), QueueError> {
     // The name was read from the catalogue.
     let name = index.name.replace('"', "\"\"");
     let sql = if index.is_leftover {

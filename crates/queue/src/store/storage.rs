@@ -1,4 +1,4 @@
-//! How much room what is kept takes. Sizes and estimates are Postgres' own: nothing is counted.
+//! How much storage each kind of data takes. Sizes and row estimates are Postgres' own: nothing is counted.
 
 use crate::error::QueueError;
 use model::{
@@ -9,9 +9,6 @@ use sqlx::PgPool;
 use std::{collections::BTreeMap, time::Duration};
 
 /// Everything the schema keeps, by kind, largest first.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn retention(pool: &PgPool, retentions: Retentions) -> Result<Retention, QueueError> {
     let rows = sqlx::query!(
         r#"
@@ -40,7 +37,7 @@ pub async fn retention(pool: &PgPool, retentions: Retentions) -> Result<Retentio
             oldest_day: None,
         });
         kept.bytes += row.bytes;
-        // Rows of the table that the kind is named after; what stands beside it is not another thing.
+        // Only rows of the table that the kind is named after: those of its side tables are no further objects.
         if is_main(&row.name) {
             kept.estimated_rows = row.rows;
             kept.oldest_day = row.oldest_day.or(kept.oldest_day);
@@ -116,7 +113,7 @@ fn kept_for(what: KeptKind, retentions: Retentions) -> Option<i64> {
         KeptKind::Resyncs => Retained::Resyncs,
         KeptKind::Operations => Retained::Operations,
         KeptKind::AuditLog => Retained::AuditLog,
-        // The coarsest step.
+        // That of the coarsest step.
         KeptKind::Statistics => return Some(90 * 86_400),
         KeptKind::LiveJobs | KeptKind::DeadLetters | KeptKind::Records | KeptKind::Other => return None,
     };

@@ -1,4 +1,4 @@
-//! What happened that nobody did, for the feed. Starts of processes are written where they register ([`crate::worker`]).
+//! Events that no person caused, for the activity feed. Starts of processes are written where they register ([`crate::worker`]).
 
 use crate::error::QueueError;
 use model::{
@@ -8,10 +8,7 @@ use model::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-/// The engine paused an integration.
-///
-/// # Errors
-/// The database's: then the pause must not stay either.
+/// The engine paused an integration. If this fails, roll the pause back too.
 pub async fn paused(
     conn: &mut PgConnection,
     app_id: AppId,
@@ -30,17 +27,16 @@ pub async fn paused(
     Ok(())
 }
 
-/// What a shared view tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewEvent {
-    /// Its threshold is reached.
+    /// The threshold is reached.
     Alert,
-    /// It is not any more.
+    /// It no longer is.
     Calm,
 }
 
-/// The alert of a view begins or ends. Its name stays in the feed as it was.
-pub(crate) async fn of_view(
+/// The alert of a shared view begins or ends. The feed keeps the name that the view has now.
+pub(crate) async fn view_alert(
     conn: &mut PgConnection,
     event: ViewEvent,
     name: &str,

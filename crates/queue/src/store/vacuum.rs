@@ -1,14 +1,15 @@
-//! Vacuuming the hot tables ourselves: with default autovacuum the drain rate halves within 20 seconds and goes on falling
-//! (DESIGN 4). On a connection of its own, because a vacuum cannot run inside a transaction and may take longer than a statement may.
+//! The leader vacuums the hot tables itself: with default autovacuum the drain rate halves within 20 seconds and keeps falling. On a connection of its
+//! own, because a vacuum cannot run inside a transaction and may take longer than the statement timeout.
 
 use crate::error::QueueError;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 /// Every table that gains dead rows with each job or each second.
 ///
-/// The small ones too: whoever reads a page cleans it as long as nothing but the row changed, but each claim walks past the dead entries of an
-/// index, and past all dead notes of `lane_wakes`, which has none. Left to Postgres: `leader`, `workers`, `totals`, `recounts` and `tidied`
-/// (a row each, or one per process); `records` and `sent_records` (their indexes make a pass dear; migration 0010 lets autovacuum come earlier).
+/// The small ones too: reads prune a page as long as no indexed column changed, but each claim walks past the dead entries of an
+/// index, and past all dead rows of `lane_wakes`, which has none. Left to autovacuum: `leader`, `workers`, `totals`, `recounts` and `tidied`
+/// (one row each, or one per process); `records` and `sent_records` (a pass over their indexes is expensive; their storage parameters let autovacuum
+/// start earlier).
 pub const HOT_TABLES: [&str; 25] = [
     "jobs",
     "ready",
@@ -37,29 +38,26 @@ pub const HOT_TABLES: [&str; 25] = [
     "failure_trend",
 ];
 
-/// A hot table and whether it is time.
+/// Whether a hot table needs a vacuum or an analyze.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bloat {
     /// Its name in the schema `headgate`.
     pub table: String,
     /// More dead rows than the threshold, which grows with the table.
     pub is_due: bool,
-    /// Whether its statistics are those of another time: half of it changed since, and a minute has passed. Plans made with them may be a
-    /// thousand times slower (RELIABILITY 2.14).
+    /// Its statistics are outdated: half of it has changed since, and they are older than a minute. Plans made with them may be a thousand
+    /// times slower.
     pub is_stale: bool,
     /// Whether we may vacuum it.
     pub is_ours: bool,
 }
 
-/// How each hot table stands.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The state of each hot table.
 pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>, QueueError> {
     let tables = HOT_TABLES.map(str::to_owned);
-    // A thousand dead rows are a few pages; a twentieth of a big table is what one pass is worth. Of `jobs` it is a fifth: each pass reads
-    // its nine indexes, and nobody walks past its dead rows, because jobs are found by id. A snapshot of thousands of integrations is
-    // hundreds of pages beside the table.
+    // A thousand dead rows are a few pages; a pass over a big table pays off from a twentieth of it on. Of `jobs` it is a fifth: each pass reads
+    // its nine indexes, and no query walks past its dead rows, because jobs are found by id. A row of `live_snapshots` with thousands of integrations
+    // is hundreds of TOAST pages.
     let bloats = sqlx::query_as!(
         Bloat,
         r#"
@@ -82,11 +80,8 @@ pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>, QueueError> {
     Ok(bloats)
 }
 
-/// Vacuums one table: passes it over when someone holds a lock on it, leaves its length alone (truncating takes a lock that every
-/// claim would wait for), and takes one core, not all.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Vacuums one table: skips it when someone has locked it, does not truncate it (that takes a lock that every claim would wait for),
+/// and uses one core.
 pub async fn vacuum(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueError> {
     // The name comes from HOT_TABLES.
     sqlx::query(AssertSqlSafe(format!(
@@ -98,10 +93,7 @@ pub async fn vacuum(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueE
     Ok(())
 }
 
-/// Takes new statistics of one table; a lock held by someone else is not waited for.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Takes new statistics of one table, or skips it when someone has locked it.
 pub async fn analyze(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueError> {
     // The name comes from HOT_TABLES.
     sqlx::query(AssertSqlSafe(format!("analyze (skip_locked) headgate.{}", bloat.table)))

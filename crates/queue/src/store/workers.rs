@@ -1,4 +1,4 @@
-//! Worker processes, for people to look at. The lease itself is renewed by the worker's heartbeat.
+//! Worker processes as the API and the console show them. Their leases are renewed by the worker's heartbeat.
 
 use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
@@ -8,10 +8,7 @@ use model::{
 };
 use sqlx::{PgConnection, PgPool};
 
-/// The processes whose lease holds, or was lost less than ten minutes ago; the latest start first.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The processes whose lease has not ended, or ended less than ten minutes ago; the latest start first.
 pub async fn list(pool: &PgPool) -> Result<Vec<Worker>, QueueError> {
     let rows = sqlx::query_as!(
         Row,
@@ -31,7 +28,6 @@ pub async fn list(pool: &PgPool) -> Result<Vec<Worker>, QueueError> {
     Ok(rows.into_iter().map(Worker::from).collect())
 }
 
-/// A process as it is read: how old its last heartbeat is, and how long the lease is that came with it, in seconds.
 struct Row {
     id: WorkerId,
     host: String,
@@ -45,7 +41,9 @@ struct Row {
     is_leader: bool,
     started_at: DateTime<Utc>,
     heartbeat_at: DateTime<Utc>,
+    /// Seconds since the last heartbeat.
     age: f64,
+    /// Length in seconds of the lease that came with it.
     lease: f64,
 }
 
@@ -69,30 +67,27 @@ impl From<Row> for Worker {
     }
 }
 
-/// A process that has the name of another program, as it seems.
+/// A process that seems to belong to another program with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stranger {
-    /// Where it runs.
+pub struct NameClash {
+    /// Its host.
     pub host: String,
-    /// As what.
+    /// Its process id.
     pub pid: i32,
     /// The kinds of jobs it does.
     pub job_types: Vec<String>,
 }
 
-/// A live process of the same program that does what this one does not, and does not what this one does: another program under one name.
-/// (One that does more, or less, is one of another version.)
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn stranger(
+/// A live process with the same program name that does some job types that this one does not, and lacks some that this one does: another program with
+/// the same name. (A process with only more or only fewer job types is of another version.)
+pub async fn name_clash(
     connection: &mut PgConnection,
     own: WorkerId,
     program: &str,
     job_types: &[String],
-) -> Result<Option<Stranger>, QueueError> {
-    let stranger = sqlx::query_as!(
-        Stranger,
+) -> Result<Option<NameClash>, QueueError> {
+    let name_clash = sqlx::query_as!(
+        NameClash,
         r#"
         select w.host, w.pid, w.job_types as "job_types!"
         from headgate.workers w
@@ -106,10 +101,10 @@ pub async fn stranger(
     )
     .fetch_optional(connection)
     .await?;
-    Ok(stranger)
+    Ok(name_clash)
 }
 
-/// Asks a process to claim nothing more: it reads that with its next heartbeat and finishes what it holds.
+/// Asks a process to claim nothing more: it reads that with its next heartbeat and finishes the jobs it has.
 ///
 /// # Errors
 /// `NotFound` when no live process has that id.
@@ -133,10 +128,7 @@ pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker, Queu
     row.map(Worker::from).ok_or(QueueError::NotFound)
 }
 
-/// Removes the rows of processes that ended long ago and hold no claims; answers how many.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Removes the rows of processes that ended long ago and have no claim batches; returns how many.
 pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let removed = sqlx::query!(
         r#"
@@ -153,44 +145,41 @@ pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(removed.rows_affected())
 }
 
-/// Claim batches looked at by one [`forget_claims`].
-const CLAIMS: i64 = 500;
+/// Claim batches checked by one [`remove_ended_claims`].
+const CLAIM_CHUNK: i64 = 500;
 
-/// Removes those of the next claim batches after `cursor` of which the worker holds no job any more; answers where to go on, none when
-/// that was the last. A worker deletes its own as they end; this is for those it could not. By a cursor, because hundreds of batches
-/// of long jobs would hide all others for as long as they run.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn forget_claims(
+/// Checks the next claim batches after `cursor` and removes those of which the worker has no job any more; returns where to continue, none after
+/// the last. Workers delete their own as they end; this is for those they could not. It uses a cursor, because hundreds of batches
+/// of long jobs would otherwise hide all others for as long as they run.
+pub async fn remove_ended_claims(
     pool: &PgPool,
     term: Term,
     cursor: Option<ClaimBatchId>,
 ) -> Result<Option<ClaimBatchId>, QueueError> {
-    // A batch and its jobs are claimed by one statement, so that a batch without a job of its worker has ended for good.
-    let looked_at = sqlx::query!(
+    // A batch and its jobs are claimed by one statement, so a batch without a job of its worker has ended for good.
+    let checked = sqlx::query!(
         r#"
-        with looked_at as materialized (
+        with checked as materialized (
             select id, worker_id, job_ids, claimed_at < clock_timestamp() - interval '1 minute' as is_old
             from headgate.claim_batches
             where ($4::uuid is null or id > $4) and (select headgate.is_leader($1, $2))
             order by id
             limit $3
-        ), forgotten as (
-            delete from headgate.claim_batches b using looked_at o
+        ), removed as (
+            delete from headgate.claim_batches b using checked o
             where b.id = o.id and o.is_old and not exists (
                 select 1 from unnest(o.job_ids) u (id) join headgate.jobs j on j.id = u.id
                 where j.status = 1 and j.worker_id = o.worker_id
             )
         )
-        select (array_agg(id order by id desc))[1] as "last: ClaimBatchId", count(*) as "n!" from looked_at
+        select (array_agg(id order by id desc))[1] as "last: ClaimBatchId", count(*) as "n!" from checked
         "#,
         term.holder as WorkerId,
         term.number,
-        CLAIMS,
+        CLAIM_CHUNK,
         cursor.map(|id| id.0),
     )
     .fetch_one(pool)
     .await?;
-    Ok(looked_at.last.filter(|_| looked_at.n == CLAIMS))
+    Ok(checked.last.filter(|_| checked.n == CLAIM_CHUNK))
 }

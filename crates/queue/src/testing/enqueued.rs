@@ -1,4 +1,4 @@
-//! Which jobs were enqueued.
+//! Assertions about enqueued jobs.
 
 use super::TestKit;
 use crate::{
@@ -13,10 +13,10 @@ use model::{
     page::{MAX_LIMIT, PageRequest},
 };
 
-/// A job that was enqueued and has not begun.
+/// A job that was enqueued and has not started.
 #[derive(Clone, Debug)]
 pub struct Enqueued<J> {
-    /// What it was made with.
+    /// Its payload.
     pub payload: J,
     /// Everything else: priority, times, keys.
     pub job: model::job::Job,
@@ -25,11 +25,8 @@ pub struct Enqueued<J> {
 impl TestKit {
     /// The jobs of a type that wait for their first attempt, in any lane, oldest first; 500 at most.
     ///
-    /// # Errors
-    /// When the database is away.
-    ///
     /// # Panics
-    /// When a payload cannot be read as one of its type.
+    /// When a payload does not parse.
     pub async fn enqueued<J: Job>(&self) -> Result<Vec<Enqueued<J>>, QueueError> {
         let filter = JobFilter {
             job_type: Some(J::JOB_TYPE.to_owned()),
@@ -45,35 +42,40 @@ impl TestKit {
         Ok(found.items.into_iter().rev().map(read).collect())
     }
 
-    /// The one job of this type that waits and that the closure says yes to.
+    /// The one waiting job of this type that matches the closure.
     ///
     /// # Panics
-    /// When there is none, or more than one; the message says which jobs of the type there are.
-    pub async fn assert_enqueued<J: Job>(&self, is_it: impl Fn(&J) -> bool) -> Enqueued<J> {
-        let (mut these, others) = self.those::<J>(is_it).await;
+    /// When there is none, or more than one; the message lists the waiting jobs of the type.
+    pub async fn assert_enqueued<J: Job>(&self, matches: impl Fn(&J) -> bool) -> Enqueued<J> {
+        let (mut matching_jobs, others) = self.matching::<J>(matches).await;
         assert!(
-            these.len() == 1,
-            "{} jobs of type {} are as expected, instead of one; the others:{}",
-            these.len(),
+            matching_jobs.len() == 1,
+            "{} jobs of type {} match instead of one; the others:{}",
+            matching_jobs.len(),
             J::JOB_TYPE,
             listed(&others)
         );
-        these.remove(0)
+        matching_jobs.remove(0)
     }
 
-    /// No job of this type waits that the closure says yes to.
+    /// Asserts that no waiting job of this type matches the closure.
     ///
     /// # Panics
     /// When one does.
-    pub async fn refute_enqueued<J: Job>(&self, is_it: impl Fn(&J) -> bool) {
-        let (these, _) = self.those::<J>(is_it).await;
-        assert!(these.is_empty(), "there are such jobs of type {}:{}", J::JOB_TYPE, listed(&these));
+    pub async fn refute_enqueued<J: Job>(&self, matches: impl Fn(&J) -> bool) {
+        let (matching_jobs, _) = self.matching::<J>(matches).await;
+        assert!(
+            matching_jobs.is_empty(),
+            "there are such jobs of type {}:{}",
+            J::JOB_TYPE,
+            listed(&matching_jobs)
+        );
     }
 
-    async fn those<J: Job>(&self, is_it: impl Fn(&J) -> bool) -> (Vec<Enqueued<J>>, Vec<Enqueued<J>>) {
+    async fn matching<J: Job>(&self, matches: impl Fn(&J) -> bool) -> (Vec<Enqueued<J>>, Vec<Enqueued<J>>) {
         match self.enqueued::<J>().await {
-            Ok(all) => all.into_iter().partition(|job| is_it(&job.payload)),
-            Err(error) => panic!("which jobs there are cannot be asked: {error}"),
+            Ok(all) => all.into_iter().partition(|job| matches(&job.payload)),
+            Err(error) => panic!("the waiting jobs could not be read: {error}"),
         }
     }
 }

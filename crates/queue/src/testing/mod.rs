@@ -1,18 +1,18 @@
-//! A test kit for programs with jobs: runs them by hand on a real database, one after the other, each to its recorded end.
+//! A test kit for programs with jobs: it runs them on a real database, one after the other, each until its end is recorded.
 //!
-//! Only with the cargo feature `testing`, which belongs into `[dev-dependencies]`.
+//! It comes with the cargo feature `testing`, which belongs into `[dev-dependencies]`.
 //!
-//! No engine, no sleeping, nothing left running: what a call did is in the database when it returns. It is the engine's own claim, pipeline
-//! and finishing statement, so that leases, retries, deduplication and keys are what they are in production.
+//! There is no engine and no sleeping, and nothing is left running: when a call returns, its effects are in the database. It uses the engine's own
+//! claim, pipeline and finishing statement, so leases, retries, deduplication and keys behave as in production.
 //!
 //! ```no_run
-//! # use queue::{HeldJob, Job, JobError, JobHandler, testing::TestKit};
+//! # use queue::{LeasedJob, Job, JobError, JobHandler, testing::TestKit};
 //! # #[derive(serde::Serialize, serde::Deserialize)] struct GenerateInvoice { order_id: u64 }
 //! # impl Job for GenerateInvoice { const JOB_TYPE: &'static str = "invoice.generate"; }
 //! # struct Invoicing;
 //! # impl JobHandler<GenerateInvoice> for Invoicing {
 //! #     type Output = String;
-//! #     async fn run(&self, _: GenerateInvoice, _: &HeldJob) -> Result<String, JobError> { Ok("INV-7".into()) }
+//! #     async fn run(&self, _: GenerateInvoice, _: &LeasedJob) -> Result<String, JobError> { Ok("INV-7".into()) }
 //! # }
 //! # async fn place_order(client: &queue::Client) -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
 //! #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -46,10 +46,10 @@ use model::{
 };
 use sqlx::PgPool;
 
-/// Runs of one call, after which something goes round in circles.
-const MOST_RUNS: usize = 10_000;
+/// A call that makes more attempts than this is in an endless loop.
+const MAX_RUNS: usize = 10_000;
 
-/// Runs jobs by hand. Have no engine on the same database meanwhile.
+/// Runs jobs in tests. Run no engine on the same database meanwhile.
 #[derive(Clone)]
 pub struct TestKit {
     pool: PgPool,
@@ -59,19 +59,13 @@ pub struct TestKit {
 }
 
 impl TestKit {
-    /// On a database that is migrated (`#[sqlx::test(migrator = "queue::MIGRATOR")]`, or [`migrate::run_beside`](crate::migrate::run_beside) in the test),
-    /// with a client of the app `test`. Waits before retries are the default schedule's, without their random part.
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// A kit for a migrated database (`#[sqlx::test(migrator = "queue::MIGRATOR")]`, or [`migrate::run_embedded`](crate::migrate::run_embedded) in the
+    /// test), with a client of the app `test`. Retries have the waits of the default schedule without jitter.
     pub async fn open(pool: &PgPool) -> Result<Self, QueueError> {
         Self::open_for(pool, DEFAULT_PROGRAM).await
     }
 
-    /// The same for the [program](crate::Runner::program) of this name: the kit runs its jobs and no others.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// As [`open`](Self::open), for the [program](crate::Runner::program) with this name: the kit runs only its jobs.
     pub async fn open_for(pool: &PgPool, program: &str) -> Result<Self, QueueError> {
         let client = Client::open_for(pool, "test", program).await?;
         let mut config = EngineConfig { breaker_failures: 0, ..EngineConfig::default() };
@@ -87,13 +81,13 @@ impl TestKit {
         self
     }
 
-    /// Runs jobs with these handlers, of their program, instead of those registered so far.
+    /// Replaces the handlers registered so far, and the program by that of `handlers`.
     #[must_use]
     pub fn handlers(self, handlers: Handlers) -> Self {
         Self { handlers, ..self }
     }
 
-    /// Another configuration: time-outs, waits.
+    /// Replaces the configuration: time-outs, waits.
     #[must_use]
     pub fn config(self, config: EngineConfig) -> Self {
         Self { config, ..self }
@@ -105,14 +99,13 @@ impl TestKit {
         &self.client
     }
 
-    /// One attempt at this job, now: one that is scheduled or waits for its retry has its time come. Answers the job as it stands
-    /// afterwards, with its attempts and its result.
+    /// Makes one attempt at this job now, even if it is scheduled or waits for its retry. Returns the job afterwards, with its attempts and its result.
     ///
     /// # Errors
-    /// [`QueueError::WrongState`] when it cannot be claimed: it has ended, stands behind another of its serialize key, or its lane is
-    /// paused, full or out of its rate limit. [`QueueError::NotFound`] when there is no such job.
+    /// [`QueueError::WrongState`] when it cannot be claimed: it has ended, waits behind another one of its serialize key, or its lane is paused, full
+    /// or at its rate limit. [`QueueError::NotFound`].
     pub async fn run(&self, id: JobId) -> Result<JobDetail, QueueError> {
-        self.pass_time(Some(id)).await?;
+        self.make_due(Some(id)).await?;
         match self.attempt(Some(id)).await? {
             Some(job) => Ok(job),
             None => {
@@ -122,13 +115,10 @@ impl TestKit {
         }
     }
 
-    /// One attempt at the job of this type that a worker would take first; none when no worker would take one now.
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// Makes one attempt at the job of this type that a worker would claim first; none when no worker would claim one now.
     pub async fn run_next<J: Job>(&self) -> Result<Option<JobDetail>, QueueError> {
         self.promote().await?;
-        for id in jobs::in_line(&self.pool, J::JOB_TYPE).await? {
+        for id in jobs::claim_order(&self.pool, J::JOB_TYPE).await? {
             if let Some(job) = self.attempt(Some(id)).await? {
                 return Ok(Some(job));
             }
@@ -136,11 +126,8 @@ impl TestKit {
         Ok(None)
     }
 
-    /// Runs everything a worker would take, what comes of it too, until there is nothing more: jobs that wait for a time or a retry go on
-    /// waiting. Answers the attempts in their order, each with its job as it stood then.
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// Runs everything a worker would claim, including jobs that are enqueued meanwhile, until nothing is left. Jobs that wait for a time or a retry
+    /// keep waiting. Returns the jobs in the order of the attempts, each as it was after its attempt.
     ///
     /// # Panics
     /// After 10,000 attempts: a job enqueues itself over and over.
@@ -148,15 +135,12 @@ impl TestKit {
         let mut ran = Vec::new();
         while let Some(job) = self.next().await? {
             ran.push(job);
-            assert!(ran.len() < MOST_RUNS, "still not idle after {MOST_RUNS} attempts");
+            assert!(ran.len() < MAX_RUNS, "still not idle after {MAX_RUNS} attempts");
         }
         Ok(ran)
     }
 
-    /// The same, and jumps over every wait: to the last retry of the last job, however far ahead it is scheduled.
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// As [`run_until_idle`](Self::run_until_idle), but skips every wait: to the last retry of the last job, however far ahead it is scheduled.
     ///
     /// # Panics
     /// After 10,000 attempts: a job enqueues itself over and over, or is snoozed without end.
@@ -166,25 +150,19 @@ impl TestKit {
             let more = self.run_until_idle().await?;
             let is_idle = more.is_empty();
             ran.extend(more);
-            assert!(ran.len() < MOST_RUNS, "still not at the end after {MOST_RUNS} attempts");
-            if self.jump().await? == 0 && is_idle {
+            assert!(ran.len() < MAX_RUNS, "still not at the end after {MAX_RUNS} attempts");
+            if self.skip_waits().await? == 0 && is_idle {
                 return Ok(ran);
             }
         }
     }
 
-    /// Jumps to when everything that waits is due; answers how many jobs that are. Nothing is run, and no other time changes.
-    ///
-    /// # Errors
-    /// When the database is away.
-    pub async fn jump(&self) -> Result<u64, QueueError> {
-        self.pass_time(None).await
+    /// Makes every waiting job due, and returns how many. Nothing is run, and no other time changes.
+    pub async fn skip_waits(&self) -> Result<u64, QueueError> {
+        self.make_due(None).await
     }
 
-    /// Runs the queue's maintenance once: lost leases, counters, retention.
-    ///
-    /// # Errors
-    /// The first service's that fails.
+    /// Runs all maintenance services once: lost leases, counters, retention. Returns the first error.
     pub async fn maintain(&self) -> Result<(), QueueError> {
         Maintenance::run_once(&self.pool, &self.config, Vec::new()).await?;
         Ok(())
@@ -200,18 +178,18 @@ impl TestKit {
         jobs::promote_everything(&mut connection).await
     }
 
-    /// Claims and runs one job, this one or whosever turn it is.
+    /// Claims and runs one job: the given one, or the next.
     async fn attempt(&self, id: Option<JobId>) -> Result<Option<JobDetail>, QueueError> {
         let worker_id = WorkerId::generate();
         let program = self.handlers.program_name();
         let Some(job) = jobs::claim_one(&self.pool, worker_id, program, id).await? else { return Ok(None) };
         let id = job.id;
         by_hand::run_claimed(&self.pool, &self.config, &self.handlers, job).await;
-        jobs::sign_off(&self.pool, worker_id).await?;
+        jobs::remove_worker(&self.pool, worker_id).await?;
         jobs::get(&self.pool, Scope::AllApps, id).await.map(Some)
     }
 
-    async fn pass_time(&self, id: Option<JobId>) -> Result<u64, QueueError> {
+    async fn make_due(&self, id: Option<JobId>) -> Result<u64, QueueError> {
         let mut transaction = self.pool.begin().await?;
         let passed = jobs::let_time_pass(&mut transaction, id).await?;
         transaction.commit().await?;

@@ -1,19 +1,19 @@
-//! What this process sees of the external systems, as their circuit breakers are told.
+//! Reports to the circuit breakers what this process sees of the external systems.
 //!
-//! A job that succeeds costs nothing here: its integration is looked up in a map that is empty while all is well. Only when an attempt failed, or
-//! when the integration's breaker is watched (it is not closed, or another process saw a failure lately: read once a second), a short
-//! transaction tells what ended. It comes before the ends are recorded, so that of a half-open circuit no further job is claimed for one whose
-//! success is not counted yet, and of a failing one none for the attempt that opens it. What a closed circuit without a row of failures is told
-//! of successes, for the rate alone, is gathered for a second.
+//! A job that succeeds costs nothing here: its integration is looked up in a map that is empty while all is well. A short transaction reports ends
+//! only when an attempt failed, or when the integration's breaker is watched (it is not closed, or another process saw a failure lately; read once a
+//! second). It comes before the ends are recorded: otherwise a half-open circuit could claim another job before the success of the last one counts, and
+//! a failing one before the attempt that opens it. Successes of a closed circuit without failures in a row matter only for the rate, and are gathered
+//! for a second.
 //!
-//! A system that refuses a request (4xx) is alive: that counts as a success. 429 counts as neither, having a hold of its own, and so does
-//! what never reached the system: given back, called off, unchanged, taken away.
+//! A system that refuses a request (4xx) is alive: that counts as a success. A 429 counts as neither, because it makes the integration quiet, and
+//! neither does what never reached the system: released, cancelled, unchanged or lost jobs.
 
 use crate::{
     error::QueueError,
     store::{
         breakers::{Observed, Report, Watched, observe, watched},
-        jobs::{Ending, How},
+        jobs::{Completion, Ending},
     },
     wake,
     worker::{finisher::Finished, shared::Shared},
@@ -32,20 +32,19 @@ use std::{
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks at the watched breakers.
-const READ_EVERY: Duration = Duration::from_secs(1);
-/// What was read longer ago may miss a breaker.
+const READ_INTERVAL: Duration = Duration::from_secs(1);
+/// A list of watched breakers older than this may miss one.
 const STALE_AFTER: Duration = Duration::from_secs(5);
-/// The database has this long to answer: results must not wait for it. What was not told is told the next time.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Integrations told of in one transaction: one for all of a mass outage would take longer than it may, and never succeed.
-const AT_ONCE: usize = 50;
-/// Outcomes of one integration that are kept for the next time.
-const MOST_KEPT: usize = 2_000;
-/// Characters of an error that stand in a reason.
+/// Results must not wait for a slow database. What could not be reported is reported the next time.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Integrations reported in one transaction: one for all those of a mass outage would exceed its time-out, and never succeed.
+const MAX_REPORTED: usize = 50;
+/// Unreported outcomes of one integration that are kept.
+const MAX_KEPT: usize = 2_000;
+/// Characters of an error in the reason for a breaker's state.
 const ERROR_CHARS: usize = 200;
 
-/// What this process knows of breakers, and has not told yet.
+/// What this process knows of breakers, and has not reported yet.
 #[derive(Default)]
 pub(super) struct Breakers {
     state: Mutex<State>,
@@ -53,17 +52,17 @@ pub(super) struct Breakers {
 
 #[derive(Default)]
 struct State {
-    known: HashMap<IntegrationId, Known>,
-    untold: HashMap<IntegrationId, Observed>,
+    known: HashMap<IntegrationId, KnownBreaker>,
+    unreported: HashMap<IntegrationId, Observed>,
     read_at: Option<Instant>,
-    /// Counts what we learned by telling: a look that began before does not know it.
-    told: u64,
+    /// Counts reports: what they returned is newer than a read that began before.
+    reports: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownBreaker {
     watched: Watched,
-    told: u64,
+    reports: u64,
 }
 
 impl Breakers {
@@ -73,7 +72,7 @@ impl Breakers {
 }
 
 impl State {
-    /// Takes in what ended; what has to be told at once comes back.
+    /// Takes a batch of ends; returns what has to be reported at once.
     fn take(&mut self, batch: &[Finished], failures: u32) -> Vec<(IntegrationId, Observed)> {
         let mut seen: BTreeMap<IntegrationId, Observed> = BTreeMap::new();
         let mut probed = HashSet::new();
@@ -82,14 +81,14 @@ impl State {
             let id = finished.end.integration_id;
             let Some(is_failure) = judge(finished) else { continue };
             let known = self.known.get(&id).map(|known| known.watched);
-            let is_told = match known {
-                // Another process may have opened and half-opened it since we looked.
+            let is_reported = match known {
+                // Another process may have opened and half-opened it since our last read.
                 _ if finished.job.is_probe => true,
-                Some(known) => says_something(&known, finished, counts_all),
-                // Nothing is known against it: a failure begins something, what came before it in this batch does not matter.
+                Some(known) => matters(&known, finished, counts_all),
+                // It is not watched: the first failure of this batch and what follows counts, what came before does not.
                 None => counts_all && (is_failure || seen.contains_key(&id)),
             };
-            if !is_told {
+            if !is_reported {
                 continue;
             }
             if finished.job.is_probe {
@@ -117,43 +116,44 @@ impl State {
         });
         let is_urgent =
             is_probed || is_troubled || observed.outcomes.iter().any(|outcome| outcome.is_failure);
-        let mut all = self.untold.remove(&id).unwrap_or_default();
+        let mut all = self.unreported.remove(&id).unwrap_or_default();
         append(&mut all, observed);
         if is_urgent {
             return Some((id, all));
         }
-        self.untold.insert(id, all);
+        self.unreported.insert(id, all);
         None
     }
 
     fn keep(&mut self, seen: Vec<(IntegrationId, Observed)>) {
         for (id, mut observed) in seen {
-            if let Some(later) = self.untold.remove(&id) {
+            if let Some(later) = self.unreported.remove(&id) {
                 append(&mut observed, later);
             }
-            self.untold.insert(id, observed);
+            self.unreported.insert(id, observed);
         }
     }
 
     fn learn(&mut self, watched: &[Watched]) {
-        self.told += 1;
+        self.reports += 1;
         for watched in watched {
-            self.known.insert(watched.integration_id, Known { watched: *watched, told: self.told });
+            self.known
+                .insert(watched.integration_id, KnownBreaker { watched: *watched, reports: self.reports });
         }
     }
 
-    /// What a look found. What we were told since it began is newer.
-    fn replace(&mut self, found: Vec<Watched>, told_before: u64) {
-        self.known.retain(|_, known| known.told > told_before);
+    /// Takes the result of a read. What reports returned since it began is newer.
+    fn replace(&mut self, found: Vec<Watched>, reports_before: u64) {
+        self.known.retain(|_, known| known.reports > reports_before);
         for watched in found {
-            self.known.entry(watched.integration_id).or_insert(Known { watched, told: 0 });
+            self.known.entry(watched.integration_id).or_insert(KnownBreaker { watched, reports: 0 });
         }
         self.read_at = Some(Instant::now());
     }
 }
 
-/// Whether an end tells a watched breaker anything: an open one learns nothing from what began before it opened.
-fn says_something(known: &Watched, finished: &Finished, counts_all: bool) -> bool {
+/// Whether an end matters to a watched breaker: attempts that started before it opened do not.
+fn matters(known: &Watched, finished: &Finished, counts_all: bool) -> bool {
     let is_newer = known.since.is_none_or(|since| finished.job.started_at >= since);
     is_newer && (counts_all || known.state != BreakerState::Closed)
 }
@@ -163,21 +163,21 @@ fn append(all: &mut Observed, more: Observed) {
     if more.last_error.is_some() {
         all.last_error = more.last_error;
     }
-    let surplus = all.outcomes.len().saturating_sub(MOST_KEPT);
+    let surplus = all.outcomes.len().saturating_sub(MAX_KEPT);
     all.outcomes.drain(..surplus);
 }
 
-/// Whether the external system failed; none: nothing is learned about it.
+/// Whether the external system failed; none: the end says nothing about it.
 fn judge(finished: &Finished) -> Option<bool> {
     if finished.is_echo {
         return None;
     }
     match &finished.end.ending {
-        Ending::Completed { how, .. } => (*how != How::Unchanged).then_some(false),
+        Ending::Completed { how, .. } => (*how != Completion::Unchanged).then_some(false),
         Ending::Retried { failure, .. } | Ending::Dead { failure, .. } => match failure.verdict {
             Verdict::Completed => Some(false),
             Verdict::Retry { holds_integration, .. } => (!holds_integration).then_some(true),
-            // Without an answer nothing was sent: an address that is not allowed, an integration that is gone.
+            // Without a response nothing was sent: the address is not allowed, or the integration is gone.
             Verdict::GiveUp { .. } => failure.response.is_some().then_some(false),
         },
         Ending::Cancelled { .. } | Ending::Released { .. } => None,
@@ -191,24 +191,24 @@ fn error_of(ending: &Ending) -> Option<String> {
     Some(sanitise(&line, ERROR_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// Tells the breakers what a batch of ends says about their integrations: before the ends are recorded.
-pub(super) async fn tell_of(shared: &Shared, batch: &[Finished]) {
+/// Reports to the breakers what a batch of ends says about their integrations, before the ends are recorded.
+pub(super) async fn report_ends(shared: &Shared, batch: &[Finished]) {
     if shared.is_away() {
-        // Results are kept until it is back; what they say is told with the next ones.
+        // Results are kept until it is back, and reported with the next ones.
         let later = shared.breakers.lock().take(batch, shared.config.breaker_failures);
         return shared.breakers.lock().keep(later);
     }
     let is_stale = shared.breakers.lock().read_at.is_none_or(|at| at.elapsed() > STALE_AFTER);
     if is_stale && batch.iter().any(|finished| judge(finished).is_some()) {
-        look(shared).await;
+        read_watched(shared).await;
     }
     let urgent = shared.breakers.lock().take(batch, shared.config.breaker_failures);
-    tell(shared, urgent).await;
+    send_reports(shared, urgent).await;
 }
 
-/// Looks at the watched breakers once a second and tells what was gathered, until the engine has ended.
+/// Reads the watched breakers once a second and reports what was gathered, until the engine has ended.
 pub(super) async fn watch(shared: Arc<Shared>, over: CancellationToken) {
-    let mut ticks = tokio::time::interval(READ_EVERY);
+    let mut ticks = tokio::time::interval(READ_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_over = tokio::select! {
@@ -217,32 +217,32 @@ pub(super) async fn watch(shared: Arc<Shared>, over: CancellationToken) {
         };
         let gathered: Vec<_> = {
             let mut state = shared.breakers.lock();
-            // In one order everywhere, as locks are taken.
-            let all: BTreeMap<_, _> = state.untold.drain().collect();
+            // Sorted, because all processes must take the locks in one order.
+            let all: BTreeMap<_, _> = state.unreported.drain().collect();
             all.into_iter().collect()
         };
-        tell(&shared, gathered).await;
+        send_reports(&shared, gathered).await;
         if is_over {
             return;
         }
-        look(&shared).await;
+        read_watched(&shared).await;
     }
 }
 
-async fn look(shared: &Shared) {
-    let told_before = shared.breakers.lock().told;
+async fn read_watched(shared: &Shared) {
+    let reports_before = shared.breakers.lock().reports;
     match in_time(watched(&shared.pool)).await {
-        Ok(found) => shared.breakers.lock().replace(found, told_before),
-        Err(error) => tracing::debug!(%error, "the breakers could not be looked at"),
+        Ok(found) => shared.breakers.lock().replace(found, reports_before),
+        Err(error) => tracing::debug!(%error, "the watched breakers could not be read"),
     }
 }
 
-async fn tell(shared: &Shared, seen: Vec<(IntegrationId, Observed)>) {
+async fn send_reports(shared: &Shared, seen: Vec<(IntegrationId, Observed)>) {
     if seen.is_empty() {
         return;
     }
     let failures = i32::try_from(shared.config.breaker_failures).unwrap_or(i32::MAX);
-    let mut chunks = seen.chunks(AT_ONCE);
+    let mut chunks = seen.chunks(MAX_REPORTED);
     while let Some(chunk) = chunks.next() {
         let mut answer = in_time(observe(&shared.pool, chunk, failures)).await;
         if answer.as_ref().is_err_and(QueueError::lost_a_race) {
@@ -251,29 +251,29 @@ async fn tell(shared: &Shared, seen: Vec<(IntegrationId, Observed)>) {
         match answer {
             Ok(report) => {
                 let is_passed_over = |(id, _): &&(IntegrationId, Observed)| report.passed_over.contains(id);
-                let untold = chunk.iter().filter(is_passed_over).cloned().collect();
-                shared.breakers.lock().keep(untold);
-                learned(shared, &report).await;
+                let unreported = chunk.iter().filter(is_passed_over).cloned().collect();
+                shared.breakers.lock().keep(unreported);
+                apply(shared, &report).await;
             }
             Err(error) => {
-                tracing::debug!(%error, "the breakers could not be told what was seen: later");
-                let untold = chunk.iter().chain(chunks.flatten()).cloned().collect();
-                return shared.breakers.lock().keep(untold);
+                tracing::debug!(%error, "the breakers could not be updated: tried again later");
+                let unreported = chunk.iter().chain(chunks.flatten()).cloned().collect();
+                return shared.breakers.lock().keep(unreported);
             }
         }
     }
 }
 
-async fn learned(shared: &Shared, report: &Report) {
+async fn apply(shared: &Shared, report: &Report) {
     shared.breakers.lock().learn(&report.watched);
-    report.changes.iter().for_each(crate::store::breakers::Change::tell);
+    report.changes.iter().for_each(crate::store::breakers::Change::log);
     if report.lets_more_run {
         shared.work.notify_one();
-        // The others poll if they do not hear it.
-        let _ = timeout(PATIENCE, wake::all(&shared.pool)).await;
+        // Other processes poll if this is lost.
+        let _ = timeout(REPORT_TIMEOUT, wake::all(&shared.pool)).await;
     }
 }
 
 async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
-    timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
+    timeout(REPORT_TIMEOUT, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }

@@ -1,4 +1,4 @@
-//! One attempt outside an engine, for the test kit: the engine's own pipeline and finisher, awaited to the last write.
+//! One attempt without an engine, for the test kit: the engine's pipeline and finisher, awaited until the last write.
 
 use crate::{
     EngineConfig,
@@ -8,12 +8,12 @@ use crate::{
 use sqlx::PgPool;
 use std::sync::Arc;
 
-/// Runs a claimed job to its recorded end. No task is left behind, but for a handler's own.
+/// Runs a claimed job until its end is recorded. No task is left running except those of the handler.
 pub(crate) async fn run_claimed(pool: &PgPool, config: &EngineConfig, handlers: &Handlers, job: ClaimedJob) {
     let shared = Arc::new(Shared::new(pool.clone(), config.clone(), handlers.clone()));
-    shared.take_in(job.claim_batch_id, &[(job.assignment_id, job.integration_id)]);
+    shared.add_claimed(job.claim_batch_id, &[(job.assignment_id, job.integration_id)]);
     let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
-    execute(shared, finisher, job, Arc::new(Peers::new(1)), Arc::new(Lease::for_good())).await;
+    execute(shared, finisher, job, Arc::new(Peers::new(1)), Arc::new(Lease::endless())).await;
     if let Err(error) = recorded.await {
         tracing::error!(%error, "the finisher did not end in order");
     }

@@ -1,23 +1,23 @@
-//! How far this host's time of day is from the database's.
+//! The difference between this host's clock and the database's.
 //!
-//! Nothing is decided by it: leases, waits and signatures go by the database's clock. But log lines and certificates are judged by this one, and
-//! it may be the database's that is wrong; so it is told.
+//! Nothing is decided by it: leases, waits and signatures use the database's clock. But log lines and certificates depend on the host's, and the
+//! database's may be the wrong one, so a large difference is logged.
 
 use crate::worker::shared::Shared;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// From here on it is worth a word.
-const WORTH_A_WORD: TimeDelta = TimeDelta::seconds(2);
+/// Smaller differences are not reported.
+const MIN_REPORTED: TimeDelta = TimeDelta::seconds(2);
 
-/// How far this host's clock is ahead: what an answer proves, however long it was on its way.
+/// How far this host's clock is ahead, as far as the answer proves it, however long the round trip took.
 fn ahead(asked_at: DateTime<Utc>, answered_at: DateTime<Utc>, database_at: DateTime<Utc>) -> TimeDelta {
     (asked_at - database_at).max(TimeDelta::zero()) + (answered_at - database_at).min(TimeDelta::zero())
 }
 
-/// The same in words; none while nobody need know.
+/// The difference as a sentence; none if it is small.
 pub(super) fn in_words(ahead: TimeDelta) -> Option<String> {
     let side = if ahead > TimeDelta::zero() { "ahead of" } else { "behind" };
-    (ahead.abs() >= WORTH_A_WORD).then(|| {
+    (ahead.abs() >= MIN_REPORTED).then(|| {
         let seconds = ahead.abs().num_seconds();
         format!(
             "this host's clock is {seconds} s {side} the database's, which requests are signed by: set whichever is wrong"
@@ -25,7 +25,7 @@ pub(super) fn in_words(ahead: TimeDelta) -> Option<String> {
     })
 }
 
-/// Takes note of an answer with the database's time, and says so when that is news.
+/// Notes an answer with the database's time, and logs when the difference becomes large or small.
 pub(super) fn note(shared: &Shared, asked_at: DateTime<Utc>, database_at: DateTime<Utc>) {
     let ahead = ahead(asked_at, Utc::now(), database_at);
     let before = shared.meters.note_clock_ahead(ahead);
@@ -41,11 +41,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_round_trip_cannot_explain_is_told() {
+    fn only_what_the_round_trip_cannot_explain_is_reported() {
         let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
         for (asked, answered, database, seconds, words) in [
             (100, 100, 100, 0, None),
-            // It took a minute, and the database's word fell into it.
+            // The round trip took a minute, and the database's time lies within it.
             (100, 160, 130, 0, None),
             (100, 101, 99, 1, None),
             (3_700, 3_701, 100, 3_600, Some("3600 s ahead of")),
@@ -53,9 +53,9 @@ mod tests {
         ] {
             let ahead = ahead(at(asked), at(answered), at(database));
             assert_eq!(ahead, TimeDelta::seconds(seconds));
-            let told = in_words(ahead);
-            assert_eq!(told.is_some(), words.is_some(), "{told:?}");
-            assert!(told.unwrap_or_default().contains(words.unwrap_or_default()));
+            let sentence = in_words(ahead);
+            assert_eq!(sentence.is_some(), words.is_some(), "{sentence:?}");
+            assert!(sentence.unwrap_or_default().contains(words.unwrap_or_default()));
         }
     }
 }

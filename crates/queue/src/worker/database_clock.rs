@@ -1,23 +1,22 @@
-//! Where the database's clock stands on this process's monotonic one.
+//! Maps the database's clock to this process's monotonic one.
 //!
-//! An answer that carries the database's time proves that this time lay between question and answer. The tightest such proof of
-//! the last minute is kept, so that a slow round trip blurs no send time: what was reserved a while ahead is sent on time even when
-//! the reservation itself took long to arrive.
+//! An answer that carries the database's time proves that this time lay between question and answer. The tightest such proof of the last minute
+//! is kept, so that a slow round trip does not blur send times: what was reserved ahead is sent on time even if the reservation itself arrived late.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A proof older than this is replaced by the next one, however loose: clocks drift.
+/// An older proof is replaced by the next one, however loose, because clocks drift.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// The tightest proof at hand.
+/// The tightest proof so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DatabaseClock {
     /// The database's time that was answered.
     at_us: i64,
-    /// When it was asked for: the answered time was not reached before.
+    /// Before this, the database's clock had not reached that time.
     asked_at: Instant,
-    /// When the answer came: the answered time was reached by then.
+    /// By then, the database's clock had reached that time.
     answered_at: Instant,
 }
 
@@ -26,7 +25,7 @@ impl DatabaseClock {
         Self { at_us, asked_at, answered_at }
     }
 
-    /// The better of what was known and a new proof. One that contradicts what was known means that a clock was set: the new one counts.
+    /// The better of two proofs. If the new one contradicts the old one, a clock was set: the new one counts.
     pub(super) fn or_better(self, new: Self) -> Self {
         let is_fresh = new.answered_at.duration_since(self.answered_at) < FRESH;
         let agrees =
@@ -35,17 +34,17 @@ impl DatabaseClock {
         if is_fresh && agrees && is_tighter { self } else { new }
     }
 
-    /// By this moment the database's clock shows `us` for certain.
+    /// By this moment the database's clock has certainly reached `us`.
     pub(super) fn reached_at(&self, us: i64) -> Instant {
         shift(self.answered_at, us - self.at_us)
     }
 
-    /// Before this moment it certainly does not.
+    /// Before this moment it certainly has not.
     pub(super) fn not_before(&self, us: i64) -> Instant {
         shift(self.asked_at, us - self.at_us)
     }
 
-    /// What the database's clock shows at a moment, as well as that is known.
+    /// The database's time at a moment, as exactly as it is known.
     pub(super) fn shows_at(&self, moment: Instant) -> i64 {
         let us = |duration: Duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
         match moment.checked_duration_since(self.answered_at) {

@@ -1,4 +1,4 @@
-//! Starts the parts of an engine and stops them in order.
+//! Starts the parts of an engine, and stops them in order.
 
 use crate::{
     EngineConfig,
@@ -7,7 +7,7 @@ use crate::{
         claim_loop::claim_loop,
         finisher::Finisher,
         latency::write_latencies,
-        lifeline::{Lifeline, OnStuck, Stuck, show_that_tasks_run},
+        lease_thread::{LeaseThread, OnStuck, Stuck, show_that_tasks_run},
         listen::listen,
         report::EngineWatch,
         shared::Shared,
@@ -24,12 +24,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Of a shutdown's [last steps](EngineConfig::LAST_STEPS), what is left when results are no longer waited for: to sign off, and after that for
-/// maintenance, open requests and connections, which whoever ends the process closes.
+/// How much of a shutdown's [reserve](EngineConfig::SHUTDOWN_RESERVE) is left when results are no longer awaited: time to sign off.
 const AFTER_RESULTS: Duration = Duration::from_secs(2);
+/// How much is left after that, for the caller to close maintenance, open requests and connections.
 const AFTER_SIGNING_OFF: Duration = Duration::from_secs(1);
 
-/// Claims and runs jobs.
+/// Claims and runs the jobs of a process.
 #[derive(Debug)]
 pub struct Engine;
 
@@ -43,8 +43,8 @@ pub struct EngineHandle {
 impl Engine {
     /// Starts one engine in this process. It claims nothing before it is registered, and waits for a database that is away.
     ///
-    /// `stop` ends it in order, as [`EngineHandle::shutdown`] does; hold the handle to know when it has ended. Should one of its loops stop
-    /// by a fault, it gives its lease up and is no longer [alive](EngineHandle::is_alive): start the process anew, or see
+    /// `stop` shuts it down in order, like [`EngineHandle::shutdown`]; keep the handle to learn when it has ended. If one of its loops stops because of
+    /// a fault, it releases its lease and is no longer [alive](EngineHandle::is_alive): restart the process, or see
     /// [`start_watched`](Self::start_watched).
     #[must_use]
     pub fn start(
@@ -56,9 +56,9 @@ impl Engine {
         Self::start_watched(pool, config, handlers, stop, Arc::new(|_| {}))
     }
 
-    /// As [`start`](Self::start), with what to do when one of its loops has stopped: a handler blocks every thread of the runtime, or a
-    /// loop died. Then the lease is given up already and nothing more is recorded, so the one thing left is to end the process; jobs that
-    /// run in it begin elsewhere when the lease has run out. Called once, on a thread of the engine's own.
+    /// As [`start`](Self::start), with a callback for when one of its loops has stopped: a handler blocks every thread of the runtime, or a loop
+    /// died. By then the lease is released and nothing more is recorded, so all that is left is to end the process; jobs that run in it start again
+    /// elsewhere. It is called once, on a thread of the engine's own.
     #[must_use]
     pub fn start_watched(
         pool: PgPool,
@@ -75,61 +75,61 @@ impl Engine {
 }
 
 impl EngineHandle {
-    /// Which worker this is now; another one after a lost lease.
+    /// The current worker id; it changes after a lost lease.
     #[must_use]
     pub fn worker_id(&self) -> WorkerId {
         self.shared.lease().worker_id
     }
 
-    /// Whether it runs and holds its lease.
+    /// Whether it runs and has its lease.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         !self.ended.is_finished() && self.stuck().is_none() && *self.shared.is_registered.borrow()
     }
 
-    /// The loop that has stopped, if one has: this process records nothing more.
+    /// The loop that has stopped because of a fault, if any: then this process records nothing more.
     #[must_use]
     pub fn stuck(&self) -> Option<Stuck> {
         self.shared.stuck().map(|part| Stuck { part })
     }
 
-    /// Jobs that run in this process.
+    /// How many jobs run in this process.
     #[must_use]
     pub fn running(&self) -> usize {
         self.shared.running()
     }
 
-    /// Handlers that did not stop when their time was over and block a thread each: lost capacity. Their time-outs are recorded.
+    /// Handlers that did not stop at their time-out, and block a thread each: lost capacity. The time-outs are recorded.
     #[must_use]
     pub fn blocked(&self) -> usize {
         self.shared.attempts.blocked()
     }
 
-    /// How it is doing, for as long as anyone asks: `/readyz` and `/metrics`.
+    /// Reports its state, also while it stops, for `/readyz` and `/metrics`.
     #[must_use]
     pub fn watch(&self) -> EngineWatch {
         EngineWatch::new(Arc::clone(&self.shared))
     }
 
-    /// Ends recorded since the start, whatever they were.
+    /// Counts the attempts whose end was recorded since the start.
     #[must_use]
     pub fn recorded(&self) -> watch::Receiver<u64> {
         self.shared.recorded.subscribe()
     }
 
-    /// Looks for work at once.
+    /// Makes it claim at once.
     pub fn wake(&self) {
         self.shared.work.notify_one();
     }
 
-    /// What [`EngineHandle::wake`] rings, for a waker that rings it itself: it need not be heard through the database any more.
-    pub(crate) fn bell_for(&self, waker: Uuid) -> Arc<Notify> {
-        self.shared.know(waker);
+    /// What [`EngineHandle::wake`] notifies, for a waker of this process, whose notifications through the database are ignored from now on.
+    pub(crate) fn local_wake(&self, waker: Uuid) -> Arc<Notify> {
+        self.shared.add_waker(waker);
         Arc::clone(&self.shared.work)
     }
 
-    /// Stops in order and comes back when everything that can be recorded is recorded, a second before
-    /// [`EngineConfig::end_of_shutdown`] at the latest.
+    /// Shuts down in order. Returns when everything that can be recorded is recorded, at the latest a second before
+    /// [`EngineConfig::shutdown_deadline`].
     pub async fn shutdown(self) {
         self.stop.cancel();
         if let Err(error) = self.ended.await {
@@ -138,11 +138,11 @@ impl EngineHandle {
     }
 }
 
-/// Runs the parts until told to stop, then: claim no more → give back what has not begun → let the rest finish within the grace time →
-/// give back what has not → record everything → end the lease.
+/// Runs the parts until `stop`, then: stop claiming → release jobs that have not started → let the rest finish within the grace time → release those
+/// that have not → record everything → end the lease.
 async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStuck) {
     let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
-    let lifeline = Lifeline::start(Arc::clone(&shared), finisher.clone(), on_stuck);
+    let lease_thread = LeaseThread::start(Arc::clone(&shared), finisher.clone(), on_stuck);
     let over = CancellationToken::new();
     let showing = tokio::spawn(show_that_tasks_run(Arc::clone(&shared), over.clone()));
     let measuring = tokio::spawn(write_latencies(Arc::clone(&shared), over.clone()));
@@ -152,33 +152,33 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
     stop.cancelled().await;
 
     let began_at = Instant::now();
-    let ends_at = shared.config.end_of_shutdown(began_at);
+    let ends_at = shared.config.shutdown_deadline(began_at);
     let recorded_by = ends_at - AFTER_RESULTS;
-    tracing::info!(running = shared.running(), "the engine stops: no more claims");
+    tracing::info!(running = shared.running(), "the engine is stopping: no more claims");
     shared.no_more_claims.cancel();
-    // One that waits for a database that is away is left to itself: what it claimed is given back when the lease is over.
+    // A claimer that waits for a database that is away is not awaited: what it claimed is recovered when the lease has run out.
     let _ = timeout_at(recorded_by, join("claims", claiming)).await;
-    // Jobs that wait for a send time have not begun.
+    // Jobs that wait for a slot have not started.
     shared.limiter.close();
-    if !nothing_runs(&shared, ends_at - EngineConfig::LAST_STEPS).await {
-        tracing::info!(running = shared.running(), "the grace time is over: running jobs are given back");
-        shared.give_back.cancel();
-        // A handler that does not yield cannot be stopped. Its job is not given back while it runs: it is taken away as a vanished
-        // worker's once this process has signed off.
+    if !nothing_runs(&shared, ends_at - EngineConfig::SHUTDOWN_RESERVE).await {
+        tracing::info!(running = shared.running(), "the grace time is over: releasing running jobs");
+        shared.release_running.cancel();
+        // A handler that does not yield cannot be stopped. Its job is not released while it runs; it is recovered as that of a vanished worker once
+        // this process has signed off.
         nothing_runs(&shared, recorded_by).await;
     }
-    // Not until the finisher ends: a handler that blocks its thread keeps it open. What other transactions hold is waited for as long as
-    // a running job is: the one thing that can still be done for it.
+    // It does not wait for the finisher to end, which a handler that blocks its thread keeps open. Results whose rows other transactions have locked
+    // are awaited as long as running jobs are.
     if !everything_is_recorded(&shared, recorded_by).await {
         tracing::error!(
             unrecorded = shared.unrecorded(),
-            held = shared.held(),
-            "results could not be recorded: their jobs will run again, and may send again what they sent"
+            held = shared.locked_elsewhere(),
+            "results could not be recorded: their jobs will run again, and may repeat what they sent"
         );
     }
     over.cancel();
-    let farewell = async {
-        lifeline.end().await;
+    let signing_off = async {
+        lease_thread.end().await;
         drop(finisher);
         if shared.running() + shared.attempts.blocked() + shared.unrecorded() == 0 {
             join("results", recorded).await;
@@ -188,9 +188,9 @@ async fn supervise(shared: Arc<Shared>, stop: CancellationToken, on_stuck: OnStu
         join("latencies", measuring).await;
         join("runtime", showing).await;
     };
-    if timeout_at(ends_at - AFTER_SIGNING_OFF, farewell).await.is_err() {
+    if timeout_at(ends_at - AFTER_SIGNING_OFF, signing_off).await.is_err() {
         tracing::warn!(
-            "the database did not answer in time: the worker has not signed off, and its lease runs out"
+            "the database did not answer in time: the worker has not signed off, and its lease will run out"
         );
     }
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
@@ -204,7 +204,7 @@ async fn everything_is_recorded(shared: &Shared, by: Instant) -> bool {
     until_left(shared, by, || shared.unrecorded() == 0).await
 }
 
-/// Waits until jobs have left far enough; false when they have not in time.
+/// Waits until the condition holds, which is checked whenever a job leaves; false when it does not in time.
 async fn until_left(shared: &Shared, by: Instant, is_so: impl Fn() -> bool) -> bool {
     while !is_so() {
         tokio::select! {
@@ -228,21 +228,21 @@ mod tests {
     use model::id::{AssignmentId, ClaimBatchId, IntegrationId};
 
     #[tokio::test]
-    async fn a_database_that_is_away_holds_up_no_shutdown() {
+    async fn a_database_that_is_away_does_not_delay_a_shutdown() {
         let pool = PgPool::connect_lazy("postgres://nobody@127.0.0.1:1").unwrap();
         let config = EngineConfig { shutdown_grace: Duration::ZERO, ..EngineConfig::default() };
         let handlers = Handlers::new(Arc::new(Unhandled::default()));
         let shared = Arc::new(Shared::new(pool, config, handlers));
         // A job that does not end, and a result that cannot be recorded.
         let lease = (AssignmentId(Uuid::now_v7()), IntegrationId::generate());
-        shared.take_in(ClaimBatchId::generate(), &[lease]);
+        shared.add_claimed(ClaimBatchId::generate(), &[lease]);
         shared.add_unrecorded();
         let stop = CancellationToken::new();
         stop.cancel();
         let stopped = supervise(Arc::clone(&shared), stop, Arc::new(|_| {}));
-        // It waits for nothing but its own time: twice that is enough on any machine.
-        let in_time = tokio::time::timeout(EngineConfig::LAST_STEPS * 2, stopped).await;
+        // Twice its own time is enough on any machine.
+        let in_time = tokio::time::timeout(EngineConfig::SHUTDOWN_RESERVE * 2, stopped).await;
         assert!(in_time.is_ok(), "the grace is the whole time");
-        assert!(shared.give_back.is_cancelled(), "running jobs were stopped");
+        assert!(shared.release_running.is_cancelled(), "running jobs were stopped");
     }
 }

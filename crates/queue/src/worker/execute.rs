@@ -1,17 +1,16 @@
-//! One attempt, read from top to bottom: expired? → run (with its time-out, until it is called off, panics caught) → judge → hand to the
-//! finisher.
+//! One attempt, from top to bottom: expired? → run (until its time-out or a cancel request, panics caught) → judge → hand to the finisher.
 
 use crate::{
     store::{
-        jobs::{ClaimedJob, End, Ending, Failure, How},
+        jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure},
         lanes,
     },
     worker::{
-        CompletedJob, HeldJob, Outcome, Peers, Slots,
+        CompletedJob, LeasedJob, Outcome, Peers, Slots,
         attempts::Attempt,
         finisher::{Finished, Finisher},
         lease::Lease,
-        schedules::{Waits, known_waits, waits},
+        schedules::{Waits, cached_waits, waits},
         shared::Shared,
         slots::AT_ONCE,
     },
@@ -26,10 +25,10 @@ use model::{
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// The hold of an integration is worth waiting for, but not for ever: this process holds it anyway.
-const HOLD_PATIENCE: Duration = Duration::from_secs(5);
+/// Writing an integration's quiet time to the database must not take for ever: this process keeps it in memory anyway.
+const QUIET_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs one claimed job and hands the result to the finisher. Frees the slot in any case.
+/// Runs one claimed job, hands the result to the finisher, and always frees the slot.
 pub(super) async fn execute(
     shared: Arc<Shared>,
     finisher: Finisher,
@@ -46,20 +45,20 @@ pub(super) async fn execute(
         .and_then(|ms| u64::try_from(ms).ok())
         .map_or(shared.config.job_timeout, Duration::from_millis);
     let slots = Slots::of(Arc::clone(&shared.limiter), job.is_limited, Arc::clone(&lease));
-    let held = HeldJob::new(job, timeout, slots.clone(), peers).reporting_to(shared.pool.clone());
-    let attempt = Arc::new(Attempt::new(held, ticket, slots, lease));
+    let leased = LeasedJob::new(job, timeout, slots.clone(), peers).reporting_to(shared.pool.clone());
+    let attempt = Arc::new(Attempt::new(leased, ticket, slots, lease));
     let ran = if is_expired {
         Some((Ending::Cancelled { why: "expired" }, None))
     } else {
         shared.attempts.add(&attempt);
-        // What a stopped attempt drops may panic too: the job must have an end and the slot come free all the same.
+        // Dropping a stopped attempt may panic too; the job must end and its slot become free all the same.
         let ran = AssertUnwindSafe(run(&shared, &attempt)).catch_unwind().await.unwrap_or_else(|panic| {
-            judge(&shared, &attempt.held, failed(ErrorKind::Retryable, panicked(panic.as_ref())))
+            judge(&shared, &attempt.job, failed(ErrorKind::Retryable, panicked(panic.as_ref())))
         });
-        shared.attempts.remove(attempt.held.assignment_id);
+        shared.attempts.remove(attempt.job.assignment_id);
         ran
     };
-    let Some((ticket, doubt)) = attempt.end() else { return come_back(&shared, &attempt) };
+    let Some((ticket, uncertain)) = attempt.end() else { return returned_late(&shared, &attempt) };
     let assignment_id = ticket.assignment_id;
     match ran {
         Some((mut ending, done)) => {
@@ -69,56 +68,56 @@ pub(super) async fn execute(
             };
             if let Some(quiet) = quiet_asked_for(&ending) {
                 // On the heap: every attempt would carry the room for it.
-                Box::pin(hold(&shared, ticket.integration_id, quiet)).await;
+                Box::pin(make_quiet(&shared, ticket.integration_id, quiet)).await;
             }
             if matches!(ending, Ending::Retried { .. }) {
-                Box::pin(schedule(&shared, &attempt.held, &mut ending)).await;
+                Box::pin(schedule(&shared, &attempt.job, &mut ending)).await;
             }
-            let end = End::of(&ticket, duration, ending);
-            let is_echo = attempt.held.is_echo();
-            finisher.record(Finished { is_echo, ..Finished::new(ticket, end, done, doubt) });
+            let end = AttemptEnd::of(&ticket, duration, ending);
+            let is_echo = attempt.job.is_echo();
+            finisher.record(Finished { is_echo, ..Finished::new(ticket, end, done, uncertain) });
         }
-        // Someone else's by now, or soon: nothing is written about it, except what it may have left behind.
+        // The lease is lost, so the job is another worker's by now, or soon: only what may have arrived is recorded.
         None => {
-            shared.abandon(ticket.claim_batch_id);
-            if doubt.is_some() {
-                finisher.record(Finished::of_a_lost_lease(ticket, doubt));
+            shared.keep_batch(ticket.claim_batch_id);
+            if uncertain.is_some() {
+                finisher.record(Finished::of_a_lost_lease(ticket, uncertain));
             }
         }
     }
-    shared.let_go(assignment_id);
+    shared.free_slot(assignment_id);
 }
 
-/// The handler yields at last. Its time-out has been recorded: what it answers now is too late, and only its thread is of use.
-fn come_back(shared: &Shared, attempt: &Attempt) {
-    shared.attempts.came_back();
-    shared.room.notify_one();
-    let (held, late) = (&attempt.held, attempt.began_at.elapsed());
+/// The handler returned after its time-out was recorded: its result is dropped, its thread is free again.
+fn returned_late(shared: &Shared, attempt: &Attempt) {
+    shared.attempts.remove_blocked();
+    shared.slot_freed.notify_one();
+    let (leased, late) = (&attempt.job, attempt.began_at.elapsed());
     tracing::warn!(
-        job.id = %held.id,
-        job.type = %held.job_type,
-        "the handler of {} came back after {late:?}: what it answers for job {} is dropped",
-        held.job_type,
-        held.id,
+        job.id = %leased.id,
+        job.type = %leased.job_type,
+        "the handler of {} returned after {late:?}: its result for job {} is dropped",
+        leased.job_type,
+        leased.id,
     );
 }
 
-/// How an attempt ended, with what a completed job's handler is shown; none: the lease was lost, the job is someone else's.
-type Ran = Option<(Ending, Option<CompletedJob>)>;
+/// How an attempt ended, with the argument of `on_completed` for a completed job; none: the lease was lost, the job is another worker's.
+type Ended = Option<(Ending, Option<CompletedJob>)>;
 
-async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
-    let held = &attempt.held;
-    let handler = Arc::clone(shared.handlers.of(&held.job_type));
+async fn run(shared: &Shared, attempt: &Attempt) -> Ended {
+    let leased = &attempt.job;
+    let handler = Arc::clone(shared.handlers.of(&leased.job_type));
     let handle = async {
-        if !attempt.lease.stands() {
+        if !attempt.lease.is_valid() {
             // On the heap: every attempt would carry the room for it.
-            let stands = held.off_the_clock(Box::pin(attempt.lease.stands_after_all())).await;
-            if !stands {
-                // Whoever waits for us is told of it too.
+            let is_valid = leased.off_the_clock(Box::pin(attempt.lease.until_valid())).await;
+            if !is_valid {
+                // The `select` below returns for the lost lease.
                 std::future::pending::<()>().await;
             }
         }
-        handler.run(held).await
+        handler.run(leased).await
     };
     let mut handled = std::pin::pin!(AssertUnwindSafe(handle).catch_unwind());
     let outcome = loop {
@@ -126,20 +125,20 @@ async fn run(shared: &Shared, attempt: &Attempt) -> Ran {
             biased;
             () = attempt.lease.lost.cancelled() => return None,
             result = &mut handled => break result.unwrap_or_else(|panic| failed(ErrorKind::Retryable, panicked(panic.as_ref()))),
-            // After the handler: what it has done by now is what happened.
-            () = attempt.called_off() => return Some((Ending::Cancelled { why: "cancelled" }, None)),
-            () = shared.give_back.cancelled() => break Outcome::Released { until: AT_ONCE },
+            // After the handler's result in this biased `select`: what it has done by now is what happened.
+            () = attempt.cancelled() => return Some((Ending::Cancelled { why: "cancelled" }, None)),
+            () = shared.release_running.cancelled() => break Outcome::Released { until: AT_ONCE },
             () = tokio::time::sleep_until(attempt.deadline()) => {
                 if attempt.deadline() <= Instant::now() {
-                    break failed(ErrorKind::Timeout, format!("The attempt took longer than {:?}.", held.timeout));
+                    break failed(ErrorKind::Timeout, format!("The attempt took longer than {:?}.", leased.timeout));
                 }
             }
         }
     };
-    judge(shared, held, outcome)
+    judge(shared, leased, outcome)
 }
 
-/// A failure the engine itself states.
+/// A failure found by the engine itself.
 pub(super) fn failure(kind: ErrorKind, message: String) -> Failure {
     let verdict = Verdict::Retry { kind, at_least: None, holds_integration: false };
     Failure { verdict, message, response: None, sent_body: None, exchange: None }
@@ -158,33 +157,31 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     format!("The handler panicked: {message}")
 }
 
-/// What an outcome means for the job.
-fn judge(shared: &Shared, held: &HeldJob, outcome: Outcome) -> Ran {
+fn judge(shared: &Shared, leased: &LeasedJob, outcome: Outcome) -> Ended {
     match outcome {
         Outcome::Completed { how, response, result, receipt } => {
-            let done = completed(held, how, receipt);
+            let done = completed(leased, how, receipt);
             Some((Ending::Completed { how, response, result }, Some(done)))
         }
         Outcome::Released { until } => Some((Ending::Released { until }, None)),
-        Outcome::Failed { error } => Some((ending_of(shared, held, error), None)),
+        Outcome::Failed { error } => Some((ending_of(shared, leased, error), None)),
     }
 }
 
-/// What a failure means for the job.
-pub(super) fn ending_of(shared: &Shared, held: &HeldJob, error: Failure) -> Ending {
-    let waits = known_waits(shared, held.integration_id);
-    ending_of_failure(&waits, held.attempt, held.max_attempts, error, held.jitter())
+pub(super) fn ending_of(shared: &Shared, leased: &LeasedJob, error: Failure) -> Ending {
+    let waits = cached_waits(shared, leased.integration_id);
+    ending_of_failure(&waits, leased.attempt, leased.max_attempts, error, leased.jitter())
 }
 
-/// When it is tried again: as its integration says by now.
-async fn schedule(shared: &Shared, held: &HeldJob, ending: &mut Ending) {
+/// Sets the wait of a retry by the integration's current schedule.
+async fn schedule(shared: &Shared, leased: &LeasedJob, ending: &mut Ending) {
     let Ending::Retried { failure, wait, wait_reason, .. } = ending else { return };
-    let waits = waits(shared, held.integration_id).await;
-    (*wait, *wait_reason) = wait_after(&waits, held.attempt, failure, held.jitter());
+    let waits = waits(shared, leased.integration_id).await;
+    (*wait, *wait_reason) = wait_after(&waits, leased.attempt, failure, leased.jitter());
 }
 
 fn wait_after(waits: &Waits, attempt: i16, failure: &Failure, random: f64) -> (Duration, String) {
-    let Waits { backoff, whose } = waits;
+    let Waits { backoff, source } = waits;
     let at_least = match failure.verdict {
         Verdict::Retry { at_least, .. } => at_least.filter(|asked| !asked.is_zero()),
         Verdict::GiveUp { .. } | Verdict::Completed => None,
@@ -196,23 +193,27 @@ fn wait_after(waits: &Waits, attempt: i16, failure: &Failure, random: f64) -> (D
             let seconds = grouped(i64::try_from(asked.as_secs()).unwrap_or(i64::MAX));
             (wait, format!("{who} asked for {seconds} s"))
         }
-        _ => (wait, backoff.in_words(attempt, whose)),
+        _ => (wait, backoff.in_words(attempt, source)),
     }
 }
 
-fn completed(held: &HeldJob, how: How, receipt: Option<Box<dyn Any + Send + Sync>>) -> CompletedJob {
+fn completed(
+    leased: &LeasedJob,
+    how: Completion,
+    receipt: Option<Box<dyn Any + Send + Sync>>,
+) -> CompletedJob {
     CompletedJob {
-        id: held.id,
-        app_id: held.app_id,
-        integration_id: held.integration_id,
-        job_type: held.job_type.clone(),
-        record: held.record.clone(),
+        id: leased.id,
+        app_id: leased.app_id,
+        integration_id: leased.integration_id,
+        job_type: leased.job_type.clone(),
+        record: leased.record.clone(),
         how,
         receipt,
     }
 }
 
-/// Tried again after the schedule's wait, or a dead letter: at once, or after the last attempt.
+/// A retry after the schedule's wait, or a dead letter: at once, or after the last attempt.
 pub(super) fn ending_of_failure(
     waits: &Waits,
     attempt: i16,
@@ -236,7 +237,7 @@ pub(super) fn ending_of_failure(
     Ending::Retried { failure, attempt_outcome, wait, wait_reason }
 }
 
-/// A 429 is about the whole integration: for how long it asks for quiet.
+/// A 429 concerns the whole integration: for how long nothing is to be sent.
 fn quiet_asked_for(ending: &Ending) -> Option<Duration> {
     let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return None };
     match failure.verdict {
@@ -245,17 +246,18 @@ fn quiet_asked_for(ending: &Ending) -> Option<Duration> {
     }
 }
 
-/// Nothing more is sent to the integration until then, by no process.
-async fn hold(shared: &Shared, integration_id: IntegrationId, quiet: Duration) {
-    shared.limiter.hold(integration_id, quiet);
-    let hold = async {
+/// Makes the integration quiet: no process sends anything to it for this long.
+async fn make_quiet(shared: &Shared, integration_id: IntegrationId, quiet: Duration) {
+    shared.limiter.set_quiet(integration_id, quiet);
+    let write = async {
         let mut transaction = shared.pool.begin().await?;
-        lanes::hold_until(&mut transaction, integration_id, quiet).await?;
+        lanes::set_quiet(&mut transaction, integration_id, quiet).await?;
         transaction.commit().await.map_err(crate::QueueError::from)
     };
-    let held = timeout(HOLD_PATIENCE, hold).await.unwrap_or_else(|_| Err(crate::QueueError::no_answer()));
-    if let Err(error) = held {
-        tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is held by this process alone");
+    let written =
+        timeout(QUIET_WRITE_TIMEOUT, write).await.unwrap_or_else(|_| Err(crate::QueueError::no_answer()));
+    if let Err(error) = written {
+        tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is quiet in this process only");
     }
 }
 
@@ -271,32 +273,31 @@ mod tests {
         task::Poll,
     };
 
-    /// Counts how often it is called.
     #[derive(Default)]
     struct Counting(AtomicUsize);
 
     #[async_trait::async_trait]
     impl AttemptHandler for Counting {
-        async fn run(&self, _: &HeldJob) -> Outcome {
+        async fn run(&self, _: &LeasedJob) -> Outcome {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+            Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
         }
     }
 
-    /// One attempt that begins in a process whose lease has run out, as far as it knows.
+    /// An attempt that starts in a process that cannot rely on its lease.
     fn woken() -> (Arc<Counting>, Shared, Attempt) {
         let handler = Arc::new(Counting::default());
         let pool = sqlx::PgPool::connect_lazy("postgres://nobody.invalid").unwrap();
         let handlers = Handlers::new(Arc::clone(&handler) as Arc<dyn AttemptHandler>);
         let shared = Shared::new(pool, crate::EngineConfig::default(), handlers);
         let lease = shared.lease();
-        let held =
-            HeldJob::new(plain(), Duration::from_secs(3_600), Slots::unlimited(), Arc::new(Peers::new(1)));
-        (handler, shared, Attempt::new(held, plain(), Slots::unlimited(), lease))
+        let leased =
+            LeasedJob::new(plain(), Duration::from_secs(3_600), Slots::unlimited(), Arc::new(Peers::new(1)));
+        (handler, shared, Attempt::new(leased, plain(), Slots::unlimited(), lease))
     }
 
     #[tokio::test]
-    async fn who_slept_beyond_the_lease_calls_no_handler_before_a_heartbeat_has_renewed_it() {
+    async fn a_process_suspended_beyond_its_lease_calls_no_handler_before_a_heartbeat_renews_it() {
         let (handler, shared, attempt) = woken();
         let mut running = pin!(run(&shared, &attempt));
         assert!(poll!(&mut running).is_pending());
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_slept_and_finds_the_lease_lost_calls_no_handler_and_records_nothing() {
+    async fn a_process_that_finds_its_lease_lost_calls_no_handler_and_records_nothing() {
         let (handler, shared, attempt) = woken();
         let mut running = pin!(run(&shared, &attempt));
         assert!(poll!(&mut running).is_pending());
@@ -321,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_tried_again_until_the_last_attempt() {
+    fn a_failure_is_retried_until_the_last_attempt() {
         let retry = |kind, seconds: Option<u64>| Verdict::Retry {
             kind,
             at_least: seconds.map(Duration::from_secs),
             holds_integration: false,
         };
         let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
-        let waits = Waits { backoff, whose: "the retry schedule" };
+        let waits = Waits { backoff, source: "the retry schedule" };
         for (verdict, attempt, ends_as) in [
             (retry(ErrorKind::Retryable, None), 2, "retried 10s failed step 2 of the retry schedule"),
             (retry(ErrorKind::Timeout, None), 2, "retried 10s timed_out step 2 of the retry schedule"),

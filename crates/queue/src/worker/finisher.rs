@@ -1,73 +1,88 @@
-//! Records what came of jobs, in batches.
+//! Records the results of jobs, in batches.
 //!
-//! An idle engine writes at once; a busy one gathers for a few milliseconds, or while the writers are at work. Each batch is written by
-//! a task of its own, so that nothing cancels it half-way. While the database is away results are kept and tried again (`recording`). What a
-//! batch becomes that is not stored as it is says `writing`; those whose rows somebody else holds wait apart (`held_results`).
+//! An idle engine records at once; a busy one gathers results for a few milliseconds, or while the writers are busy. Each batch is written by a task
+//! of its own, so that nothing cancels it half-way. While the database is away results are kept and retried (`recording`). `writing` decides about
+//! batches that cannot be stored as they are; results whose rows another transaction has locked wait separately (`locked_results`).
 
 use crate::{
-    store::jobs::{ClaimedJob, End, Ending},
+    store::jobs::{AttemptEnd, ClaimedJob, Ending},
     worker::{
-        CompletedJob, Doubt, breakers,
-        held_results::wait_for_rows,
-        recording::{LONGEST_TRY, Locks},
+        CompletedJob, Uncertain, breakers,
+        locked_results::record_locked,
+        recording::{Locks, MAX_TRY_TIME},
         shared::Shared,
         slots::AT_ONCE,
-        writing::{Plainness, Races, write},
+        writing::{Detail, Races, write},
     },
 };
 use model::id::AssignmentId;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Semaphore, mpsc};
 
-/// Ends written in one statement at most.
-const MOST: usize = 1_000;
-/// So many ends handed in at once, or jobs under way, are the sign of a busy engine.
+/// Most ends written in one statement.
+const MAX_BATCH: usize = 1_000;
+/// With this many results at once, or running jobs, an engine counts as busy.
 const BUSY: usize = 8;
-/// Batches written at once.
+/// Batches written at the same time.
 const WRITERS: usize = 4;
-/// How long a busy engine gathers, and how long while writers are at work: each transaction costs its statements and its wait for the disk.
+/// How long a busy engine gathers results: each transaction costs its statements and its wait for the disk.
 const GATHER: Duration = Duration::from_millis(3);
+/// The same while writers are busy.
 const GATHER_BEHIND_WRITERS: Duration = Duration::from_millis(8);
-/// How often somebody who gathers looks whether anything can still come.
-const LOOK: Duration = Duration::from_millis(1);
-/// So many are worth a transaction of their own at once.
-const PLENTY: usize = 200;
-/// What came of one job.
+/// How often it is checked meanwhile whether more results can come.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
+/// This many results are worth a transaction at once.
+const ENOUGH: usize = 200;
+
+/// The result of one job.
 pub(super) struct Finished {
     /// Without its payload.
     pub job: ClaimedJob,
-    pub end: End,
-    /// Of a completed job: what its handler is shown inside the transaction.
+    pub end: AttemptEnd,
+    /// Of a completed job: the argument of its handler's `on_completed`.
     pub done: Option<CompletedJob>,
-    /// What may have arrived, as the handler said.
-    pub doubt: Option<Doubt>,
-    /// Stored without the handler's word: the row itself remembers the doubt.
-    pub is_bare: bool,
-    /// Another job of the same request says what came of it.
+    /// What may have arrived, as the handler reported.
+    pub uncertain: Option<Uncertain>,
+    /// Stored without calling the handler: the job's row itself records that something may have arrived.
+    pub skips_handler: bool,
+    /// Another job that shared the request reports its response.
     pub is_echo: bool,
-    /// How much of it is left.
-    pub plainness: Plainness,
-    /// What it has met with so far.
+    pub detail: Detail,
     pub races: Races,
-    /// It was not recorded, because the job was somebody else's: only what it may have left behind is still to be noted.
+    /// It was not recorded, because the job is another worker's: only what may have arrived is still to be recorded.
     pub is_late: bool,
 }
 
 impl Finished {
-    pub(super) fn new(job: ClaimedJob, end: End, done: Option<CompletedJob>, doubt: Option<Doubt>) -> Self {
-        let (plainness, races) = (Plainness::default(), Races::default());
-        Self { job, end, done, doubt, is_bare: false, is_echo: false, plainness, races, is_late: false }
+    pub(super) fn new(
+        job: ClaimedJob,
+        end: AttemptEnd,
+        done: Option<CompletedJob>,
+        uncertain: Option<Uncertain>,
+    ) -> Self {
+        let (detail, races) = (Detail::default(), Races::default());
+        Self {
+            job,
+            end,
+            done,
+            uncertain,
+            skips_handler: false,
+            is_echo: false,
+            detail,
+            races,
+            is_late: false,
+        }
     }
 
-    /// Nothing is recorded of the job, which is somebody else's: its end is under a lease nobody has. Only its doubt is.
-    pub(super) fn of_a_lost_lease(job: ClaimedJob, doubt: Option<Doubt>) -> Self {
-        let mut end = End::of(&job, Duration::ZERO, Ending::Released { until: AT_ONCE });
+    /// The job is another worker's, so its end is not recorded: it gets an assignment nobody has. Only what may have arrived is recorded.
+    pub(super) fn of_a_lost_lease(job: ClaimedJob, uncertain: Option<Uncertain>) -> Self {
+        let mut end = AttemptEnd::of(&job, Duration::ZERO, Ending::Released { until: AT_ONCE });
         end.assignment_id = AssignmentId(uuid::Uuid::nil());
-        Self::new(job, end, None, doubt)
+        Self::new(job, end, None, uncertain)
     }
 }
 
-/// Where results are handed in. When the last one is dropped, the finisher writes what it has and ends.
+/// Accepts results. When the last clone is dropped, the finisher writes what it has and ends.
 #[derive(Clone)]
 pub(super) struct Finisher {
     results: mpsc::UnboundedSender<Finished>,
@@ -90,59 +105,59 @@ impl Finisher {
 
 async fn gather(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finished>) {
     let writers = Arc::new(Semaphore::new(WRITERS));
-    let (hold, held) = mpsc::unbounded_channel();
-    let waiting = tokio::spawn(wait_for_rows(Arc::clone(&shared), held));
+    let (locked_sender, locked) = mpsc::unbounded_channel();
+    let waiting = tokio::spawn(record_locked(Arc::clone(&shared), locked));
     let mut batch = Vec::new();
-    let pulse = shared.pulses.watch("finisher");
-    while results.recv_many(&mut batch, MOST).await > 0 {
-        // Several at once, or many that run, or writers at work: more will come in a moment.
+    let watched = shared.watchdog.watch("finisher");
+    while results.recv_many(&mut batch, MAX_BATCH).await > 0 {
+        // Several results at once, many running jobs or busy writers: more will come in a moment.
         let is_writing = writers.available_permits() < WRITERS;
         if batch.len() >= BUSY || is_writing || shared.running() >= BUSY {
             let gather = if is_writing { GATHER_BEHIND_WRITERS } else { GATHER };
             let more = async {
-                while batch.len() < PLENTY {
-                    let room = MOST - batch.len();
-                    match tokio::time::timeout(LOOK, results.recv_many(&mut batch, room)).await {
+                while batch.len() < ENOUGH {
+                    let room = MAX_BATCH - batch.len();
+                    match tokio::time::timeout(CHECK_INTERVAL, results.recv_many(&mut batch, room)).await {
                         Ok(0) => break,
                         Err(_) if shared.waits_for_results() => break,
                         Ok(_) | Err(_) => {}
                     }
                 }
             };
-            // Cut off between two of them, none is lost.
+            // `recv_many` is cancel safe: no result is lost.
             let _ = tokio::time::timeout(gather, more).await;
         }
         let Ok(permit) = Arc::clone(&writers).acquire_owned().await else { break };
-        while batch.len() < MOST {
+        while batch.len() < MAX_BATCH {
             match results.try_recv() {
                 Ok(finished) => batch.push(finished),
                 Err(_) => break,
             }
         }
-        // In transactions of their own: completions alone are written by a statement three times cheaper, and two statements in one
-        // transaction would lock jobs out of order.
+        // In separate transactions: plain completions are written by a statement that is three times cheaper, and two statements in one transaction
+        // would lock jobs out of order.
         let (plain, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut batch).into_iter().partition(|finished| finished.end.is_plain());
-        let (shared, hold) = (Arc::clone(&shared), hold.clone());
+        let (shared, locked_sender) = (Arc::clone(&shared), locked_sender.clone());
         tokio::spawn(async move {
-            let pulse = shared.pulses.watch("writer");
+            let watched = shared.watchdog.watch("writer");
             for part in [plain, others].into_iter().filter(|part| !part.is_empty()) {
-                pulse.within(LONGEST_TRY);
-                breakers::tell_of(&shared, &part).await;
-                for finished in write(&shared, &pulse, part, Locks::Wait).await {
-                    // Whoever waits for them ends after the last writer.
-                    let _ = hold.send(finished);
+                watched.alive_within(MAX_TRY_TIME);
+                breakers::report_ends(&shared, &part).await;
+                for finished in write(&shared, &watched, part, Locks::Wait).await {
+                    // The receiver ends after the last writer.
+                    let _ = locked_sender.send(finished);
                 }
             }
-            pulse.ended();
+            watched.ended();
             drop(permit);
         });
     }
-    // All writers idle: everything is recorded, but for what is held.
+    // Once all writers are idle, everything is recorded except what is locked elsewhere.
     let _ = writers.acquire_many(u32::try_from(WRITERS).unwrap_or(u32::MAX)).await;
-    pulse.ended();
-    drop(hold);
+    watched.ended();
+    drop(locked_sender);
     if let Err(error) = waiting.await {
-        tracing::error!(%error, "whoever waits for held rows ended with a panic");
+        tracing::error!(%error, "the task for locked results panicked");
     }
 }

@@ -1,13 +1,13 @@
-//! What the engine calls for each attempt, and which of them it calls for which kind of job.
+//! The trait the engine calls for each attempt, and the registry of handlers.
 //!
-//! [`AttemptHandler`] is the engine's side of a handler: a job as it lies in the table, every outcome an attempt can have, a word in the
-//! finishing transaction. Deliveries are written against it. Who adds a kind of job to a program writes a [`JobHandler`] instead, which has
-//! a typed payload and `?`, and is put behind this trait by [`Handlers::handle`].
+//! [`AttemptHandler`] is the low-level interface: the job as it is stored, every outcome an attempt can have, and a part in the finishing
+//! transaction. Headgate's deliveries implement it. For other kinds of jobs write a [`JobHandler`], which has a typed payload and `?`;
+//! [`Handlers::handle`] adapts it.
 
 use crate::{
     job::{Job, JobHandler, Typed},
-    store::jobs::{Failure, How, Response},
-    worker::{HeldJob, Unhandled},
+    store::jobs::{Completion, Failure, Response},
+    worker::{LeasedJob, Unhandled},
 };
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -16,104 +16,104 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use std::{any::Any, collections::HashMap, sync::Arc};
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 #[derive(Debug)]
 pub enum Outcome {
     /// The job is done.
     Completed {
-        /// What was done, as the job's `outcome` names it.
-        how: How,
-        /// The answer of the external system, if there was one.
+        /// What was done; shown as the job's `outcome`.
+        how: Completion,
+        /// The response of the external system, if there was one.
         response: Option<Response>,
         /// What the job produced.
         result: Option<Value>,
-        /// For [`AttemptHandler::on_completed`], which runs in the transaction that ends the job.
+        /// Any value for [`AttemptHandler::on_completed`], which runs in the transaction that ends the job.
         receipt: Option<Box<dyn Any + Send + Sync>>,
     },
-    /// It failed; the verdict says whether it is tried again.
+    /// It failed; the verdict says whether it is retried.
     Failed {
-        /// Why.
+        /// The error and its verdict.
         error: Failure,
     },
-    /// It did not begin, because there was no slot for it: it goes back, and no attempt is counted.
+    /// The job is released and the attempt does not count, because there was no slot for it.
     Released {
-        /// When there may be one.
+        /// When it may be claimed again.
         until: DateTime<Utc>,
     },
 }
 
-/// A job that did complete under its lease, as the finishing transaction shows it to its handler.
+/// A job that has completed under its lease: the argument of [`AttemptHandler::on_completed`].
 pub struct CompletedJob {
-    /// Which job.
+    /// The job.
     pub id: JobId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its lane.
     pub integration_id: IntegrationId,
-    /// What kind of job.
+    /// Its type.
     pub job_type: String,
-    /// Type and id of the record, of a record's change.
+    /// Type and id of the record, if the job is a record's change.
     pub record: Option<(String, String)>,
     /// What was done.
-    pub how: How,
-    /// What the handler gave along.
+    pub how: Completion,
+    /// The handler's value of [`Outcome::Completed`].
     pub receipt: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// How an attempt ended that did not complete its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedAs {
-    /// It is tried again.
+    /// It will be retried.
     Retried,
-    /// It became a dead letter.
+    /// The job became a dead letter.
     Dead,
-    /// It went back, and the attempt is not counted.
+    /// The job was released, and the attempt does not count.
     Released,
-    /// It was called off: expired, or by hand, which stopped it or kept what it failed with from being tried again.
+    /// The job was cancelled: it expired, or a cancel request stopped the attempt or prevented its retry.
     Cancelled,
-    /// The job was somebody else's by then, or gone: taken away with the lease, or deleted with its integration.
+    /// Nothing was recorded: the job is another worker's since the lease was lost, or was deleted with its integration.
     Unrecorded,
 }
 
-/// An attempt that did not complete its job, as its handler is shown it.
+/// An attempt that did not complete its job: the argument of [`AttemptHandler::on_ended`].
 pub struct EndedJob {
-    /// Which job.
+    /// The job.
     pub id: JobId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its lane.
     pub integration_id: IntegrationId,
-    /// What kind of job.
+    /// Its type.
     pub job_type: String,
-    /// Type and id of the record, of a record's change.
+    /// Type and id of the record, if the job is a record's change.
     pub record: Option<(String, String)>,
-    /// How it ended.
+    /// How the attempt ended.
     pub ended_as: EndedAs,
-    /// Whether an attempt before this one vanished with its worker, so that nobody knows what it sent.
+    /// Whether an earlier attempt vanished with its worker, so that nobody knows what it sent.
     pub may_have_arrived: bool,
-    /// What [`HeldJob::doubt`] was told last and [`HeldJob::settle`] did not take back: also of an attempt that was stopped or panicked,
-    /// and of one that completed when its completion could not be recorded.
-    pub doubt: Option<Doubt>,
+    /// The last value of [`LeasedJob::mark_uncertain`], unless [`LeasedJob::clear_uncertain`] cleared it: also of an attempt that was stopped or
+    /// panicked, and of one that completed when its completion could not be recorded.
+    pub uncertain: Option<Uncertain>,
 }
 
-/// What a handler says of itself about what may have arrived; only the handler can read it.
-pub type Doubt = Box<dyn Any + Send + Sync>;
+/// A handler's own note of what may have arrived, which only the handler can read.
+pub type Uncertain = Box<dyn Any + Send + Sync>;
 
 /// Makes the attempts at a kind of job.
 #[async_trait]
 pub trait AttemptHandler: Send + Sync + 'static {
-    /// One attempt. It is stopped (dropped) when the job's time is over, when it is called off, or when its lease is in doubt; a panic is a
-    /// failed attempt. Until it has been dropped no other attempt of its deduplication id or serialize key begins: a handler that blocks its
-    /// thread holds those up.
-    async fn run(&self, job: &HeldJob) -> Outcome;
+    /// Makes one attempt. The future is dropped at the job's time-out, when the job is cancelled, and when its lease is lost; a panic is a failed
+    /// attempt. Until it has been dropped no other job of its deduplication id or serialize key starts, so a handler that blocks its thread blocks
+    /// those too.
+    async fn run(&self, job: &LeasedJob) -> Outcome;
 
-    /// Inside the finishing transaction, for this handler's jobs that did complete under their lease: what was sent is recorded
-    /// here. It may run again with the same jobs when the transaction has to be repeated. The database waits five seconds for the next
-    /// statement ([`longest_silence`](crate::EngineConfig::longest_silence)), and then undoes it all. Whoever keeps it waiting for longer is
-    /// told again, five times of one job alone; then that attempt is a failed one, which says so.
+    /// Called inside the finishing transaction for this handler's jobs that have completed under their lease, to record what was sent. It is called
+    /// again with the same jobs when the transaction has to be repeated. The database rolls the transaction back when it idles for five seconds
+    /// ([`idle_in_transaction_timeout`](crate::EngineConfig::idle_in_transaction_timeout)). A job whose handler lets that happen is tried alone, five
+    /// times; then the attempt has failed, with an error that says so.
     ///
     /// # Errors
-    /// Whatever the database answers: the transaction is repeated job by job.
+    /// An error of the database, after which the transaction is repeated job by job.
     async fn on_completed(
         &self,
         _connection: &mut PgConnection,
@@ -122,66 +122,66 @@ pub trait AttemptHandler: Send + Sync + 'static {
         Ok(())
     }
 
-    /// For this handler's attempts that did not complete their jobs: what may have arrived is recorded here.
+    /// Called for this handler's attempts that did not complete their jobs, to record what may have arrived.
     ///
-    /// Inside the finishing transaction, so that the end and the doubt are recorded together or not at all; of an attempt whose end
-    /// was not recorded ([`EndedAs::Unrecorded`]) in a transaction of its own, and only if it left a doubt. It may run again with the
-    /// same attempts when the transaction has to be repeated.
+    /// It runs inside the finishing transaction, so that the end and what may have arrived are recorded together or not at all. For an attempt
+    /// whose end was not recorded ([`EndedAs::Unrecorded`]) it runs in a transaction of its own, and only if something may have arrived. It is called
+    /// again with the same attempts when the transaction has to be repeated.
     ///
     /// # Errors
-    /// Whatever the database answers: the transaction is repeated job by job.
+    /// An error of the database, after which the transaction is repeated job by job.
     async fn on_ended(&self, _connection: &mut PgConnection, _ended: &[EndedJob]) -> Result<(), sqlx::Error> {
         Ok(())
     }
 
-    /// Whether [`on_completed`](Self::on_completed) or [`on_ended`](Self::on_ended) may enqueue jobs: then this process looks for work once
-    /// they are committed. Say no where it never does, and the end of a job asks the database for nothing.
+    /// Whether [`on_completed`](Self::on_completed) or [`on_ended`](Self::on_ended) may enqueue jobs: then this process claims once they are
+    /// committed. Return false where they never do, which saves that query at the end of a job.
     fn may_enqueue(&self) -> bool {
         true
     }
 }
 
-/// The program of those who name none.
+/// The program of runners and clients that name none.
 pub const DEFAULT_PROGRAM: &str = "main";
 
-/// Which handler does which kind of job, and of which program's lanes: a process claims from no others.
+/// The handlers of a process by job type, and the program whose lanes it claims from.
 #[derive(Clone)]
 pub struct Handlers {
     program: Option<String>,
     default: Arc<dyn AttemptHandler>,
-    /// Whether the default one does jobs, or leaves them to others.
+    /// Whether the default handler does jobs, or leaves them to other processes.
     does_all: bool,
     by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
 }
 
 impl Handlers {
-    /// One handler for everything in the lanes that are no program's own: `headgate`'s deliveries.
+    /// One handler for all jobs of `headgate`'s deliveries: the lanes without a program.
     #[must_use]
     pub fn new(default: Arc<dyn AttemptHandler>) -> Self {
         Self { program: None, default, does_all: true, by_job_type: HashMap::new() }
     }
 
-    /// None yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). A job of a kind nobody registered here is left to a process that
-    /// knows it: see [`Unhandled`].
+    /// No handler yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). Jobs of other types are left to processes that know them; see
+    /// [`Unhandled`].
     #[must_use]
     pub fn none() -> Self {
         let unhandled = Self::new(Arc::new(Unhandled::default())).program(DEFAULT_PROGRAM);
         Self { does_all: false, ..unhandled }
     }
 
-    /// For the lanes of this program instead, and no others: [`Runner::program`](crate::Runner::program) says what that is.
+    /// Claims from the lanes of this program only; see [`Runner::program`](crate::Runner::program).
     #[must_use]
     pub fn program(self, name: &str) -> Self {
         Self { program: Some(name.to_owned()), ..self }
     }
 
-    /// The program whose lanes they are for; none: `headgate`'s deliveries.
+    /// The program whose lanes are claimed from; none: `headgate`'s deliveries.
     #[must_use]
     pub fn program_name(&self) -> Option<&str> {
         self.program.as_deref()
     }
 
-    /// The kinds of jobs it has handlers for, sorted; none: it does whatever it claims.
+    /// The job types with a handler, sorted; none: all types are handled.
     #[must_use]
     pub fn job_types(&self) -> Option<Vec<String>> {
         let mut job_types: Vec<String> = self.by_job_type.keys().cloned().collect();
@@ -189,20 +189,20 @@ impl Handlers {
         Some(job_types).filter(|_| !self.does_all)
     }
 
-    /// A handler of typed jobs, for its [`Job::JOB_TYPE`]. The last one registered for a type counts.
+    /// Registers a typed handler for its [`Job::JOB_TYPE`]. The last one registered for a type counts.
     #[must_use]
     pub fn handle<J: Job>(self, handler: impl JobHandler<J>) -> Self {
         self.register(J::JOB_TYPE, Arc::new(Typed::new(handler)))
     }
 
-    /// Another one for one kind of job.
+    /// Registers a handler for one job type.
     #[must_use]
     pub fn register(mut self, job_type: &str, handler: Arc<dyn AttemptHandler>) -> Self {
         self.by_job_type.insert(job_type.to_owned(), handler);
         self
     }
 
-    /// The handler of a kind of job.
+    /// The handler of a job type.
     #[must_use]
     pub fn of(&self, job_type: &str) -> &Arc<dyn AttemptHandler> {
         self.by_job_type.get(job_type).unwrap_or(&self.default)

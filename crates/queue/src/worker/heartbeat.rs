@@ -1,12 +1,11 @@
-//! The lease of the whole process: one row, renewed by one statement on a connection and a thread (`lifeline`)
-//! nothing else can keep busy.
+//! The lease of the whole process: one row, renewed by one statement on a connection and a thread (`lease_thread`) that nothing else can keep busy.
 //!
-//! With each beat it asks which of its jobs were called off: a notification says so at once (`listen`), and may be lost.
+//! With each heartbeat it reads the cancel requests of its jobs: their notifications come at once (`listen`), but may be lost.
 
 use crate::{
     error::QueueError,
     pool::prepare,
-    store::{jobs::called_off, workers::stranger},
+    store::{jobs::assignments_to_stop, workers::name_clash},
     worker::{
         clock_skew,
         lease::{Lease, Moment},
@@ -21,20 +20,20 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Heartbeats missed that end the lease, as everyone else sees it.
-const LEASE_BEATS: u32 = 3;
-/// A beat has this long at least, while there is any patience left.
-const LEAST_PATIENCE: Duration = Duration::from_millis(500);
-/// Tries in the time of one beat, once one has failed.
-const RETRIES: u32 = 4;
-/// Heartbeats missed after which this process stops by itself, before anyone else may take its jobs.
-const PATIENT_BEATS: u32 = 2;
+/// Missed heartbeats after which the lease ends for everyone else.
+const LEASE_HEARTBEATS: u32 = 3;
+/// Shortest time-out of a heartbeat, while there is time left before the lease must be given up.
+const MIN_TIMEOUT: Duration = Duration::from_millis(500);
+/// Tries within one interval, once a heartbeat has failed.
+const TRIES_PER_INTERVAL: u32 = 4;
+/// Missed heartbeats after which this process stops its jobs by itself, before others may recover them.
+const MAX_MISSED: u32 = 2;
 
-/// Beats until told to stop; takes the row away at the end.
+/// Sends heartbeats until `stop`; then deletes the row.
 pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
     let interval = shared.config.heartbeat_interval;
     let mut connection = None;
-    let mut beaten_at = Instant::now();
+    let mut renewed_at = Instant::now();
     let mut has_failed = false;
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -44,33 +43,33 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => break,
             _ = ticks.tick() => {}
-            // Not registered yet: the database is away. Nothing runs, so ask more often.
+            // Not registered yet, because the database is away. Nothing runs, so try more often.
             () = tokio::time::sleep(Duration::from_millis(500).min(interval)), if !is_registered => {}
-            // A connection that broke must not cost a whole beat: with the next one the patience would be over.
-            () = tokio::time::sleep(interval / RETRIES), if has_failed => {}
-            // Notifications may have been lost: the question that comes with a beat is asked at once.
-            () = shared.ask_again.notified(), if is_registered && !has_failed => {}
-            // This process slept, and so did the clock of the ticks if the whole machine did.
-            () = lease.asked_for.notified(), if is_registered && !has_failed => {}
+            // A broken connection must not cost a whole interval: at the end of the next one the lease would be given up.
+            () = tokio::time::sleep(interval / TRIES_PER_INTERVAL), if has_failed => {}
+            // Notifications of cancel requests may have been lost: read them now.
+            () = shared.recheck_cancels.notified(), if is_registered && !has_failed => {}
+            // This process was suspended; if the whole machine was, so was the clock of the ticks.
+            () = lease.heartbeat_wanted.notified(), if is_registered && !has_failed => {}
         }
         let asked_at = Instant::now();
-        // A beat that hangs must not outlast the patience: beyond it others take our jobs while we still run them.
-        let patience = if is_registered {
-            let left = (interval * PATIENT_BEATS).saturating_sub(beaten_at.elapsed()).max(interval / 10);
-            // Nor may it use it up: a connection that hangs leaves time for another one.
-            left.min((interval / 2).max(LEAST_PATIENCE))
+        // A heartbeat that hangs must end before others take our jobs while we still run them.
+        let time_out = if is_registered {
+            let left = (interval * MAX_MISSED).saturating_sub(renewed_at.elapsed()).max(interval / 10);
+            // It may not use up all that time: after a connection that hangs there must be time for another one.
+            left.min((interval / 2).max(MIN_TIMEOUT))
         } else {
             interval.max(Duration::from_secs(1))
         };
-        let beaten = tokio::time::timeout(patience, beat(shared, &mut connection)).await;
-        has_failed = !matches!(beaten, Ok(Ok(_)));
-        match beaten {
+        let renewed = tokio::time::timeout(time_out, beat(shared, &mut connection)).await;
+        has_failed = !matches!(renewed, Ok(Ok(_)));
+        match renewed {
             Ok(Ok(true)) => {
-                beaten_at = asked_at;
-                ask_what_was_called_off(shared, &mut connection, (interval / 2).max(LEAST_PATIENCE)).await;
+                renewed_at = asked_at;
+                pass_on_cancel_requests(shared, &mut connection, (interval / 2).max(MIN_TIMEOUT)).await;
             }
             Ok(Ok(false)) => {
-                // The row was gone or its lease over: swept, or about to be.
+                // The row is gone or its lease has run out: recovered, or about to be.
                 shared.lose_lease();
                 connection = None;
             }
@@ -83,21 +82,21 @@ pub(super) async fn heartbeat(shared: &Shared, stop: &CancellationToken) {
                 connection = None;
             }
         }
-        if *shared.is_registered.borrow() && beaten_at.elapsed() >= interval * PATIENT_BEATS {
+        if *shared.is_registered.borrow() && renewed_at.elapsed() >= interval * MAX_MISSED {
             shared.lose_lease();
         }
     }
-    leave(shared, connection).await;
+    end_lease(shared, connection).await;
 }
 
-/// One statement; false when the lease is lost. The first one of a lease registers it.
+/// Executes one statement; false when the lease is lost. The first heartbeat of a lease registers it.
 async fn beat(shared: &Shared, connection: &mut Option<PgConnection>) -> Result<bool, QueueError> {
     let mut open = match connection.take() {
         Some(open) => open,
         None => connect(shared).await?,
     };
     let lease = shared.lease();
-    let lease_ms = (shared.config.heartbeat_interval * LEASE_BEATS).as_millis() as f64;
+    let lease_ms = (shared.config.heartbeat_interval * LEASE_HEARTBEATS).as_millis() as f64;
     let is_alive = if *shared.is_registered.borrow() {
         renew(&mut open, shared, &lease, lease_ms).await?
     } else {
@@ -108,17 +107,16 @@ async fn beat(shared: &Shared, connection: &mut Option<PgConnection>) -> Result<
     Ok(is_alive)
 }
 
-/// How long after a heartbeat its answer is relied on: no longer than this process waits for the next. What remains of the lease then is left to
-/// what is on its way.
-fn relied_on(shared: &Shared) -> Duration {
-    shared.config.heartbeat_interval * PATIENT_BEATS
+/// How long the process relies on a heartbeat: no longer than it waits for the next. The rest of the lease is left for requests on their way.
+fn reliance(shared: &Shared) -> Duration {
+    shared.config.heartbeat_interval * MAX_MISSED
 }
 
 async fn connect(shared: &Shared) -> Result<PgConnection, QueueError> {
     let options = shared.pool.connect_options();
     let mut connection = PgConnection::connect_with(&options).await?;
     prepare(&mut connection, Some(Duration::from_secs(5))).await?;
-    // A heartbeat forgotten by a crash harms nobody: the process is gone with it, or beats again.
+    // A heartbeat that a crash of the database forgets does no harm: the next one follows.
     sqlx::raw_sql("set synchronous_commit = off").execute(&mut connection).await?;
     Ok(connection)
 }
@@ -131,7 +129,7 @@ async fn register(
 ) -> Result<(), QueueError> {
     let job_types = shared.handlers.job_types();
     let asked_at = Moment::now();
-    // The second part is for people: who started, and whether that version did so for the first time.
+    // The second part is for people: which process started, and whether its version started for the first time.
     sqlx::query!(
         r#"
         with registered as (
@@ -164,25 +162,25 @@ async fn register(
     .execute(&mut *connection)
     .await?;
     shared.set_draining(false);
-    lease.grant(asked_at, relied_on(shared));
+    lease.grant(asked_at, reliance(shared));
     shared.is_registered.send_replace(true);
     tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
-    warn_of_strangers(connection, shared, lease).await;
+    warn_of_namesake(connection, shared, lease).await;
     Ok(())
 }
 
-/// Two programs that go by one name take each other's jobs, and give them back: nothing else says why those are late.
-async fn warn_of_strangers(connection: &mut PgConnection, shared: &Shared, lease: &Lease) {
+/// Two programs of the same name claim and release each other's jobs: nothing else would say why those are late.
+async fn warn_of_namesake(connection: &mut PgConnection, shared: &Shared, lease: &Lease) {
     let (Some(program), Some(own)) = (shared.handlers.program_name(), shared.handlers.job_types()) else {
         return;
     };
-    match stranger(connection, lease.worker_id, program, &own).await {
+    match name_clash(connection, lease.worker_id, program, &own).await {
         Ok(Some(other)) => tracing::warn!(
             worker.id = %lease.worker_id,
             program,
-            "process {} on {} is of the program {program} too and does other jobs ({}; this one: {}): each takes the other's jobs and gives \
-             them back. If they are two programs, give one of them a name, Runner::program, and open its clients with Client::open_for; while \
-             a new version is rolled out this passes",
+            "process {} on {} also belongs to the program {program} but does other kinds of jobs ({}; this one: {}): each claims and releases the \
+             other's jobs. If they are two programs, name one of them with Runner::program and open its clients with Client::open_for; during the \
+             rollout of a new version this is temporary",
             other.pid,
             other.host,
             other.job_types.join(", "),
@@ -190,7 +188,7 @@ async fn warn_of_strangers(connection: &mut PgConnection, shared: &Shared, lease
         ),
         Ok(None) => {}
         Err(error) => {
-            tracing::debug!(%error, "whether other programs have this one's name was not to be seen");
+            tracing::debug!(%error, "could not check whether another program has the same name");
         }
     }
 }
@@ -222,52 +220,51 @@ async fn renew(
     .await?;
     shared.forget_batches(&done);
     if let Some(row) = &row {
-        lease.grant(asked_at, relied_on(shared));
+        lease.grant(asked_at, reliance(shared));
         shared.set_draining(row.is_draining);
         clock_skew::note(shared, host_at, row.now);
     }
     Ok(row.is_some())
 }
 
-/// Tells the attempts whose jobs were called off. The lease is renewed by then: a question without an answer costs nothing but the time until
-/// the next beat.
-async fn ask_what_was_called_off(shared: &Shared, connection: &mut Option<PgConnection>, patience: Duration) {
-    let held = shared.attempts.held();
-    if held.is_empty() {
+/// Passes cancel requests on to the attempts. The lease is already renewed, so a query without an answer only delays them until the next heartbeat.
+async fn pass_on_cancel_requests(shared: &Shared, connection: &mut Option<PgConnection>, time_out: Duration) {
+    let running = shared.attempts.unfinished();
+    if running.is_empty() {
         return;
     }
     let Some(mut open) = connection.take() else { return };
-    match tokio::time::timeout(patience, called_off(&mut open, &held)).await {
+    match tokio::time::timeout(time_out, assignments_to_stop(&mut open, &running)).await {
         Ok(Ok(found)) => {
             *connection = Some(open);
-            shared.attempts.call_off(found);
+            shared.attempts.request_cancel(found);
         }
         Ok(Err(error)) => {
-            tracing::warn!(%error, "which jobs were called off is asked with the next heartbeat");
+            tracing::warn!(%error, "cancel requests could not be read: tried again with the next heartbeat");
         }
         Err(_) => tracing::warn!(
-            "which jobs were called off is asked with the next heartbeat: the database does not answer"
+            "cancel requests could not be read, the database does not answer: tried again with the next heartbeat"
         ),
     }
 }
 
-/// The last word of a process that stops in order. Batches with unrecorded jobs stay: the sweep reads them at once, because the row
-/// of their worker is gone.
-async fn leave(shared: &Shared, connection: Option<PgConnection>) {
-    let farewell = async {
+/// Signs off a process that stops in order. Claim batches with unrecorded jobs stay: lease recovery reads them at once, because the row of their
+/// worker is gone.
+async fn end_lease(shared: &Shared, connection: Option<PgConnection>) {
+    let signing_off = async {
         if let Some(used) = connection {
             match sign_off(shared, used).await {
                 Ok(()) => return Ok(()),
-                // It may have broken since the last beat, and no beat follows that would notice.
-                Err(error) => tracing::debug!(%error, "the worker signs off once more, on a new connection"),
+                // The connection may have broken since the last heartbeat.
+                Err(error) => tracing::debug!(%error, "the worker signs off again, on a new connection"),
             }
         }
         sign_off(shared, connect(shared).await?).await
     };
-    match tokio::time::timeout(Duration::from_secs(3), farewell).await {
+    match tokio::time::timeout(Duration::from_secs(3), signing_off).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, "the worker could not sign off; its lease runs out"),
-        Err(_) => tracing::warn!("the worker could not sign off in time; its lease runs out"),
+        Ok(Err(error)) => tracing::warn!(%error, "the worker could not sign off: its lease will run out"),
+        Err(_) => tracing::warn!("the worker could not sign off in time: its lease will run out"),
     }
 }
 
@@ -285,7 +282,7 @@ async fn sign_off(shared: &Shared, mut connection: PgConnection) -> Result<(), Q
     )
     .execute(&mut connection)
     .await?;
-    // Signed off it is: how the connection ends changes nothing.
+    // The worker is signed off, however the connection ends.
     let _ = connection.close().await;
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! How long attempts and waits take, and what was answered: gathered in memory from ends that were recorded, and written once a second as one small statement.
+//! Durations of attempts and waits, and response statuses: gathered in memory from recorded ends, and written once a second by one small statement.
 //!
-//! For people, never for a decision: a process that is killed takes its last second with it, and that is why the finishing statement need
-//! not carry any of it.
+//! They are for people and decide nothing. So a killed process may lose its last second, and the finishing statement need not carry them.
 
 use crate::{
     store::{
@@ -23,18 +22,18 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Between two writes.
-const STEP: Duration = Duration::from_secs(1);
-/// A write that takes longer is given up; it may be repeated, because whatever was not answered was most likely not done.
-const PATIENCE: Duration = Duration::from_secs(3);
+const INTERVAL: Duration = Duration::from_secs(1);
+/// A write that takes longer is repeated: without an answer it was most likely not executed.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What was not written yet.
+/// Not yet written durations and statuses.
 #[derive(Default)]
 pub(super) struct Latencies {
     gathered: Mutex<HashMap<IntegrationId, Spans>>,
 }
 
 impl Latencies {
-    /// Takes recorded ends in. Jobs given back or called off say nothing about how long an attempt takes.
+    /// Adds recorded ends, without released and cancelled jobs, whose duration means nothing.
     pub(super) fn note<'a>(&self, recorded: impl Iterator<Item = &'a Finished>) {
         let mut gathered = self.lock();
         for Finished { job, end, is_echo, .. } in recorded {
@@ -43,7 +42,7 @@ impl Latencies {
             }
             let spans = gathered.entry(end.integration_id).or_default();
             spans.attempt_took(end.duration);
-            // A bundle's request is answered once, whatever number of jobs it tells of.
+            // A bundle's request has one response, however many jobs it carries.
             if let Some(status) = answer(&end.ending).filter(|_| !is_echo) {
                 spans.was_answered(status);
             }
@@ -59,7 +58,7 @@ impl Latencies {
         std::mem::take(&mut *self.lock())
     }
 
-    fn put_back(&self, kept: HashMap<IntegrationId, Spans>) {
+    fn restore(&self, kept: HashMap<IntegrationId, Spans>) {
         let mut gathered = self.lock();
         for (integration_id, spans) in kept {
             gathered.entry(integration_id).or_default().merge(&spans);
@@ -72,7 +71,7 @@ impl Latencies {
     }
 }
 
-/// What came back, if anything was sent.
+/// The response status, if anything was sent.
 fn answer(ending: &Ending) -> Option<i16> {
     let of = |response: &Response| i16::try_from(response.status).unwrap_or(NO_ANSWER);
     match ending {
@@ -84,9 +83,9 @@ fn answer(ending: &Ending) -> Option<i16> {
     }
 }
 
-/// Writes what was gathered, each second and at the end.
+/// Writes what was gathered, once a second and at the end.
 pub(super) async fn write_latencies(shared: Arc<Shared>, end: CancellationToken) {
-    let mut ticks = interval(STEP);
+    let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_last = tokio::select! {
@@ -105,10 +104,10 @@ async fn write(shared: &Shared) {
     if gathered.is_empty() {
         return;
     }
-    let written = timeout(PATIENCE, append(&shared.pool, &gathered)).await;
+    let written = timeout(WRITE_TIMEOUT, append(&shared.pool, &gathered)).await;
     if !matches!(written, Ok(Ok(()))) {
-        // The finisher says when the database is away; here it costs nobody anything.
+        // The finisher logs that the database is away; here it does no harm.
         tracing::debug!(?written, "latencies are kept for the next second");
-        shared.latencies.put_back(gathered);
+        shared.latencies.restore(gathered);
     }
 }

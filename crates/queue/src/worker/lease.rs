@@ -1,11 +1,11 @@
 //! The lease of this process, as far as the process itself can know.
 //!
-//! The database says who holds it; what is recorded is fenced there. What a handler sends to an external system is not: a process that slept
-//! beyond its lease (SIGSTOP, a suspended machine) would wake up in the middle of its work and send, over what others have sent meanwhile,
-//! before its heartbeat has asked. So each heartbeat leaves behind for how long its answer may be relied on. Beyond that no handler is called
-//! and no right to send is given, until the next heartbeat has been answered: the lease is renewed, or lost.
+//! The database decides who has the lease, and fences what is recorded. It cannot fence what a handler sends to an external system: a process that was
+//! suspended beyond its lease (SIGSTOP, a suspended machine) would wake up in the middle of its work and overwrite what others have sent meanwhile,
+//! before its heartbeat finds out. So each heartbeat notes for how long its answer may be relied on. After that no handler is called and nothing may be
+//! sent until the next heartbeat is answered: the lease is renewed, or lost.
 //!
-//! It is asked before, and not while something is on its way: who is stopped between the answer and the request sends it after all.
+//! This is checked before a request, not during one: a process that is suspended between the check and the request still sends it.
 
 use model::id::WorkerId;
 use std::{
@@ -18,13 +18,13 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Not registered yet, or lost.
+/// For a lease that is not registered yet, or lost.
 const NEVER: u64 = 0;
 
-/// A moment on a clock that no one sets, and that goes on while this process is stopped.
+/// A moment on a clock that is never set, and that goes on while this process is stopped.
 ///
-/// On Linux it goes on while the machine is suspended too (`CLOCK_BOOTTIME`); elsewhere it is the monotonic clock, which may not. No clock of
-/// a virtual machine shows that its host stopped it: then a lease that is over is noticed by the next heartbeat alone.
+/// On Linux it also goes on while the machine is suspended (`CLOCK_BOOTTIME`); elsewhere it is the monotonic clock, which may not. No clock of a
+/// virtual machine shows that its host stopped it: then only the next heartbeat notices that the lease has run out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(Duration);
 
@@ -43,72 +43,72 @@ impl Moment {
     }
 }
 
-/// One registration in `workers`. When it ends (two failed heartbeats, or the row was gone) the jobs claimed under it are stopped and
-/// forgotten: they belong to someone else, or soon will.
+/// One registration in `workers`. When it ends (two failed heartbeats, or the row is gone) the jobs claimed under it are stopped and forgotten: they
+/// are another worker's, or soon will be.
 #[derive(Debug)]
 pub(super) struct Lease {
     pub worker_id: WorkerId,
     pub lost: CancellationToken,
     /// Nanoseconds on the clock of [`Moment`].
-    stands_until: AtomicU64,
+    valid_until: AtomicU64,
     answered: Notify,
-    /// Somebody cannot go on before the next heartbeat.
-    pub asked_for: Notify,
+    /// Asks for a heartbeat now, because something waits for it.
+    pub heartbeat_wanted: Notify,
 }
 
 impl Lease {
-    /// It does not stand before it is [granted](Self::grant).
+    /// It is not valid before it is [granted](Self::grant).
     pub(super) fn new() -> Self {
         Self {
             worker_id: WorkerId::generate(),
             lost: CancellationToken::new(),
-            stands_until: AtomicU64::new(NEVER),
+            valid_until: AtomicU64::new(NEVER),
             answered: Notify::new(),
-            asked_for: Notify::new(),
+            heartbeat_wanted: Notify::new(),
         }
     }
 
-    /// One that nobody else can take, because nobody else knows of it.
+    /// A lease without end, which no other process can take.
     #[cfg(any(test, feature = "testing"))]
-    pub(super) fn for_good() -> Self {
-        Self { stands_until: AtomicU64::new(u64::MAX), ..Self::new() }
+    pub(super) fn endless() -> Self {
+        Self { valid_until: AtomicU64::new(u64::MAX), ..Self::new() }
     }
 
-    /// The database granted it for so long, counted from before it was asked: it cannot end earlier there than here.
+    /// The database granted it for this long. Counted from before the query, so that it cannot end earlier there than here.
     pub(super) fn grant(&self, asked_at: Moment, lasts: Duration) {
         if !self.is_lost() {
-            self.stands_until.store(Moment(asked_at.0 + lasts).as_nanos(), Ordering::Release);
+            self.valid_until.store(Moment(asked_at.0 + lasts).as_nanos(), Ordering::Release);
             self.answered.notify_waiters();
         }
     }
 
-    /// Ends it: what was begun under it is stopped.
+    /// Ends it, which stops the attempts under it.
     pub(super) fn lose(&self) {
         self.lost.cancel();
-        self.stands_until.store(NEVER, Ordering::Release);
+        self.valid_until.store(NEVER, Ordering::Release);
     }
 
     pub(super) fn is_lost(&self) -> bool {
         self.lost.is_cancelled()
     }
 
-    /// Whether it may be relied on without asking the database: one atomic read and the clock.
-    pub(super) fn stands(&self) -> bool {
-        Moment::now().as_nanos() < self.stands_until.load(Ordering::Acquire)
+    /// Whether it may be relied on without a query: one atomic read and the clock.
+    pub(super) fn is_valid(&self) -> bool {
+        Moment::now().as_nanos() < self.valid_until.load(Ordering::Acquire)
     }
 
-    /// Waits until it stands, for as many heartbeats as that takes; false: it is lost.
-    pub(super) async fn stands_after_all(&self) -> bool {
+    /// Waits until it is valid, for as many heartbeats as that takes; false: it is lost.
+    pub(super) async fn until_valid(&self) -> bool {
         loop {
-            // Before the look, so that no answer comes in between unheard.
+            // Subscribed before the check, so that no answer in between is missed.
             let answered = self.answered.notified();
             if self.is_lost() {
                 return false;
             }
-            if self.stands() {
+            if self.is_valid() {
                 return true;
             }
-            self.asked_for.notify_one();
+            self.heartbeat_wanted.notify_one();
             tokio::select! {
                 () = self.lost.cancelled() => return false,
                 () = answered => {}
@@ -130,37 +130,40 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_from_its_grant_until_its_time_is_over_or_it_is_lost() {
+    fn it_is_valid_from_its_grant_until_it_runs_out_or_is_lost() {
         let lease = Lease::new();
-        assert!(!lease.stands(), "nobody granted it yet");
+        assert!(!lease.is_valid(), "not granted yet");
         lease.grant(Moment::now(), LONG);
-        assert!(lease.stands());
+        assert!(lease.is_valid());
         lease.grant(long_ago(), Duration::from_nanos(1));
-        assert!(!lease.stands(), "however late the answer came: it counts from the question");
+        assert!(!lease.is_valid(), "it counts from the query, however late the answer came");
         lease.grant(Moment::now(), LONG);
         lease.lose();
-        assert!(!lease.stands());
+        assert!(!lease.is_valid());
         lease.grant(Moment::now(), LONG);
-        assert!(!lease.stands(), "what is lost does not come back");
+        assert!(!lease.is_valid(), "a lost lease cannot be granted again");
     }
 
     #[tokio::test]
-    async fn who_cannot_rely_on_it_asks_for_a_heartbeat_and_waits_for_one_that_renews_it() {
+    async fn waiting_for_it_asks_for_heartbeats_until_one_renews_it() {
         let lease = Lease::new();
-        let mut waiting = pin!(lease.stands_after_all());
+        let mut waiting = pin!(lease.until_valid());
         assert_eq!(poll!(&mut waiting), Poll::Pending);
-        assert!(lease.asked_for.notified().now_or_never().is_some());
+        assert!(lease.heartbeat_wanted.notified().now_or_never().is_some());
         lease.grant(long_ago(), Duration::from_nanos(1));
-        assert_eq!(poll!(&mut waiting), Poll::Pending, "that answer was to a question of long ago");
-        assert!(lease.asked_for.notified().now_or_never().is_some(), "so another one is asked");
+        assert_eq!(poll!(&mut waiting), Poll::Pending, "that answer was to a query of long ago");
+        assert!(
+            lease.heartbeat_wanted.notified().now_or_never().is_some(),
+            "so another heartbeat is asked for"
+        );
         lease.grant(Moment::now(), LONG);
         assert_eq!(poll!(&mut waiting), Poll::Ready(true));
     }
 
     #[tokio::test]
-    async fn who_waits_for_one_that_is_lost_is_told() {
+    async fn waiting_for_a_lost_lease_ends() {
         let lease = Lease::new();
-        let mut waiting = pin!(lease.stands_after_all());
+        let mut waiting = pin!(lease.until_valid());
         assert_eq!(poll!(&mut waiting), Poll::Pending);
         lease.lose();
         assert_eq!(poll!(&mut waiting), Poll::Ready(false));

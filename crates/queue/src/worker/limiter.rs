@@ -1,10 +1,9 @@
-//! Send times: one limiter per process reserves them in the database for all waiting jobs of an integration at once.
+//! Reserves send times: one limiter per process reserves slots in the database for all waiting jobs of a lane at once.
 //!
-//! The database hands out slots at least one emission apart, over all processes (`reserve_slots`, migration 0003). A job sleeps to
-//! its slot on this process's monotonic clock ([`DatabaseClock`]). Two things keep what arrives within what was reserved: a slot is
-//! never used early, and one that comes late never bunches with those behind it: the only process of a deployment waits until the window
-//! has room ([`RecentSends`]); where several send, a slot that would be used too late is given up and another is reserved. Whatever is
-//! not used is lost; under-use is safe.
+//! The database gives slots at least one emission apart, over all processes (function `reserve_slots`). A job sleeps until its slot on this process's
+//! monotonic clock ([`DatabaseClock`]). Two rules keep the requests within the limit: a slot is never used early, and a late one never
+//! bunches with those behind it. If this is the only process, it waits until the window has room ([`RecentSends`]); if there are several, a slot that
+//! would be used too late is dropped and another is reserved. Unused slots are lost; under-use is safe.
 
 use super::{
     database_clock::DatabaseClock,
@@ -22,22 +21,22 @@ use std::{
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// No slot further ahead is taken: its job goes back and leaves its place to another.
+/// A job whose slot would be further ahead is released instead, which frees a worker for another one.
 const HORIZON: Duration = Duration::from_millis(500);
-/// A job that goes back for want of a slot is claimable again this much later at the most: the claim itself passes over a lane
-/// without slots, and a limit that is raised meanwhile must not wait out the old one.
-const GIVEN_BACK_FOR: Duration = Duration::from_millis(250);
-/// A job waits this long at its slot for room in the windows: longer than a late request makes it wait in a window of a second, and
-/// short against the windows of minutes and days, which a limit that was lowered may have filled for hours.
-const ROOM_PATIENCE: Duration = Duration::from_millis(1_500);
-/// A job that goes back because a window is full is claimable again this much later at the most.
-const FULL_FOR: Duration = Duration::from_secs(1);
-/// The most slots of one reservation.
-const MOST: usize = 200;
-/// The database has this long to answer; afterwards nothing is granted.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// A job released for lack of a slot is claimable again after at most this: the claim itself passes over a lane without slots, and a limit that is
+/// raised meanwhile must not wait for the old one.
+const MAX_RELEASE: Duration = Duration::from_millis(250);
+/// How long a job waits at its slot for room in the windows: longer than a late request delays it in a window of a second, and short against windows of
+/// minutes and days, which may stay full for hours after a limit was lowered.
+const ROOM_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// A job released because a window is full is claimable again after at most this.
+const MAX_FULL_RELEASE: Duration = Duration::from_secs(1);
+/// Most slots of one reservation.
+const MAX_SLOTS: usize = 200;
+/// After this nothing is granted.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a waiting job is told.
+/// What a waiting job gets.
 enum Grant {
     /// Sleep to `due`; not after `latest`.
     At {
@@ -48,12 +47,12 @@ enum Grant {
     Later(DateTime<Utc>),
 }
 
-/// What came of a slot.
-enum Turn {
+/// How a slot is used.
+enum SlotUse {
     Send,
     /// It may not be used any more: another is reserved.
     Missed,
-    /// A window has no room for long, because its limit was lowered: the slot is lost, and its job goes back.
+    /// A window has no room for long, because its limit was lowered: the slot is lost, and its job is released.
     Full {
         until: Instant,
     },
@@ -63,7 +62,7 @@ enum Turn {
 struct Lane {
     waiting: Vec<oneshot::Sender<Grant>>,
     is_served: bool,
-    /// A 429 asked for quiet; other processes learn it from the database.
+    /// Until when nothing is sent after a 429; other processes read it from the database.
     quiet_until: Option<Instant>,
 }
 
@@ -87,7 +86,7 @@ impl Limiter {
         }
     }
 
-    /// Every job that waits, or comes to wait, goes back.
+    /// Releases every job that waits now or later.
     pub(super) fn close(&self) {
         self.closed.cancel();
     }
@@ -96,8 +95,8 @@ impl Limiter {
         self.closed.cancelled().await;
     }
 
-    /// Nothing is sent to this integration for this long, not even by a job whose slot is reserved already.
-    pub(super) fn hold(&self, integration_id: IntegrationId, quiet: Duration) {
+    /// Sends nothing to this integration for this long, not even a job whose slot is already reserved.
+    pub(super) fn set_quiet(&self, integration_id: IntegrationId, quiet: Duration) {
         let until = Instant::now() + quiet;
         let mut lanes = self.lock();
         let lane = lanes.entry(integration_id).or_default();
@@ -108,7 +107,7 @@ impl Limiter {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the database's clock stands, the new proof taken into account.
+    /// The best known proof of the database's time, including the new one.
     fn learn(&self, proof: DatabaseClock) -> DatabaseClock {
         let mut known = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         let clock = known.map_or(proof, |known| known.or_better(proof));
@@ -125,7 +124,7 @@ impl Limiter {
 
     pub(super) async fn next(self: &Arc<Self>, integration_id: IntegrationId, is_limited: bool) -> Slot {
         loop {
-            // The lane is held in the database too: the job is not claimed again before.
+            // The lane is quiet in the database too, so the job is not claimed again before that ends.
             if self.closed.is_cancelled() || self.is_quiet(integration_id) {
                 return Slot::Later(AT_ONCE);
             }
@@ -140,49 +139,48 @@ impl Limiter {
                     Err(_) => return Slot::Later(AT_ONCE),
                 },
             };
-            match self.turn(integration_id, due, latest, &limits).await {
-                Turn::Send => return Slot::Go,
-                Turn::Missed => {}
-                Turn::Full { until } => return Slot::Later(self.time_at(until)),
+            match self.use_slot(integration_id, due, latest, &limits).await {
+                SlotUse::Send => return Slot::Go,
+                SlotUse::Missed => {}
+                SlotUse::Full { until } => return Slot::Later(self.time_at(until)),
             }
         }
     }
 
-    /// Sleeps to the slot and until the windows have room, if that is soon.
-    async fn turn(
+    /// Sleeps until the slot, and until the windows have room if that is soon.
+    async fn use_slot(
         &self,
         integration_id: IntegrationId,
         due: Instant,
         latest: Option<Instant>,
         limits: &[Limit],
-    ) -> Turn {
+    ) -> SlotUse {
         let mut wake_at = due;
         loop {
             tokio::select! {
-                () = self.closed.cancelled() => return Turn::Missed,
+                () = self.closed.cancelled() => return SlotUse::Missed,
                 () = tokio::time::sleep_until(wake_at) => {}
             }
             let now = Instant::now();
             if latest.is_some_and(|latest| now > latest) || self.is_quiet(integration_id) {
-                return Turn::Missed;
+                return SlotUse::Missed;
             }
             match self.sends.send(limits, now) {
-                Ok(()) => return Turn::Send,
-                Err(free_at) if free_at > now + ROOM_PATIENCE => {
-                    return Turn::Full { until: free_at.min(now + FULL_FOR) };
+                Ok(()) => return SlotUse::Send,
+                Err(free_at) if free_at > now + ROOM_TIMEOUT => {
+                    return SlotUse::Full { until: free_at.min(now + MAX_FULL_RELEASE) };
                 }
                 Err(free_at) => wake_at = free_at,
             }
         }
     }
 
-    /// What the database's clock shows at a moment.
     fn time_at(&self, moment: Instant) -> DateTime<Utc> {
         let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         clock.and_then(|clock| DateTime::from_timestamp_micros(clock.shows_at(moment))).unwrap_or(AT_ONCE)
     }
 
-    /// Waits in line for the lane's next reservation; the first in line sees to it that there is one.
+    /// Queues for the lane's next reservation; the first in the queue starts it.
     fn queue(self: &Arc<Self>, integration_id: IntegrationId) -> oneshot::Receiver<Grant> {
         let (sender, receiver) = oneshot::channel();
         let mut lanes = self.lock();
@@ -190,7 +188,7 @@ impl Limiter {
         lane.waiting.push(sender);
         if !lane.is_served {
             lane.is_served = true;
-            // A task of its own: a job that is stopped while it waits must not take the others' reservation with it.
+            // In a task of its own: stopping the job that waits must not cancel the reservation of the others.
             tokio::spawn(Arc::clone(self).serve(integration_id));
         }
         receiver
@@ -206,12 +204,12 @@ impl Limiter {
                     lane.is_served = false;
                     return;
                 }
-                let most = lane.waiting.len().min(MOST);
-                lane.waiting.drain(..most).collect::<Vec<_>>()
+                let count = lane.waiting.len().min(MAX_SLOTS);
+                lane.waiting.drain(..count).collect::<Vec<_>>()
             };
             let mut grants = self.reserve(integration_id, waiting.len()).await.into_iter();
             for sender in waiting {
-                // A job that went away meanwhile leaves its slot unused.
+                // The slot of a job that was stopped meanwhile stays unused.
                 let _ = sender.send(grants.next().unwrap_or(Grant::Later(AT_ONCE)));
             }
         }
@@ -221,7 +219,7 @@ impl Limiter {
     async fn reserve(&self, integration_id: IntegrationId, wanted: usize) -> Vec<Grant> {
         let asked_at = Instant::now();
         let horizon_us = i64::try_from(HORIZON.as_micros()).unwrap_or(i64::MAX);
-        // One statement is one short transaction; it commits asynchronously.
+        // One statement, a short transaction that commits asynchronously.
         let asked = sqlx::query!(
             r#"
             select r.slots_us as "slots_us!", r.now_us as "now_us!", r.next_free_us as "next_free_us!",
@@ -241,9 +239,9 @@ impl Limiter {
             horizon_us,
         )
         .fetch_optional(&self.pool);
-        let row = match tokio::time::timeout(PATIENCE, asked).await {
+        let row = match tokio::time::timeout(RESERVE_TIMEOUT, asked).await {
             Ok(Ok(Some(row))) => row,
-            // The integration is gone: nobody will claim the job again.
+            // The integration was deleted: its jobs will not be claimed again.
             Ok(Ok(None)) => return Vec::new(),
             Ok(Err(error)) => {
                 tracing::warn!(integration.id = %integration_id, %error, "no slots reserved for integration {integration_id}");
@@ -263,12 +261,12 @@ impl Limiter {
                 per: Duration::from_secs(u64::try_from(*per_seconds).unwrap_or(1)),
             })
             .collect();
-        // The only process knows of every request and needs no deadline.
+        // If it is the only process, it knows of every request and needs no deadline.
         let lateness = row.per_seconds.iter().min().filter(|_| row.workers > 1).map(|per_seconds| {
             let limit = RateLimit { requests: 1, per_seconds: *per_seconds };
             Duration::from_micros(u64::try_from(limit.lateness_us()).unwrap_or(0))
         });
-        let soon_us = row.now_us + i64::try_from(GIVEN_BACK_FOR.as_micros()).unwrap_or(0);
+        let soon_us = row.now_us + i64::try_from(MAX_RELEASE.as_micros()).unwrap_or(0);
         let later = DateTime::from_timestamp_micros(row.next_free_us.min(soon_us)).unwrap_or(AT_ONCE);
         let mut grants: Vec<Grant> = row
             .slots_us

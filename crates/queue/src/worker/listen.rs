@@ -1,8 +1,7 @@
-//! Hears that there is work, and which jobs were called off. A notification that is missed costs a poll interval, or a heartbeat's, never
-//! a job.
+//! Listens for new work and cancel requests. A lost notification costs a poll interval, or a heartbeat's, never a job.
 
 use crate::{
-    wake::{CANCELS, CHANNEL},
+    wake::{CANCEL_CHANNEL, CHANNEL},
     worker::shared::Shared,
 };
 use model::id::AssignmentId;
@@ -10,10 +9,10 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// Listens until the engine has ended: jobs that are running out their grace time are called off too.
+/// Listens until the engine has ended: jobs that use their grace time can still be cancelled.
 pub(super) async fn listen(shared: Arc<Shared>, stop: CancellationToken) {
-    // A notification may not come for hours: that it died is all there is to see of it.
-    let pulse = shared.pulses.watch("wake-ups");
+    // Notifications may not come for hours, so all that can be watched of this loop is whether it died.
+    let watched = shared.watchdog.watch("wake-ups");
     while !stop.is_cancelled() {
         let heard = tokio::select! {
             () = stop.cancelled() => break,
@@ -27,7 +26,7 @@ pub(super) async fn listen(shared: Arc<Shared>, stop: CancellationToken) {
             () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
     }
-    pulse.ended();
+    watched.ended();
 }
 
 async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {
@@ -35,28 +34,28 @@ async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {
     let options = (*shared.pool.connect_options()).clone();
     let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&own).await?;
-    listener.listen_all([CHANNEL, CANCELS]).await?;
+    listener.listen_all([CHANNEL, CANCEL_CHANNEL]).await?;
     shared.work.notify_one();
-    shared.ask_again.notify_one();
+    shared.recheck_cancels.notify_one();
     loop {
-        // None: the connection broke and is made anew; what was said meanwhile is lost, so look at once. (`recv` would hide that.)
+        // None: the connection broke and is opened again; notifications in between are lost, so check at once. (`recv` would hide that.)
         match listener.try_recv().await? {
-            Some(heard) if heard.channel() == CANCELS => {
-                shared.attempts.call_off(assignments(heard.payload()));
+            Some(heard) if heard.channel() == CANCEL_CHANNEL => {
+                shared.attempts.request_cancel(assignments(heard.payload()));
             }
-            // It rang our bell before it told the others.
-            Some(heard) if shared.knows(heard.payload()) => {}
+            // Its waker is in this process, and has woken the engine already.
+            Some(heard) if shared.is_own_waker(heard.payload()) => {}
             Some(_) => shared.work.notify_one(),
             None => {
                 tracing::debug!("the listening connection broke");
                 shared.work.notify_one();
-                shared.ask_again.notify_one();
+                shared.recheck_cancels.notify_one();
             }
         }
     }
 }
 
-/// Whatever else somebody sends is passed over.
+/// Anything that is not an id is ignored.
 fn assignments(payload: &str) -> impl Iterator<Item = AssignmentId> {
     payload.split(',').filter_map(|id| id.parse().ok()).map(AssignmentId)
 }

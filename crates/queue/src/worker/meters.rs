@@ -1,4 +1,4 @@
-//! What one process measures of its own engine, for `/metrics` and `/readyz`: counters and clocks in memory, a few instructions each.
+//! Measurements of a process's own engine, for `/metrics` and `/readyz`: counters and clocks in memory, a few instructions each.
 
 use chrono::TimeDelta;
 use model::histogram::Histogram;
@@ -10,19 +10,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Upper bounds of the sizes of batches; what is larger counts in one more.
+/// Upper bounds of the buckets of batch sizes; one more bucket counts larger batches.
 pub const SIZES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /// Round trips of one kind since the start of the process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rounds {
-    /// How long each took.
+    /// Their durations.
     pub durations: Histogram,
-    /// All of them together.
+    /// The sum of their durations.
     pub took: Duration,
-    /// Round trips that carried at least one job, by [`SIZES`].
+    /// Round trips with at least one job, by [`SIZES`].
     pub sizes: [u64; SIZES.len() + 1],
-    /// Jobs they carried.
+    /// Jobs of all round trips.
     pub jobs: u64,
 }
 
@@ -38,7 +38,6 @@ impl Rounds {
     }
 }
 
-/// Where the parts of an engine note what they do.
 pub(super) struct Meters {
     began_at: Instant,
     claims: Mutex<Rounds>,
@@ -46,9 +45,9 @@ pub(super) struct Meters {
     lost_leases: AtomicU64,
     /// How far this host's clock is ahead of the database's, in milliseconds.
     clock_ahead_ms: AtomicI64,
-    /// When the claimer last began anew, in milliseconds since `began_at`.
+    /// When the claimer last began a round, in milliseconds since `began_at`.
     claimer_moved_ms: AtomicU64,
-    /// When results last became fewer, or the first of them came.
+    /// When the number of unrecorded results last fell, or rose from zero.
     results_moved_ms: AtomicU64,
 }
 
@@ -65,12 +64,10 @@ impl Meters {
         }
     }
 
-    /// A claim was answered.
     pub(super) fn claimed(&self, jobs: usize, took: Duration) {
         lock(&self.claims).add(jobs, took);
     }
 
-    /// A batch of ends was committed.
     pub(super) fn finished(&self, jobs: usize, took: Duration) {
         lock(&self.finishes).add(jobs, took);
     }
@@ -79,7 +76,7 @@ impl Meters {
         self.lost_leases.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Answers what it was before.
+    /// Returns the previous value.
     pub(super) fn note_clock_ahead(&self, ahead: TimeDelta) -> TimeDelta {
         TimeDelta::milliseconds(self.clock_ahead_ms.swap(ahead.num_milliseconds(), Ordering::Relaxed))
     }
@@ -125,7 +122,7 @@ impl Meters {
     }
 }
 
-/// Plain numbers: a panic elsewhere does not spoil them.
+/// Plain numbers are usable after a panic in another thread.
 fn lock(rounds: &Mutex<Rounds>) -> MutexGuard<'_, Rounds> {
     rounds.lock().unwrap_or_else(PoisonError::into_inner)
 }

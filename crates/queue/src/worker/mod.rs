@@ -1,15 +1,15 @@
-//! The process's side: claims jobs, runs them, records what came of them.
+//! The engine of a process: claims jobs, runs them, and records their results.
 //!
-//! One [`Engine`] per process: a claimer for all idle slots (`claim_loop`), a task per job (`execute`), a finisher that writes results
-//! in batches (`finisher`, `writing`, `recording`; `held_results` for those that must wait), a limiter that reserves send times (`limiter`);
-//! `schedules` says when what failed is tried again.
-//! A thread of its own (`lifeline`) carries the heartbeat, the `watchdog`, and whoever ends attempts whose handlers do not yield
-//! (`overdue`). What they share is in `shared`.
+//! One [`Engine`] per process has a claimer for all free slots (`claim_loop`), a task per job (`execute`), a finisher that records results in
+//! batches (`finisher`, `writing`, `recording`; `locked_results` for those that must wait; `callbacks` for the handlers' part in the transaction), a
+//! limiter that reserves send times (`limiter`), and the waits before retries (`schedules`). A thread of its own (`lease_thread`) runs the heartbeat,
+//! the `watchdog`, and the check for attempts whose handlers do not yield (`overdue`). Common state is in `shared`.
 
 mod attempts;
 mod breakers;
 #[cfg(feature = "testing")]
 pub(crate) mod by_hand;
+mod callbacks;
 mod claim_loop;
 mod clock_skew;
 mod database_clock;
@@ -18,13 +18,13 @@ mod execute;
 mod finisher;
 mod handler;
 mod heartbeat;
-mod held_job;
-mod held_results;
 mod latency;
 mod lease;
-mod lifeline;
+mod lease_thread;
+mod leased_job;
 mod limiter;
 mod listen;
+mod locked_results;
 mod meters;
 mod overdue;
 mod peers;
@@ -37,18 +37,17 @@ mod sample_job;
 mod schedules;
 mod shared;
 mod slots;
-mod tell;
 mod unhandled;
 mod watchdog;
 mod writing;
 
-pub use crate::store::jobs::{Failure, How, Response};
+pub use crate::store::jobs::{Completion, Failure, Response};
 pub use engine::{Engine, EngineHandle};
 pub use handler::{
-    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, Doubt, EndedAs, EndedJob, Handlers, Outcome,
+    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, Outcome, Uncertain,
 };
-pub use held_job::{HeldJob, SendRight};
-pub use lifeline::{OnStuck, Stuck};
+pub use lease_thread::{OnStuck, Stuck};
+pub use leased_job::{LeasedJob, SendPermit};
 pub use meters::{Rounds, SIZES};
 pub use peers::Peers;
 pub use progress::{LeaseLost, Progress};

@@ -1,7 +1,7 @@
-//! Ends attempts that their own task cannot end, because the handler does not yield.
+//! Ends overdue attempts that their own task cannot end because the handler does not yield.
 
 use crate::{
-    store::jobs::End,
+    store::jobs::AttemptEnd,
     worker::{
         attempts::Attempt,
         execute::{ending_of, failure},
@@ -13,13 +13,12 @@ use model::rules::verdict::ErrorKind;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Between two looks.
-const STEP: Duration = Duration::from_millis(250);
+/// Between two checks.
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Looks until it is dropped.
-pub(super) async fn oversee(shared: &Shared, finisher: &Finisher) {
+pub(super) async fn end_overdue(shared: &Shared, finisher: &Finisher) {
     loop {
-        sleep(STEP).await;
+        sleep(INTERVAL).await;
         for attempt in shared.attempts.overdue(Instant::now()) {
             end(shared, finisher, &attempt);
         }
@@ -27,23 +26,23 @@ pub(super) async fn oversee(shared: &Shared, finisher: &Finisher) {
 }
 
 fn end(shared: &Shared, finisher: &Finisher, attempt: &Attempt) {
-    // Counted before it is ended: the handler may come back the very moment after.
+    // Counted before it is ended, because the handler may return right after.
     shared.attempts.add_blocked();
-    let Some((ticket, doubt)) = attempt.end() else { return shared.attempts.came_back() };
-    let held = &attempt.held;
+    let Some((ticket, uncertain)) = attempt.end() else { return shared.attempts.remove_blocked() };
+    let leased = &attempt.job;
     tracing::warn!(
-        job.id = %held.id,
-        job.type = %held.job_type,
-        correlation_id = held.correlation_id,
+        job.id = %leased.id,
+        job.type = %leased.job_type,
+        correlation_id = leased.correlation_id,
         blocked = shared.attempts.blocked(),
-        "the handler of {} blocks its thread: the time-out of job {} is recorded, and the thread is lost until the handler comes back",
-        held.job_type,
-        held.id,
+        "the handler of {} blocks its thread: the time-out of job {} is recorded, and the thread is lost until the handler returns",
+        leased.job_type,
+        leased.id,
     );
-    let message = format!("The attempt took longer than {:?}, and its handler did not stop.", held.timeout);
-    let ending = ending_of(shared, held, failure(ErrorKind::Timeout, message));
+    let message = format!("The attempt took longer than {:?}, and its handler did not stop.", leased.timeout);
+    let ending = ending_of(shared, leased, failure(ErrorKind::Timeout, message));
     let assignment_id = ticket.assignment_id;
-    let end = End::of(&ticket, attempt.began_at.elapsed(), ending);
-    finisher.record(Finished::new(ticket, end, None, doubt));
-    shared.let_go(assignment_id);
+    let end = AttemptEnd::of(&ticket, attempt.began_at.elapsed(), ending);
+    finisher.record(Finished::new(ticket, end, None, uncertain));
+    shared.free_slot(assignment_id);
 }

@@ -1,4 +1,4 @@
-//! The jobs of one integration that came with one claim: what a handler needs to do several of them with one request.
+//! The jobs of one lane that came with one claim: lets a handler do several of them with one request.
 
 use rand::Rng as _;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The jobs of one integration that came with one claim, and what their handler lets them share.
+/// The jobs of one lane that came with one claim, and a value their handler lets them share.
 #[derive(Default)]
 pub struct Peers {
     count: usize,
@@ -19,7 +19,7 @@ impl Peers {
         Self { count, jitter: rand::rng().random(), shared: OnceLock::new() }
     }
 
-    /// How many there are, this one among them. Some of them may never come to run: a lease can end before.
+    /// How many there are, including this one. Some of them may never run, if the lease ends before.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -29,8 +29,8 @@ impl Peers {
         self.jitter
     }
 
-    /// What they share, made by the first that asks; none when another handler made something else. It lives as long as one of them
-    /// does, or whoever else keeps it.
+    /// The shared value, made by the first caller; none when another handler made a value of another type. It lives as long as any of the jobs, or any
+    /// other clone of the `Arc`.
     pub fn share<T: Any + Send + Sync>(&self, make: impl FnOnce(usize) -> T) -> Option<Arc<T>> {
         let shared = self.shared.get_or_init(|| Arc::new(make(self.count)));
         Arc::clone(shared).downcast().ok()

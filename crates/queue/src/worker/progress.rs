@@ -1,4 +1,4 @@
-//! How far a handler is, for people to watch: told as often as it likes, written once a second.
+//! Progress reports of a handler, for people: made as often as it likes, written once a second.
 
 use crate::store::jobs::note_progress;
 use model::{
@@ -14,18 +14,17 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// Between two writes of one attempt.
-const GAP: Duration = Duration::from_secs(1);
-/// A report the database does not take in this time is dropped: the next one says more.
-const PATIENCE: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(1);
+/// A report that cannot be written in this time is dropped: the next one is newer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Characters of a note that are kept.
 const NOTE_CHARS: usize = 200;
 
-/// The job was called off, or is not this worker's any more. What its handler does from now on leads to nothing.
+/// The job was cancelled, or is not this worker's any more: the result of its handler will be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the job is not held by this worker any more")]
+#[error("the job is no longer this worker's")]
 pub struct LeaseLost;
 
-/// One word on how far an attempt is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Report {
     done: u64,
@@ -39,7 +38,7 @@ impl Report {
     }
 }
 
-/// Where reports are written, and by whose tasks: a handler may report from a thread that belongs to no runtime.
+/// Where reports are written, and the runtime that writes them: a handler may report from a thread that belongs to no runtime.
 #[derive(Clone)]
 pub(super) struct ReportTo {
     pool: PgPool,
@@ -52,14 +51,14 @@ impl ReportTo {
     }
 }
 
-/// Reports how far one attempt is. Cheap to clone, usable from any thread; see [`HeldJob::progress`](crate::worker::HeldJob::progress).
+/// Reports how far one attempt is. Cheap to clone, usable from any thread; see [`LeasedJob::progress`](crate::worker::LeasedJob::progress).
 #[derive(Clone)]
 pub struct Progress(Arc<Inner>);
 
 struct Inner {
     job_id: JobId,
     assignment_id: AssignmentId,
-    /// None: nobody watches.
+    /// None: reports are not written.
     to: Option<ReportTo>,
     ended: CancellationToken,
     state: Mutex<State>,
@@ -79,7 +78,7 @@ impl Progress {
         Self(Arc::new(Inner { job_id, assignment_id, to, ended, state }))
     }
 
-    /// As [`HeldJob::progress`](crate::worker::HeldJob::progress).
+    /// As [`LeasedJob::progress`](crate::worker::LeasedJob::progress).
     ///
     /// # Errors
     /// [`LeaseLost`] once the job is no longer this worker's, or its attempt has ended.
@@ -87,7 +86,7 @@ impl Progress {
         self.note(Report::new(done, total, note))
     }
 
-    /// The attempt is over: nothing more is written, and whoever still reports learns that it is too late.
+    /// The attempt is over: nothing more is written, and later reports fail.
     pub(super) fn end(&self) {
         self.0.ended.cancel();
     }
@@ -113,7 +112,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The newest report; none: the writer may go, and the next report starts another.
+    /// The newest report; none: the writer ends, and the next report starts another.
     fn take(&self) -> Option<Report> {
         let mut state = self.lock();
         let newest = state.newest.take().filter(|_| !self.ended.is_cancelled());
@@ -122,14 +121,14 @@ impl Inner {
     }
 }
 
-/// Writes the newest report, and a second later what has come since, as long as something has.
+/// Writes the newest report once a second, as long as there are new ones.
 async fn write(inner: Arc<Inner>) {
     let Some(ReportTo { pool, .. }) = &inner.to else { return };
     while let Some(report) = inner.take() {
         let total = (report.total > 0).then_some(report.total);
         let noted =
             note_progress(pool, (inner.job_id, inner.assignment_id), (report.done, total), &report.note);
-        match tokio::time::timeout(PATIENCE, noted).await {
+        match tokio::time::timeout(WRITE_TIMEOUT, noted).await {
             Ok(Ok(true)) | Err(_) => {}
             Ok(Ok(false)) => inner.lock().is_lost = true,
             Ok(Err(error)) => {
@@ -138,7 +137,7 @@ async fn write(inner: Arc<Inner>) {
         }
         tokio::select! {
             () = inner.ended.cancelled() => {}
-            () = tokio::time::sleep(GAP) => {}
+            () = tokio::time::sleep(INTERVAL) => {}
         }
     }
 }

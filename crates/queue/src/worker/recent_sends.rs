@@ -1,7 +1,7 @@
-//! When this process last sent under each limit: keeps a late request and the punctual ones behind it within the limit.
+//! The last send times of this process under each limit: they keep a late request and the punctual ones behind it within the limit.
 //!
-//! Slots are spaced so that no window holds more than its limit as long as each is used on time. A process that is the only one need
-//! not throw away a slot it comes late for: it knows every request that was sent, and waits until the window has room.
+//! Slots are spaced so that no window exceeds its limit as long as each is used on time. If this is the only process, it need not drop a slot it is
+//! late for: it knows every request that was sent, and waits until the window has room.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,13 +10,13 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A limit of more requests is not looked after here: its slots are nearer to each other than any clock is exact.
-const MOST_REQUESTS: usize = 10_000;
+/// Larger limits are not checked here: their slots are closer together than any clock is exact.
+const MAX_REQUESTS: usize = 10_000;
 
-/// The longest window a limit may have, 24 hours, and what [`Limit::window`] adds: a key not used for so long has an empty window.
-const LONGEST_WINDOW: Duration = Duration::from_secs(86_400 + 86_400 / 50);
+/// The longest window of a limit, 24 hours, and what [`Limit::window`] adds: a key not used for so long has an empty window.
+const MAX_WINDOW: Duration = Duration::from_secs(86_400 + 86_400 / 50);
 
-/// A limit as the lane's row tells it.
+/// A limit as stored in the lane's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     /// Shared limits have one key for several integrations.
@@ -26,7 +26,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The window, and 2 % for what the network adds to the distance of two requests.
+    /// The window plus 2 %, because the network changes the distance of two requests.
     fn window(&self) -> Duration {
         self.per + self.per / 50
     }
@@ -37,11 +37,11 @@ impl Limit {
 pub(super) struct RecentSends(Mutex<HashMap<String, VecDeque<Instant>>>);
 
 impl RecentSends {
-    /// Records a request that is sent `now`, or answers when every window has room for it.
+    /// Records a request that is sent `now`, or returns when every window will have room for it.
     pub(super) fn send(&self, limits: &[Limit], now: Instant) -> Result<(), Instant> {
         let mut sends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let looked_after = || limits.iter().filter(|limit| (1..=MOST_REQUESTS).contains(&limit.requests));
-        let free_at = looked_after()
+        let checked = || limits.iter().filter(|limit| (1..=MAX_REQUESTS).contains(&limit.requests));
+        let free_at = checked()
             .filter_map(|limit| {
                 let recent = sends.get(&limit.key)?;
                 let first_in_window = recent.len().checked_sub(limit.requests)?;
@@ -51,10 +51,10 @@ impl RecentSends {
         if let Some(free_at) = free_at.filter(|free_at| *free_at > now) {
             return Err(free_at);
         }
-        for limit in looked_after() {
+        for limit in checked() {
             if !sends.contains_key(&limit.key) {
-                // Integrations come and go: what went is forgotten when something new comes.
-                sends.retain(|_, recent| recent.back().is_some_and(|last| now < *last + LONGEST_WINDOW));
+                // Forgets keys that are no longer used, whenever a new one comes.
+                sends.retain(|_, recent| recent.back().is_some_and(|last| now < *last + MAX_WINDOW));
             }
             let recent = sends.entry(limit.key.clone()).or_default();
             recent.push_back(now);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_window_can_hold_is_forgotten() {
+    fn keys_with_empty_windows_are_forgotten() {
         let (sends, start) = (RecentSends::default(), Instant::now());
         assert_eq!(sends.send(&[limit("gone", 2)], start), Ok(()));
         assert_eq!(sends.send(&[limit("here", 2)], start + MS(86_400_000)), Ok(()));

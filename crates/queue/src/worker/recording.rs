@@ -3,60 +3,59 @@
 use crate::{
     error::QueueError,
     store::{
-        jobs::{Applied, BEGIN, End, finish, held_elsewhere},
+        jobs::{Applied, AttemptEnd, BEGIN, finish, locked_elsewhere},
         partitions,
     },
-    worker::{finisher::Finished, shared::Shared, tell, watchdog::Pulse},
+    worker::{callbacks, finisher::Finished, shared::Shared, watchdog::WatchedLoop},
 };
 use sqlx::AssertSqlSafe;
 use std::{collections::HashSet, sync::OnceLock, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout};
 
-/// One transaction has this long; afterwards the connection is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// One transaction, a missing partition made, and the pause behind it: whoever is silent for longer has stopped.
-pub(super) const LONGEST_TRY: Duration = Duration::from_secs(120);
+/// After this the transaction's connection is closed.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bounds one transaction, creating a missing partition and the pause after it: a writer without a sign of life for longer has stopped.
+pub(super) const MAX_TRY_TIME: Duration = Duration::from_secs(120);
 
-/// While the database is away.
+/// Between two tries while the database is away; doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How often what came too late is tried to be noted when the database refuses it, or the handler keeps it waiting.
-const TRIES: u32 = 5;
-/// Between two of them.
-const BEFORE_ANOTHER: Duration = Duration::from_millis(3);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+/// How often recording a late end is tried when the database refuses it, or the handler keeps it waiting.
+const MAX_TRIES: u32 = 5;
+/// Between two of these tries.
+const RETRY_PAUSE: Duration = Duration::from_millis(3);
 
-/// What is done about rows that other transactions hold.
+/// What to do about rows that are locked elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Locks {
-    /// They are waited for a moment, as everyone's are that commit at once.
+    /// Wait a moment: most transactions commit at once.
     Wait,
-    /// Nothing is waited for: what is held is left out.
-    Pass,
-    /// Waited for longer: a row that many fold into in turns is given to whoever stands in line, not to whoever looks by.
+    /// Do not wait: leave locked ends out.
+    Skip,
+    /// Wait longer: Postgres gives the lock of a row that many transactions take in turn to those that queue for it.
     Queue,
 }
 
 /// Why a batch was not recorded.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// What the database said, or that it said nothing.
     pub(super) error: QueueError,
-    /// A handler kept the database waiting for too long.
-    pub(super) is_silence: bool,
+    /// A handler let the transaction idle for too long.
+    pub(super) was_idle: bool,
 }
 
-/// How long handlers were told in one transaction. Whoever has kept the database waiting for the next statement for too long finds the
-/// connection closed, which looks as if the database were away, or does not come back at all; but then it is the handler that has to end.
+/// How long the handlers' part of one transaction took. If a handler lets the transaction idle for too long, the database closes the connection, which
+/// looks as if the database were away; or the handler never returns. In both cases the handler is to blame, and its attempt fails.
 #[derive(Default)]
-struct Telling {
+struct CallbackTime {
     since: OnceLock<Instant>,
     took: OnceLock<Duration>,
 }
 
-impl Telling {
-    async fn measure<T>(&self, told: impl Future<Output = T>) -> T {
+impl CallbackTime {
+    async fn measure<T>(&self, calls: impl Future<Output = T>) -> T {
         let since = *self.since.get_or_init(Instant::now);
-        let answer = told.await;
+        let answer = calls.await;
         self.took.get_or_init(|| since.elapsed());
         answer
     }
@@ -67,30 +66,32 @@ impl Telling {
     }
 
     fn judge(&self, shared: &Shared, error: QueueError) -> Failed {
-        let is_broken_off = error.is_unavailable() && !error.wants_partition();
-        Failed { is_silence: is_broken_off && self.took() >= shared.config.longest_silence, error }
+        let is_broken_off = error.is_unavailable() && !error.lacks_partition();
+        Failed { was_idle: is_broken_off && self.took() >= shared.config.idle_in_transaction_timeout, error }
     }
 }
 
-/// Writes a batch, however long the database is away; what was left out comes back, and `batch` is the rest.
+/// Records a batch, however long the database is away. Returns the ends that were left out, and leaves the others in `batch`.
 pub(super) async fn persist(
     shared: &Shared,
-    pulse: &Pulse<'_>,
+    watched: &WatchedLoop<'_>,
     batch: &mut Vec<Finished>,
     locks: Locks,
 ) -> Result<Vec<Finished>, Failed> {
     let mut pause = FIRST_PAUSE;
-    let mut held = Vec::new();
+    let mut locked = Vec::new();
     let applied = loop {
-        pulse.within(LONGEST_TRY);
-        // Of a try that failed.
-        batch.append(&mut held);
-        let telling = Telling::default();
-        let answer = timeout(PATIENCE, transaction(shared, batch, &mut held, locks, &telling)).await;
-        match unless_away(shared, answer, &telling, &mut pause).await {
+        watched.alive_within(MAX_TRY_TIME);
+        // What the last try left out before it failed.
+        batch.append(&mut locked);
+        let callback_time = CallbackTime::default();
+        let answer =
+            timeout(TRANSACTION_TIMEOUT, transaction(shared, batch, &mut locked, locks, &callback_time))
+                .await;
+        match unless_away(shared, answer, &callback_time, &mut pause).await {
             Some(Ok(applied)) => break applied,
             Some(Err(error)) => {
-                batch.append(&mut held);
+                batch.append(&mut locked);
                 return Err(error);
             }
             None => {}
@@ -106,18 +107,17 @@ pub(super) async fn persist(
         let id = batch[at].end.job_id;
         if !std::mem::replace(&mut batch[at].is_late, true) {
             let correlation_id = &batch[at].job.correlation_id;
-            tracing::info!(job.id = %id, correlation_id, applied = ?applied.get(at), "the result of job {id} came too late");
+            tracing::info!(job.id = %id, correlation_id, applied = ?applied.get(at), "the result of job {id} was too late");
         }
-        if !remember(shared, pulse, &mut batch[at], locks).await {
+        if !record_possible_arrival(shared, watched, &mut batch[at], locks).await {
             not_yet.insert(at);
         }
     }
-    held.extend(take_out(batch, &not_yet));
-    Ok(held)
+    locked.extend(extract(batch, &not_yet));
+    Ok(locked)
 }
 
-/// Those at these places.
-fn take_out(batch: &mut Vec<Finished>, places: &HashSet<usize>) -> Vec<Finished> {
+fn extract(batch: &mut Vec<Finished>, places: &HashSet<usize>) -> Vec<Finished> {
     let mut at = 0;
     let is_one = |_: &mut Finished| {
         at += 1;
@@ -129,20 +129,22 @@ fn take_out(batch: &mut Vec<Finished>, places: &HashSet<usize>) -> Vec<Finished>
 async fn transaction(
     shared: &Shared,
     batch: &mut Vec<Finished>,
-    held: &mut Vec<Finished>,
+    locked: &mut Vec<Finished>,
     locks: Locks,
-    telling: &Telling,
+    callback_time: &CallbackTime,
 ) -> Result<Vec<Applied>, QueueError> {
     let began_at = Instant::now();
     let mut transaction = shared.pool.begin_with(AssertSqlSafe(begin(shared, locks))).await?;
-    let mut ends: Vec<End> = batch.iter().map(|finished| finished.end.clone()).collect();
-    if locks == Locks::Pass {
-        let places = held_elsewhere(&mut transaction, &ends).await?;
-        held.extend(take_out(batch, &places));
+    let mut ends: Vec<AttemptEnd> = batch.iter().map(|finished| finished.end.clone()).collect();
+    if locks == Locks::Skip {
+        let places = locked_elsewhere(&mut transaction, &ends).await?;
+        locked.extend(extract(batch, &places));
         ends = batch.iter().map(|finished| finished.end.clone()).collect();
     }
     let finished = finish(&mut transaction, &ends).await?;
-    telling.measure(tell::handlers(&shared.handlers, &mut transaction, batch, &finished.applied)).await?;
+    callback_time
+        .measure(callbacks::handlers(&shared.handlers, &mut transaction, batch, &finished.applied))
+        .await?;
     transaction.commit().await?;
     let may_have_enqueued = || batch.iter().any(|one| shared.handlers.of(&one.job.job_type).may_enqueue());
     if finished.is_work_made || may_have_enqueued() {
@@ -155,42 +157,48 @@ async fn transaction(
     Ok(finished.applied)
 }
 
-/// How a transaction that waits so long begins.
 fn begin(shared: &Shared, locks: Locks) -> String {
     let wait = match locks {
-        Locks::Wait | Locks::Pass => shared.config.lock_wait,
-        Locks::Queue => shared.config.lock_wait * 5,
+        Locks::Wait | Locks::Skip => shared.config.lock_timeout,
+        Locks::Queue => shared.config.lock_timeout * 5,
     };
     begin_with(shared, wait)
 }
 
-/// A process that is stopped in the middle of it keeps whoever waits for its rows waiting no longer than `longest_silence`: a third of what
-/// connections have otherwise.
-fn begin_with(shared: &Shared, lock_wait: Duration) -> String {
-    // Nought would be for ever.
+/// A process that is stopped in the middle of the transaction keeps its locks no longer than `idle_in_transaction_timeout`: a third of the time of
+/// other connections.
+fn begin_with(shared: &Shared, lock_timeout: Duration) -> String {
+    // To Postgres 0 means no time-out.
     format!(
         "{BEGIN}; set local lock_timeout = {}; set local idle_in_transaction_session_timeout = {}",
-        lock_wait.as_millis().max(1),
-        shared.config.longest_silence.as_millis().max(1)
+        lock_timeout.as_millis().max(1),
+        shared.config.idle_in_transaction_timeout.as_millis().max(1)
     )
 }
 
-/// An end that was not recorded: the job was called off, or taken away. What it may have left behind is recorded all the same, in a
-/// transaction of its own. False when somebody holds what it has to write: it waits, as results do whose rows are held.
-async fn remember(shared: &Shared, pulse: &Pulse<'_>, finished: &mut Finished, locks: Locks) -> bool {
-    let (mut tries_left, mut pause) = (TRIES, FIRST_PAUSE);
-    while finished.doubt.is_some() && tries_left > 0 {
-        pulse.within(LONGEST_TRY);
-        let telling = Telling::default();
-        let answer = timeout(PATIENCE, tell_late(shared, finished, locks, &telling)).await;
-        match unless_away(shared, answer, &telling, &mut pause).await {
+/// Records what may have arrived of an end that was not recorded because the job was cancelled or is another worker's, in a transaction of its own.
+/// False when a row it has to write is locked elsewhere: then it waits like other locked results.
+async fn record_possible_arrival(
+    shared: &Shared,
+    watched: &WatchedLoop<'_>,
+    finished: &mut Finished,
+    locks: Locks,
+) -> bool {
+    let (mut tries_left, mut pause) = (MAX_TRIES, FIRST_PAUSE);
+    while finished.uncertain.is_some() && tries_left > 0 {
+        watched.alive_within(MAX_TRY_TIME);
+        let callback_time = CallbackTime::default();
+        let answer = timeout(TRANSACTION_TIMEOUT, record_late(shared, finished, locks, &callback_time)).await;
+        match unless_away(shared, answer, &callback_time, &mut pause).await {
             Some(Ok(())) => return true,
-            Some(Err(failed)) if !failed.is_silence && finished.races.go_on(&failed.error) => return false,
-            Some(Err(Failed { error, is_silence })) => {
+            Some(Err(failed)) if !failed.was_idle && finished.races.should_retry(&failed.error) => {
+                return false;
+            }
+            Some(Err(Failed { error, was_idle })) => {
                 tries_left -= 1;
                 let id = finished.end.job_id;
-                tracing::error!(job.id = %id, %error, is_silence, tries_left, "what job {id} sent although it was taken away could not be noted");
-                tokio::time::sleep(BEFORE_ANOTHER).await;
+                tracing::error!(job.id = %id, %error, is_silence = was_idle, tries_left, "could not record what job {id} may have sent after it lost its lease");
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             None => {}
         }
@@ -198,40 +206,40 @@ async fn remember(shared: &Shared, pulse: &Pulse<'_>, finished: &mut Finished, l
     true
 }
 
-async fn tell_late(
+async fn record_late(
     shared: &Shared,
     finished: &mut Finished,
     locks: Locks,
-    telling: &Telling,
+    callback_time: &CallbackTime,
 ) -> Result<(), QueueError> {
     let begin = match locks {
-        // One after the other: a moment for each would be long for all.
-        Locks::Pass => begin_with(shared, Duration::ZERO),
+        // They are tried one after the other: even a short wait for each would add up.
+        Locks::Skip => begin_with(shared, Duration::ZERO),
         Locks::Wait | Locks::Queue => begin(shared, locks),
     };
     let mut transaction = shared.pool.begin_with(AssertSqlSafe(begin)).await?;
-    telling.measure(tell::unrecorded(&shared.handlers, &mut transaction, finished)).await?;
+    callback_time.measure(callbacks::unrecorded(&shared.handlers, &mut transaction, finished)).await?;
     Ok(transaction.commit().await?)
 }
 
-/// The answer, unless the database is away: then none, after a pause.
+/// The result, unless the database is away: then none, after a pause.
 async fn unless_away<T>(
     shared: &Shared,
     answer: Result<Result<T, QueueError>, Elapsed>,
-    telling: &Telling,
+    callback_time: &CallbackTime,
     pause: &mut Duration,
 ) -> Option<Result<T, Failed>> {
     let answer = answer.unwrap_or_else(|_| Err(QueueError::no_answer()));
-    match answer.map_err(|error| telling.judge(shared, error)) {
-        Err(Failed { error, is_silence: false }) if error.is_unavailable() => {
+    match answer.map_err(|error| callback_time.judge(shared, error)) {
+        Err(Failed { error, was_idle: false }) if error.is_unavailable() => {
             shared.set_away(true);
-            if error.wants_partition()
+            if error.lacks_partition()
                 && let Err(error) = partitions::make_ahead(&shared.pool).await
             {
                 tracing::error!(%error, "today's partition is missing and cannot be made: nothing can be recorded");
             }
             tokio::time::sleep(*pause).await;
-            *pause = (*pause * 2).min(LONGEST_PAUSE);
+            *pause = (*pause * 2).min(MAX_PAUSE);
             None
         }
         result => {
@@ -250,30 +258,31 @@ mod tests {
     };
     use std::sync::Arc;
 
-    fn shared(longest_silence: Duration) -> Shared {
+    fn shared(idle_in_transaction_timeout: Duration) -> Shared {
         let pool = sqlx::PgPool::connect_lazy("postgres://nobody.invalid").unwrap();
-        let config = EngineConfig { longest_silence, ..EngineConfig::default() };
+        let config = EngineConfig { idle_in_transaction_timeout, ..EngineConfig::default() };
         Shared::new(pool, config, Handlers::new(Arc::new(Unhandled::default())))
     }
 
     #[tokio::test]
-    async fn who_does_not_answer_while_a_handler_is_told_for_too_long_is_the_handler() {
-        let (untold, under_way, told) = (Telling::default(), Telling::default(), Telling::default());
+    async fn a_missing_answer_after_a_handler_took_too_long_is_its_fault() {
+        let (uncalled, under_way, done) =
+            (CallbackTime::default(), CallbackTime::default(), CallbackTime::default());
         let pending = under_way.measure(std::future::pending::<()>());
         assert!(futures::poll!(Box::pin(pending)).is_pending());
-        told.measure(async {}).await;
-        let too_long = told.took();
-        for (telling, longest, is_silence) in [
-            (&untold, Duration::from_nanos(1), false),
+        done.measure(async {}).await;
+        let too_long = done.took();
+        for (callback_time, longest, was_idle) in [
+            (&uncalled, Duration::from_nanos(1), false),
             (&under_way, Duration::ZERO, true),
             (&under_way, Duration::from_secs(3_600), false),
-            (&told, too_long, true),
-            (&told, too_long + Duration::from_nanos(1), false),
+            (&done, too_long, true),
+            (&done, too_long + Duration::from_nanos(1), false),
         ] {
-            let failed = telling.judge(&shared(longest), QueueError::no_answer());
-            assert_eq!(failed.is_silence, is_silence, "{longest:?}");
+            let failed = callback_time.judge(&shared(longest), QueueError::no_answer());
+            assert_eq!(failed.was_idle, was_idle, "{longest:?}");
         }
         let refused = QueueError::Database(sqlx::Error::RowNotFound);
-        assert!(!told.judge(&shared(Duration::ZERO), refused).is_silence, "the database said no");
+        assert!(!done.judge(&shared(Duration::ZERO), refused).was_idle, "the database refused it");
     }
 }

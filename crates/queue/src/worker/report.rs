@@ -1,48 +1,48 @@
-//! How one process's engine is doing, for whoever watches it: `/readyz` and `/metrics`.
+//! The state of a process's engine, for `/readyz` and `/metrics`.
 
 use super::{clock_skew, meters::Rounds, shared::Shared};
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
-/// Nothing of the claimer's takes so long, a poll of the database and waiting for its answers included.
-const CLAIMER_PATIENCE: Duration = Duration::from_secs(90);
-/// Results that are not recorded for so long although the database answers are stuck.
-const RESULTS_PATIENCE: Duration = Duration::from_secs(90);
-/// A process that is not registered for longer does no work, whatever the reason.
-const REGISTRATION_PATIENCE: Duration = Duration::from_secs(30);
+/// No round of the claimer takes this long, including its wait for the database.
+const CLAIMER_TIMEOUT: Duration = Duration::from_secs(90);
+/// Results that are not recorded after this, although the database answers, are stuck.
+const RESULTS_TIMEOUT: Duration = Duration::from_secs(90);
+/// A process without a registration for longer than this is in trouble, whatever the reason.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the report of a running engine, also while it stops. Cheap to clone.
 #[derive(Clone)]
 pub struct EngineWatch(Arc<Shared>);
 
-/// One engine at one moment.
+/// The state of an engine at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EngineReport {
-    /// Jobs it may run at once.
+    /// Most jobs it runs at once.
     pub slots: usize,
-    /// Jobs that run.
+    /// Running jobs.
     pub running: usize,
     /// Results that wait to be recorded.
     pub unrecorded: usize,
-    /// Of these, the ones whose rows other transactions hold: they wait until those end.
-    pub held: usize,
-    /// How long none of them was; nought when none waits, or only those that are held.
+    /// How many of these wait for a row that is locked by another transaction.
+    pub locked_elsewhere: usize,
+    /// How long none of them was recorded; zero when none waits, or only those that are locked elsewhere.
     pub unrecorded_for: Duration,
-    /// Handlers that did not stop when their time was over.
+    /// Handlers that did not stop at their time-out.
     pub blocked: usize,
-    /// The loop that has stopped by a fault, if one has.
+    /// The loop that has stopped because of a fault, if any.
     pub stuck: Option<&'static str>,
     /// Ends recorded since the start.
     pub recorded: u64,
-    /// Whether its lease holds.
+    /// Whether it has its lease.
     pub is_registered: bool,
-    /// How long it has not, in a process that should have one; nought while it does.
+    /// How long it has had no lease; zero while it has one.
     pub unregistered_for: Duration,
     /// An operator asked it to claim nothing more.
     pub is_draining: bool,
-    /// It ends: nothing is claimed any more.
+    /// It is shutting down, and claims nothing more.
     pub is_stopping: bool,
-    /// The database could not be reached when a result was to be recorded.
+    /// The database was away when a result was to be recorded.
     pub is_away: bool,
     /// How long ago the claimer last began a round.
     pub claimer_silent_for: Duration,
@@ -50,9 +50,9 @@ pub struct EngineReport {
     pub clock_ahead: TimeDelta,
     /// Leases lost since the start.
     pub lost_leases: u64,
-    /// Claims.
+    /// Claims since the start.
     pub claims: Rounds,
-    /// Transactions that recorded results.
+    /// Transactions that recorded results since the start.
     pub finishes: Rounds,
 }
 
@@ -61,12 +61,12 @@ impl EngineWatch {
         Self(shared)
     }
 
-    /// How it is doing now.
+    /// The state now.
     #[must_use]
     pub fn report(&self) -> EngineReport {
         let shared = &*self.0;
         let meters = &shared.meters;
-        let (unrecorded, held) = (shared.unrecorded(), shared.held());
+        let (unrecorded, locked_elsewhere) = (shared.unrecorded(), shared.locked_elsewhere());
         let is_registered = *shared.is_registered.borrow();
         EngineReport {
             slots: shared.config.workers,
@@ -74,11 +74,15 @@ impl EngineWatch {
             unrecorded,
             blocked: shared.attempts.blocked(),
             stuck: shared.stuck(),
-            held,
-            unrecorded_for: if unrecorded > held { meters.results_wait_for() } else { Duration::ZERO },
+            locked_elsewhere,
+            unrecorded_for: if unrecorded > locked_elsewhere {
+                meters.results_wait_for()
+            } else {
+                Duration::ZERO
+            },
             recorded: *shared.recorded.borrow(),
             is_registered,
-            // The claimer waits for nothing else while there is no lease, and moves on once there is one.
+            // Without a lease the claimer only waits for one, so its silence is as long.
             unregistered_for: if is_registered { Duration::ZERO } else { meters.claimer_silent_for() },
             is_draining: shared.is_draining(),
             is_stopping: shared.no_more_claims.is_cancelled(),
@@ -93,19 +97,19 @@ impl EngineWatch {
 }
 
 impl EngineReport {
-    /// What is to be said of this host's clock; none while it shows the database's time.
+    /// A sentence about this host's clock; none while it agrees with the database's.
     #[must_use]
     pub fn clock_skew(&self) -> Option<String> {
         clock_skew::in_words(self.clock_ahead)
     }
 
-    /// Why it does not do its work, in words for operators; none while it does, or was told not to.
+    /// Why it does no work, as a sentence for operators; none while it does, or is not supposed to.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         if let Some(part) = self.stuck {
-            return Some(format!("{part} has stopped by a fault: this process records nothing more"));
+            return Some(format!("{part} has stopped because of a fault: this process records nothing more"));
         }
-        if self.unrecorded_for > RESULTS_PATIENCE && !self.is_away {
+        if self.unrecorded_for > RESULTS_TIMEOUT && !self.is_away {
             let seconds = self.unrecorded_for.as_secs();
             return Some(format!(
                 "{} results have not been recorded for {seconds} s although the database answers",
@@ -116,12 +120,12 @@ impl EngineReport {
             return None;
         }
         if !self.is_registered {
-            return (self.unregistered_for > REGISTRATION_PATIENCE).then(|| {
+            return (self.unregistered_for > REGISTRATION_TIMEOUT).then(|| {
                 let seconds = self.unregistered_for.as_secs();
                 format!("holds no lease for {seconds} s: it cannot register as a worker and claims nothing")
             });
         }
-        (self.claimer_silent_for > CLAIMER_PATIENCE)
+        (self.claimer_silent_for > CLAIMER_TIMEOUT)
             .then(|| format!("has not asked for jobs for {} s", self.claimer_silent_for.as_secs()))
     }
 }
@@ -144,7 +148,7 @@ mod tests {
             (EngineReport { is_stopping: true, ..no_lease }, None),
             (EngineReport { unrecorded: 3, unrecorded_for: seconds(60), ..well }, None),
             (stuck.clone(), Some("3 results have not been recorded for 91 s")),
-            // The database's own check says so.
+            // The readiness check of the database reports that.
             (EngineReport { is_away: true, ..stuck.clone() }, None),
             (EngineReport { is_stopping: true, ..stuck }, Some("3 results")),
             (EngineReport { stuck: Some("claimer"), ..silent.clone() }, Some("claimer has stopped")),

@@ -3,7 +3,6 @@
 use crate::store::jobs::ClaimedJob;
 use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId, JobId};
 
-/// Of the plainest kind.
 pub(super) fn plain() -> ClaimedJob {
     ClaimedJob {
         claim_batch_id: ClaimBatchId::generate(),

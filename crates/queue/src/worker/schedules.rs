@@ -1,7 +1,7 @@
-//! The waits between attempts: the process's, or those of an integration that has its own.
+//! The waits between attempts: the process's, or those of an integration with a schedule of its own.
 //!
-//! Looked up when an attempt failed and is to be tried again, and remembered for two seconds: what completes costs nothing, and of a system that
-//! is down the database is asked now and then, not once a failure.
+//! They are read when a failed attempt is to be retried, and cached for two seconds: so completed jobs cost nothing, and a failing system does not
+//! cause one query per failure.
 
 use crate::{store::lanes, worker::shared::Shared};
 use model::{
@@ -15,39 +15,39 @@ use std::{
 };
 use tokio::time::{Instant, timeout};
 
-/// A changed schedule holds after this at the latest.
+/// A changed schedule takes effect after this at the latest.
 const FRESH_FOR: Duration = Duration::from_secs(2);
-/// The database has this long to answer: a result must not wait for it.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Integrations that are remembered before the old ones are looked for.
-const MANY: usize = 1_000;
+/// Results must not wait longer for this query.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Cached integrations after which outdated ones are removed.
+const MAX_CACHED: usize = 1_000;
 
-/// What is known of the schedules of integrations that failed lately.
+/// The schedules of integrations that failed lately.
 #[derive(Default)]
 pub(super) struct Schedules {
-    known: Mutex<HashMap<IntegrationId, Known>>,
+    cached: Mutex<HashMap<IntegrationId, Cached>>,
 }
 
-struct Known {
+struct Cached {
     /// None: it has none of its own.
     own: Option<RetrySchedule>,
     asked_at: Instant,
 }
 
-/// The waits of an integration, and whose they are.
+/// The waits of an integration, and their source.
 pub(super) struct Waits {
     pub backoff: Backoff,
-    /// For people.
-    pub whose: &'static str,
+    /// Name of the source in the reason of a wait.
+    pub source: &'static str,
 }
 
 impl Schedules {
-    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Cached>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_fresh(&self, id: IntegrationId) -> bool {
-        self.lock().get(&id).is_some_and(|known| known.asked_at.elapsed() < FRESH_FOR)
+        self.lock().get(&id).is_some_and(|cached| cached.asked_at.elapsed() < FRESH_FOR)
     }
 
     fn own(&self, id: IntegrationId) -> Option<RetrySchedule> {
@@ -55,36 +55,36 @@ impl Schedules {
     }
 
     fn learn(&self, id: IntegrationId, own: Option<RetrySchedule>) {
-        let mut known = self.lock();
-        if known.len() >= MANY {
-            known.retain(|_, known| known.asked_at.elapsed() < FRESH_FOR);
+        let mut cached = self.lock();
+        if cached.len() >= MAX_CACHED {
+            cached.retain(|_, cached| cached.asked_at.elapsed() < FRESH_FOR);
         }
-        known.insert(id, Known { own, asked_at: Instant::now() });
+        cached.insert(id, Cached { own, asked_at: Instant::now() });
     }
 }
 
-/// As far as is known here, without asking anybody.
-pub(super) fn known_waits(shared: &Shared, id: IntegrationId) -> Waits {
+/// The cached waits, without a query.
+pub(super) fn cached_waits(shared: &Shared, id: IntegrationId) -> Waits {
     let jitter = shared.config.backoff.jitter;
     match shared.schedules.own(id) {
         Some(schedule) => {
-            Waits { backoff: Backoff { schedule, jitter }, whose: "the integration's retry schedule" }
+            Waits { backoff: Backoff { schedule, jitter }, source: "the integration's retry schedule" }
         }
-        None => Waits { backoff: shared.config.backoff.clone(), whose: "the retry schedule" },
+        None => Waits { backoff: shared.config.backoff.clone(), source: "the retry schedule" },
     }
 }
 
-/// As the integration says now, or said two seconds ago; while the database does not answer, as far as is known.
+/// The integration's current waits, at most two seconds old; the cached ones while the database does not answer.
 pub(super) async fn waits(shared: &Shared, id: IntegrationId) -> Waits {
     if !shared.schedules.is_fresh(id) && !shared.is_away() {
-        let asked = timeout(PATIENCE, lanes::retry_schedule(&shared.pool, id)).await;
+        let asked = timeout(QUERY_TIMEOUT, lanes::retry_schedule(&shared.pool, id)).await;
         match asked.unwrap_or_else(|_| Err(crate::QueueError::no_answer())) {
-            // One that a later version wrote, and this one cannot read, is none.
+            // A schedule of a later version that this one cannot parse counts as none.
             Ok(own) => shared.schedules.learn(id, own.and_then(|text| text.parse().ok())),
             Err(error) => {
-                tracing::debug!(integration.id = %id, %error, "its retry schedule could not be looked up");
+                tracing::debug!(integration.id = %id, %error, "its retry schedule could not be read");
             }
         }
     }
-    known_waits(shared, id)
+    cached_waits(shared, id)
 }

@@ -1,10 +1,10 @@
-//! What the parts of one engine share: which jobs it holds, under which lease, and whether the database is there.
+//! State shared by the parts of one engine: its jobs, its lease, and whether the database is away.
 
 use crate::{
     EngineConfig,
     worker::{
         Handlers, attempts::Attempts, breakers::Breakers, latency::Latencies, lease::Lease, limiter::Limiter,
-        meters::Meters, schedules::Schedules, watchdog::Pulses,
+        meters::Meters, schedules::Schedules, watchdog::Watchdog,
     },
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId};
@@ -25,68 +25,59 @@ pub(super) struct Shared {
     pub config: EngineConfig,
     pub handlers: Handlers,
     pub limiter: Arc<Limiter>,
-    /// What it saw of external systems in trouble.
     pub breakers: Breakers,
-    /// The waits between attempts that integrations have of their own.
     pub schedules: Schedules,
-    /// What its handlers are at.
     pub attempts: Attempts,
-    /// What it measures of itself.
     pub meters: Meters,
-    /// How long attempts took, until that is written.
     pub latencies: Latencies,
-    /// The life signs of its loops.
-    pub pulses: Pulses,
+    pub watchdog: Watchdog,
     /// The loop that has stopped.
     stuck: OnceLock<&'static str>,
     lease: Mutex<Arc<Lease>>,
-    /// Whether the lease stands in the database: nothing is claimed before.
+    /// Whether the lease is in the database; nothing is claimed before.
     pub is_registered: watch::Sender<bool>,
     running: Mutex<HashMap<AssignmentId, IntegrationId>>,
     batches: Mutex<Batches>,
-    /// The next claim can take more as soon as results are recorded.
+    /// The claimer waits for results: it can claim more once they are recorded.
     waits_for_results: AtomicBool,
-    /// Claimed jobs were left, since it was last asked.
-    has_left: AtomicBool,
-    /// Results that are not recorded yet.
+    /// Claimed jobs were dropped, since this was last asked.
+    has_dropped: AtomicBool,
     unrecorded: AtomicUsize,
-    /// Of these, the ones whose rows another transaction holds.
-    held: AtomicUsize,
+    /// How many unrecorded results wait for a row that is locked by another transaction.
+    locked_elsewhere: AtomicUsize,
     /// The finisher could not reach the database: claims stop meanwhile.
     is_away: AtomicBool,
     /// An operator asked this process to claim nothing more.
     is_draining: AtomicBool,
-    /// Someone says that there is work.
+    /// There may be work.
     pub work: Arc<Notify>,
-    /// A slot came free: worth a claim when all were taken.
-    pub room: Notify,
-    /// Results were recorded: worth a claim when something claimable was left because its lane is full, which is counted by then.
+    /// A slot became free, which makes a claim possible if all were taken.
+    pub slot_freed: Notify,
+    /// Results were recorded, which makes a claim possible if something claimable was left because its lane was full.
     pub lanes_emptied: Notify,
-    /// Wakers that ring `work` themselves.
+    /// Wakers of this process, which notify `work` directly.
     wakers: Mutex<Vec<Uuid>>,
-    /// A job left the process: what a shutdown waits for.
+    /// A job left the process: a shutdown waits for this.
     pub left: Notify,
-    /// Ends recorded since the start: what tests wait for.
+    /// Ends recorded since the start: tests wait for this.
     pub recorded: watch::Sender<u64>,
-    /// What notifications say of called-off jobs may have been missed.
-    pub ask_again: Notify,
-    /// No more claims.
+    /// Notifications of cancel requests may have been missed.
+    pub recheck_cancels: Notify,
     pub no_more_claims: CancellationToken,
-    /// The grace time is over: what still runs is stopped and given back.
-    pub give_back: CancellationToken,
+    /// The grace time is over: running jobs are stopped and released.
+    pub release_running: CancellationToken,
 }
 
-/// Claim batches, so that the sweep has something to read when this process dies: deleted by the heartbeat once all their jobs have
-/// been recorded.
+/// Claim batches tell lease recovery which jobs this process had, should it die. The heartbeat deletes them once all their jobs have been recorded.
 #[derive(Default)]
 struct Batches {
     open: HashMap<ClaimBatchId, usize>,
     done: Vec<ClaimBatchId>,
-    /// Jobs whose end could not be written at all: still ours in the database, and running nowhere.
+    /// Jobs whose end could not be written at all: still this worker's in the database, but running nowhere.
     stuck: HashMap<AssignmentId, ClaimBatchId>,
 }
 
-/// A panic while a lock is held leaves plain data behind: there is nothing to protect from it.
+/// Plain data is usable after a panic in another thread.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -103,36 +94,36 @@ impl Shared {
             attempts: Attempts::default(),
             meters: Meters::new(),
             latencies: Latencies::default(),
-            pulses: Pulses::default(),
+            watchdog: Watchdog::default(),
             stuck: OnceLock::new(),
             lease: Mutex::new(Arc::new(Lease::new())),
             is_registered: watch::Sender::new(false),
             running: Mutex::default(),
             batches: Mutex::default(),
             waits_for_results: AtomicBool::new(false),
-            has_left: AtomicBool::new(false),
+            has_dropped: AtomicBool::new(false),
             unrecorded: AtomicUsize::new(0),
-            held: AtomicUsize::new(0),
+            locked_elsewhere: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             work: Arc::default(),
-            room: Notify::new(),
+            slot_freed: Notify::new(),
             lanes_emptied: Notify::new(),
             wakers: Mutex::default(),
             left: Notify::new(),
             recorded: watch::Sender::new(0),
-            ask_again: Notify::new(),
+            recheck_cancels: Notify::new(),
             no_more_claims: CancellationToken::new(),
-            give_back: CancellationToken::new(),
+            release_running: CancellationToken::new(),
         }
     }
 
-    pub(super) fn know(&self, waker: Uuid) {
+    pub(super) fn add_waker(&self, waker: Uuid) {
         lock(&self.wakers).push(waker);
     }
 
-    /// Whether a notification comes from a waker that rang `work` already.
-    pub(super) fn knows(&self, payload: &str) -> bool {
+    /// Whether a notification comes from a waker that has notified `work` already.
+    pub(super) fn is_own_waker(&self, payload: &str) -> bool {
         Uuid::try_parse(payload).is_ok_and(|waker| lock(&self.wakers).contains(&waker))
     }
 
@@ -140,8 +131,8 @@ impl Shared {
         Arc::clone(&lock(&self.lease))
     }
 
-    /// Ends the lease: its jobs are stopped and forgotten, and the next registration is another worker. The sweep can then never take a
-    /// job of the new one for a job of the old.
+    /// Ends the lease: its jobs are stopped and forgotten. The next registration has another worker id, so that lease recovery can never mistake its
+    /// jobs for those of this lease.
     pub(super) fn lose_lease(&self) {
         self.is_registered.send_replace(false);
         let old = std::mem::replace(&mut *lock(&self.lease), Arc::new(Lease::new()));
@@ -150,38 +141,37 @@ impl Shared {
         tracing::warn!(worker.id = %old.worker_id, "worker {} lost its lease: its jobs are left to others", old.worker_id);
     }
 
-    /// Takes claimed jobs in.
-    pub(super) fn take_in(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
+    pub(super) fn add_claimed(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
         lock(&self.running).extend(leases.iter().copied());
         if !leases.is_empty() {
             *lock(&self.batches).open.entry(batch_id).or_default() += leases.len();
         }
     }
 
-    /// Whether these are held, nobody knows: they are not begun, and the claimer finds out.
-    pub(super) fn leave(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
-        self.abandon(batch_id);
-        self.has_left.store(true, Ordering::Relaxed);
+    /// Drops claimed jobs of which it is unknown whether this worker has them: they are not started, and the claimer reconciles them.
+    pub(super) fn drop_claimed(&self, batch_id: ClaimBatchId, leases: &[(AssignmentId, IntegrationId)]) {
+        self.keep_batch(batch_id);
+        self.has_dropped.store(true, Ordering::Relaxed);
         for (assignment_id, _) in leases {
-            self.let_go(*assignment_id);
+            self.free_slot(*assignment_id);
         }
         self.work.notify_one();
     }
 
-    /// Whether claimed jobs were left since the last time this was asked.
-    pub(super) fn has_left(&self) -> bool {
-        self.has_left.swap(false, Ordering::Relaxed)
+    /// Whether claimed jobs were dropped since the last call.
+    pub(super) fn has_dropped(&self) -> bool {
+        self.has_dropped.swap(false, Ordering::Relaxed)
     }
 
-    /// A job does not run any more; its slot is free.
-    pub(super) fn let_go(&self, assignment_id: AssignmentId) {
+    /// Frees the slot of a job that does not run any more.
+    pub(super) fn free_slot(&self, assignment_id: AssignmentId) {
         lock(&self.running).remove(&assignment_id);
         self.left.notify_one();
-        self.room.notify_one();
+        self.slot_freed.notify_one();
     }
 
-    /// Nothing more will be written about this job.
-    pub(super) fn settle(&self, claim_batch_id: ClaimBatchId) {
+    /// Counts a job of a claim batch of which nothing more will be written.
+    pub(super) fn batch_job_done(&self, claim_batch_id: ClaimBatchId) {
         let mut batches = lock(&self.batches);
         if let Some(open) = batches.open.get_mut(&claim_batch_id) {
             *open -= 1;
@@ -192,48 +182,45 @@ impl Shared {
         }
     }
 
-    /// A job of this batch was left to others: the sweep must find the batch, so it is never deleted by us.
-    pub(super) fn abandon(&self, claim_batch_id: ClaimBatchId) {
+    /// Never deletes this batch, because lease recovery has to find a job of it.
+    pub(super) fn keep_batch(&self, claim_batch_id: ClaimBatchId) {
         lock(&self.batches).open.remove(&claim_batch_id);
     }
 
-    /// The end of a job could not be written: it is given back when claims without an answer are looked for.
+    /// Notes a job whose end could not be written: it is released when claims without an answer are reconciled.
     pub(super) fn note_stuck(&self, assignment_id: AssignmentId, claim_batch_id: ClaimBatchId) {
         lock(&self.batches).stuck.insert(assignment_id, claim_batch_id);
     }
 
-    /// Jobs whose end could not be written, and their batches.
+    /// Jobs whose end could not be written, and their claim batches.
     pub(super) fn unwritable(&self) -> HashMap<AssignmentId, ClaimBatchId> {
         lock(&self.batches).stuck.clone()
     }
 
-    /// They were given back after all.
+    /// They have been released.
     pub(super) fn forget_stuck(&self, given_back: &[AssignmentId]) {
         for assignment_id in given_back {
             let batch = lock(&self.batches).stuck.remove(assignment_id);
             if let Some(claim_batch_id) = batch {
-                self.settle(claim_batch_id);
+                self.batch_job_done(claim_batch_id);
             }
         }
     }
 
-    /// Jobs that run in this process now.
     pub(super) fn running_assignments(&self) -> Vec<AssignmentId> {
         lock(&self.running).keys().copied().collect()
     }
 
-    /// Batches this process knows of.
     pub(super) fn known_batches(&self) -> Vec<ClaimBatchId> {
         let batches = lock(&self.batches);
         batches.open.keys().chain(&batches.done).copied().collect()
     }
 
-    /// Batches whose jobs have all been recorded.
+    /// Claim batches whose jobs have all been recorded.
     pub(super) fn done_batches(&self) -> Vec<ClaimBatchId> {
         lock(&self.batches).done.clone()
     }
 
-    /// They are deleted.
     pub(super) fn forget_batches(&self, deleted: &[ClaimBatchId]) {
         lock(&self.batches).done.retain(|id| !deleted.contains(id));
     }
@@ -250,11 +237,11 @@ impl Shared {
         busy
     }
 
-    /// Slots that may be filled. Results that cannot be recorded take slots up too, so that a slow database holds claims back, and so do
+    /// Slots for further jobs. Unrecorded results beyond the number of workers occupy slots too, so that a slow database slows claims down, and so do
     /// handlers that block their threads.
     pub(super) fn free_slots(&self) -> usize {
-        let held_back = self.unrecorded().saturating_sub(self.config.workers);
-        self.config.workers.saturating_sub(self.running() + held_back + self.attempts.blocked())
+        let excess_results = self.unrecorded().saturating_sub(self.config.workers);
+        self.config.workers.saturating_sub(self.running() + excess_results + self.attempts.blocked())
     }
 
     pub(super) fn unrecorded(&self) -> usize {
@@ -262,30 +249,30 @@ impl Shared {
     }
 
     pub(super) fn add_unrecorded(&self) {
-        // What is held elsewhere does not move, however well we do.
-        if self.unrecorded.fetch_add(1, Ordering::Relaxed) <= self.held() {
+        // Results locked elsewhere do not move, however fast we record.
+        if self.unrecorded.fetch_add(1, Ordering::Relaxed) <= self.locked_elsewhere() {
             self.meters.results_move();
         }
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+    pub(super) fn locked_elsewhere(&self) -> usize {
+        self.locked_elsewhere.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_held(&self, count: usize) {
-        self.held.store(count, Ordering::Relaxed);
+    pub(super) fn set_locked_elsewhere(&self, count: usize) {
+        self.locked_elsewhere.store(count, Ordering::Relaxed);
     }
 
     pub(super) fn note_recorded(&self, count: usize) {
         self.unrecorded.fetch_sub(count, Ordering::Relaxed);
         self.meters.results_move();
         self.recorded.send_modify(|recorded| *recorded += count as u64);
-        self.room.notify_one();
+        self.slot_freed.notify_one();
         self.lanes_emptied.notify_one();
         self.left.notify_one();
     }
 
-    /// Whether results are to be recorded as soon as no more of them can come.
+    /// Whether results are to be recorded at once because no more of them can come.
     pub(super) fn waits_for_results(&self) -> bool {
         self.waits_for_results.load(Ordering::Relaxed) && self.running() == 0
     }
@@ -309,7 +296,6 @@ impl Shared {
         }
     }
 
-    /// One of the loops has stopped: the process is of no use any more.
     pub(super) fn set_stuck(&self, part: &'static str) {
         let _ = self.stuck.set(part);
     }

@@ -1,4 +1,4 @@
-//! Where a held job gets its send times from, and how long it waited for them.
+//! The source of a job's send times, and how long it has waited for them.
 
 use super::{lease::Lease, limiter::Limiter};
 use chrono::{DateTime, Utc};
@@ -12,22 +12,22 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Now, for a job that goes back: the statement that releases it never lets a time be in the past.
+/// For a job that is released until now: the releasing statement raises times in the past to now.
 pub const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 /// Whether a request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Now.
+    /// It may be sent now.
     Go,
-    /// Not soon: answer [`crate::worker::Outcome::Released`] with this time.
+    /// Not soon: return [`crate::worker::Outcome::Released`] with this time.
     Later(DateTime<Utc>),
 }
 
-/// Where a held job gets its send times from.
+/// The source of a job's send times.
 #[derive(Clone, Default)]
 pub struct Slots {
-    /// And the lease under which they are given.
+    /// With the lease that must be valid when sending.
     limiter: Option<(Arc<Limiter>, Arc<Lease>)>,
     is_limited: bool,
     waited_us: Arc<AtomicU64>,
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Slots {
 }
 
 impl Slots {
-    /// No limit: every moment is a slot.
+    /// Without limits: every moment is a slot.
     #[must_use]
     pub fn unlimited() -> Self {
         Self::default()
@@ -54,12 +54,11 @@ impl Slots {
         self.is_limited
     }
 
-    /// How long the job has waited for slots: not part of its time-out.
+    /// How long the job has waited for slots, which does not count against its time-out.
     pub(super) fn waited(&self) -> Duration {
         Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
     }
 
-    /// Whether what is sent under it from now on is somebody else's to send.
     pub(super) fn is_lease_lost(&self) -> bool {
         self.limiter.as_ref().is_some_and(|(_, lease)| lease.is_lost())
     }
@@ -69,17 +68,17 @@ impl Slots {
         let asked_at = Instant::now();
         let slot = loop {
             let slot = limiter.next(integration_id, self.is_limited).await;
-            if slot != Slot::Go || lease.stands() {
+            if slot != Slot::Go || lease.is_valid() {
                 break slot;
             }
-            // That slot is lost: it would be used too late. On the heap: every attempt would carry the room for it.
-            let stands = Box::pin(async {
+            // The slot is lost, because it would be used too late. On the heap: otherwise the future of every attempt would be as large.
+            let is_valid = Box::pin(async {
                 tokio::select! {
-                    stands = lease.stands_after_all() => stands,
+                    is_valid = lease.until_valid() => is_valid,
                     () = limiter.closed() => false,
                 }
             });
-            if !stands.await {
+            if !is_valid.await {
                 break Slot::Later(AT_ONCE);
             }
         };
@@ -92,25 +91,25 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::{HeldJob, Peers, lease::Moment, sample_job::plain};
+    use crate::worker::{LeasedJob, Peers, lease::Moment, sample_job::plain};
     use futures::poll;
     use sqlx::PgPool;
     use std::{pin::pin, task::Poll};
 
-    /// A job in a process whose lease has run out, as far as it knows.
-    fn held(lease: &Arc<Lease>) -> (HeldJob, Arc<Limiter>) {
-        // Without a limit nothing is asked of it.
+    /// A job in a process that cannot rely on its lease.
+    fn leased(lease: &Arc<Lease>) -> (LeasedJob, Arc<Limiter>) {
+        // Without a rate limit it does not query.
         let limiter = Arc::new(Limiter::new(PgPool::connect_lazy("postgres://nobody.invalid").unwrap()));
         let slots = Slots::of(Arc::clone(&limiter), false, Arc::clone(lease));
-        (HeldJob::new(plain(), Duration::from_secs(1), slots, Arc::new(Peers::new(1))), limiter)
+        (LeasedJob::new(plain(), Duration::from_secs(1), slots, Arc::new(Peers::new(1))), limiter)
     }
 
     #[tokio::test]
-    async fn who_slept_beyond_the_lease_sends_nothing_before_a_heartbeat_has_renewed_it() {
+    async fn a_process_suspended_beyond_its_lease_sends_nothing_before_a_heartbeat_renews_it() {
         let lease = Arc::new(Lease::new());
-        let (job, _limiter) = held(&lease);
-        let right = job.send_right();
-        let (mut alone, mut together) = (pin!(job.slot()), pin!(right.slot()));
+        let (job, _limiter) = leased(&lease);
+        let permit = job.send_permit();
+        let (mut alone, mut together) = (pin!(job.slot()), pin!(permit.slot()));
         assert_eq!((poll!(&mut alone), poll!(&mut together)), (Poll::Pending, Poll::Pending));
         lease.grant(Moment::now(), Duration::from_secs(3_600));
         assert_eq!((poll!(&mut alone), poll!(&mut together)), (Poll::Ready(Slot::Go), Poll::Ready(Slot::Go)));
@@ -118,21 +117,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_sends_for_several_hears_that_their_lease_is_lost() {
+    async fn a_task_that_sends_for_several_jobs_learns_that_their_lease_is_lost() {
         let lease = Arc::new(Lease::new());
-        let (job, _limiter) = held(&lease);
-        let right = job.send_right();
-        let mut waiting = pin!(right.slot());
+        let (job, _limiter) = leased(&lease);
+        let permit = job.send_permit();
+        let mut waiting = pin!(permit.slot());
         assert_eq!(poll!(&mut waiting), Poll::Pending);
         lease.lose();
         assert_eq!(poll!(&mut waiting), Poll::Ready(Slot::Later(AT_ONCE)));
-        assert!(!right.doubt(Box::new(())), "nor is it sent together with what another lease holds");
+        assert!(
+            !permit.mark_uncertain(Box::new(())),
+            "nor may it be sent together with jobs of another lease"
+        );
     }
 
     #[tokio::test]
-    async fn who_waits_for_the_lease_goes_back_when_the_engine_stops() {
+    async fn a_job_that_waits_for_the_lease_is_released_when_the_engine_stops() {
         let lease = Arc::new(Lease::new());
-        let (job, limiter) = held(&lease);
+        let (job, limiter) = leased(&lease);
         let mut waiting = pin!(job.slot());
         assert_eq!(poll!(&mut waiting), Poll::Pending);
         limiter.close();

@@ -1,11 +1,11 @@
-//! Tells a process whose loops have stopped from one that waits.
+//! Detects loops of the engine that have stopped, as opposed to loops that wait.
 //!
-//! Each essential loop says how long it will be silent at most ([`Pulse::within`]); one that is silent for longer, and the patience on
-//! top, has stopped: a handler blocks all threads, a lock is never given back, a task panicked. Heartbeats run on a thread of their own
-//! and would go on, so that nobody else ever got the jobs. So the watchdog stands beside them, on the same thread.
+//! Each essential loop announces how long it will be silent at most ([`WatchedLoop::alive_within`]). A loop that is silent for longer than that and
+//! the watchdog's time-out has stopped: a handler blocks all threads, a lock is never released, or a task panicked. The heartbeats, on a thread of
+//! their own, would go on, and nobody else would ever get the jobs. So the watchdog runs on their thread.
 //!
-//! Its clock advances with its own looks only. Time in which the whole process was paused (SIGSTOP, a virtual machine that slept, a starved
-//! CPU) does not count: a loop that had no chance to move has not stopped.
+//! Its clock advances only with its own checks. Time in which the whole process was paused (SIGSTOP, a suspended virtual machine, a starved CPU) does
+//! not count: a loop that could not run has not stopped.
 
 use std::{
     sync::{
@@ -16,56 +16,56 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// Between two looks.
+/// Between two checks.
 const STEP: Duration = Duration::from_millis(250);
-/// What one look adds to the clock at most.
-const LONGEST_STEP: Duration = Duration::from_millis(500);
+/// The most that one check adds to the clock.
+const MAX_STEP: Duration = Duration::from_millis(500);
 
-/// The loop waits for others, however long that takes.
-const RESTS: u64 = u64::MAX;
-/// The loop ended, and nobody had told it to.
+/// The loop waits for work, however long that takes.
+const WAITS: u64 = u64::MAX;
+/// The loop ended although nothing stopped it.
 const DIED: u64 = 0;
 
 /// The essential loops of one engine.
 #[derive(Default)]
-pub(super) struct Pulses {
+pub(super) struct Watchdog {
     clock: Arc<Clock>,
-    watched: Mutex<Vec<Arc<Watched>>>,
+    entries: Mutex<Vec<Arc<Entry>>>,
 }
 
-/// Milliseconds the process could have worked.
+/// Milliseconds in which the process could run.
 #[derive(Default)]
 struct Clock(AtomicU64);
 
-struct Watched {
+struct Entry {
     name: &'static str,
-    /// When it will have been heard from.
+    /// When its next sign of life is due.
     due_ms: AtomicU64,
 }
 
-/// The life sign of one loop. A loop that is dropped without having [`ended`](Self::ended) has died.
-pub(super) struct Pulse<'a> {
-    pulses: &'a Pulses,
-    watched: Arc<Watched>,
+/// Reports the signs of life of one loop. If it is dropped without having [`ended`](Self::ended), the loop has died.
+pub(super) struct WatchedLoop<'a> {
+    watchdog: &'a Watchdog,
+    entry: Arc<Entry>,
 }
 
-impl Pulses {
-    /// Begins to watch a loop; it rests until it says otherwise.
-    pub(super) fn watch(&self, name: &'static str) -> Pulse<'_> {
-        let watched = Arc::new(Watched { name, due_ms: AtomicU64::new(RESTS) });
-        self.lock().push(Arc::clone(&watched));
-        Pulse { pulses: self, watched }
+impl Watchdog {
+    /// Starts to watch a loop, which counts as waiting for work at first.
+    pub(super) fn watch(&self, name: &'static str) -> WatchedLoop<'_> {
+        let entry = Arc::new(Entry { name, due_ms: AtomicU64::new(WAITS) });
+        self.lock().push(Arc::clone(&entry));
+        WatchedLoop { watchdog: self, entry }
     }
 
-    /// The first loop found that has stopped. Comes back only then.
-    pub(super) async fn until_one_stops(&self, patience: Duration) -> &'static str {
-        let mut looked_at = Instant::now();
+    /// Waits until a loop has stopped, and returns its name.
+    pub(super) async fn until_one_stops(&self, timeout: Duration) -> &'static str {
+        let mut checked_at = Instant::now();
         let mut suspect = None;
         loop {
             sleep(STEP).await;
-            let stopped = self.look(looked_at.elapsed(), patience);
-            looked_at = Instant::now();
-            // Twice, because a runtime that ends drops its tasks in any order, and ours with them in a moment.
+            let stopped = self.check(checked_at.elapsed(), timeout);
+            checked_at = Instant::now();
+            // Two checks in a row, because a runtime that ends drops its tasks in any order, and this one in a moment too.
             if stopped.is_some() && stopped == suspect {
                 return stopped.unwrap_or_default();
             }
@@ -73,48 +73,48 @@ impl Pulses {
         }
     }
 
-    /// Looks, so long after the last time.
-    fn look(&self, later: Duration, patience: Duration) -> Option<&'static str> {
-        self.clock.0.fetch_add(millis(later.min(LONGEST_STEP)), Ordering::Relaxed);
-        self.stopped(patience)
+    /// Checks all loops, this long after the last check.
+    fn check(&self, later: Duration, timeout: Duration) -> Option<&'static str> {
+        self.clock.0.fetch_add(millis(later.min(MAX_STEP)), Ordering::Relaxed);
+        self.stopped(timeout)
     }
 
-    fn stopped(&self, patience: Duration) -> Option<&'static str> {
+    fn stopped(&self, timeout: Duration) -> Option<&'static str> {
         let now = self.clock.0.load(Ordering::Relaxed);
-        let is_stopped = |due_ms: u64| due_ms == DIED || now > due_ms.saturating_add(millis(patience));
+        let is_stopped = |due_ms: u64| due_ms == DIED || now > due_ms.saturating_add(millis(timeout));
         self.lock()
             .iter()
-            .find(|watched| is_stopped(watched.due_ms.load(Ordering::Relaxed)))
-            .map(|watched| watched.name)
+            .find(|entry| is_stopped(entry.due_ms.load(Ordering::Relaxed)))
+            .map(|entry| entry.name)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Watched>>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pulse<'_> {
-    /// It moves, and will be heard from again within this time.
-    pub(super) fn within(&self, wait: Duration) {
-        // Never 0, which says something else.
-        let due = self.pulses.clock.0.load(Ordering::Relaxed).saturating_add(millis(wait)).max(1);
-        self.watched.due_ms.store(due.min(RESTS - 1), Ordering::Relaxed);
+impl WatchedLoop<'_> {
+    /// A sign of life; the next one comes within this time.
+    pub(super) fn alive_within(&self, wait: Duration) {
+        // Never 0, which means `DIED`.
+        let due = self.watchdog.clock.0.load(Ordering::Relaxed).saturating_add(millis(wait)).max(1);
+        self.entry.due_ms.store(due.min(WAITS - 1), Ordering::Relaxed);
     }
 
-    /// It waits for work.
-    pub(super) fn rests(&self) {
-        self.watched.due_ms.store(RESTS, Ordering::Relaxed);
+    /// The loop waits for work.
+    pub(super) fn waits_for_work(&self) {
+        self.entry.due_ms.store(WAITS, Ordering::Relaxed);
     }
 
-    /// It ends because it was told to, or has nothing more to do.
+    /// The loop has ended in order.
     pub(super) fn ended(self) {
-        self.pulses.lock().retain(|watched| !Arc::ptr_eq(watched, &self.watched));
+        self.watchdog.lock().retain(|entry| !Arc::ptr_eq(entry, &self.entry));
     }
 }
 
-impl Drop for Pulse<'_> {
+impl Drop for WatchedLoop<'_> {
     fn drop(&mut self) {
-        self.watched.due_ms.store(DIED, Ordering::Relaxed);
+        self.entry.due_ms.store(DIED, Ordering::Relaxed);
     }
 }
 
@@ -129,32 +129,32 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn a_loop_has_stopped_when_it_is_silent_for_longer_than_it_said_and_the_patience() {
-        let pulses = Pulses::default();
-        let (quick, slow) = (pulses.watch("quick"), pulses.watch("slow"));
-        quick.within(MS(100));
-        slow.within(MS(2_000));
-        let looks = |count: usize| (0..count).find_map(|_| pulses.look(MS(250), MS(1_000)));
-        assert_eq!(looks(4), None);
-        assert_eq!(looks(1), Some("quick"));
-        quick.within(MS(100));
-        assert_eq!(looks(4), None, "it moved");
-        quick.rests();
-        assert_eq!(looks(3), None, "it waits for work");
-        assert_eq!(looks(1), Some("slow"));
+    fn a_loop_has_stopped_when_it_is_silent_for_longer_than_announced_plus_the_time_out() {
+        let watchdog = Watchdog::default();
+        let (quick, slow) = (watchdog.watch("quick"), watchdog.watch("slow"));
+        quick.alive_within(MS(100));
+        slow.alive_within(MS(2_000));
+        let checks = |count: usize| (0..count).find_map(|_| watchdog.check(MS(250), MS(1_000)));
+        assert_eq!(checks(4), None);
+        assert_eq!(checks(1), Some("quick"));
+        quick.alive_within(MS(100));
+        assert_eq!(checks(4), None, "it gave a sign of life");
+        quick.waits_for_work();
+        assert_eq!(checks(3), None, "it waits for work");
+        assert_eq!(checks(1), Some("slow"));
         slow.ended();
-        assert_eq!(looks(1), None);
+        assert_eq!(checks(1), None);
         drop(quick);
-        assert_eq!(looks(1), Some("quick"), "dropped before its end, as by a panic");
+        assert_eq!(checks(1), Some("quick"), "dropped before its end, as by a panic");
     }
 
     #[test]
-    fn time_in_which_the_whole_process_was_paused_counts_as_one_look() {
-        let pulses = Pulses::default();
-        let pulse = pulses.watch("loop");
-        pulse.within(MS(1_000));
-        assert_eq!(pulses.look(MS(3_600_000), MS(5_000)), None, "it had no chance to move");
-        let looks = (0..).find(|_| pulses.look(MS(250), MS(5_000)).is_some());
-        assert_eq!(looks, Some(22), "silent while it could have worked");
+    fn time_in_which_the_whole_process_was_paused_counts_as_one_check() {
+        let watchdog = Watchdog::default();
+        let watched = watchdog.watch("loop");
+        watched.alive_within(MS(1_000));
+        assert_eq!(watchdog.check(MS(3_600_000), MS(5_000)), None, "it could not run");
+        let checks = (0..).find(|_| watchdog.check(MS(250), MS(5_000)).is_some());
+        assert_eq!(checks, Some(22), "silent although it could run");
     }
 }

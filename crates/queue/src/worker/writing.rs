@@ -1,17 +1,17 @@
-//! Gets a batch of ends recorded: as a whole, without what is held elsewhere, or in halves.
+//! Gets a batch of ends recorded: as a whole, without those that are locked elsewhere, or in halves.
 //!
-//! Nothing good is spoilt by its company. A batch that does not get a lock in time is written without the ends it waits for; one that the
-//! database breaks off or refuses is halved until the one end is found. What that end becomes depends on what the database said:
+//! A bad end must not spoil the rest of its batch. A batch that does not get a lock in time is written without the ends that wait for it; one that the
+//! database aborts or refuses is halved until the bad end is alone. What happens to that depends on the error:
 //!
-//! - **It did not give a lock** (55P03): the end waits (`held_results`), for as long as it takes. Nothing is wrong with it, and whoever made it a
-//!   failure would do its job again, so that what was sent is sent twice. That never counts.
-//! - **It broke it off for another's sake** (a deadlock, 40P01 or 40001): the same again may succeed at once, and in the end it does: all our locks are
-//!   taken in one order, and a stranger's transaction ends. [`BROKEN_OFF`] times, some three minutes, because a trigger may say it for ever.
-//! - **It heard nothing for too long** (`longest_silence`), because this process was stopped in the middle, or because a handler that was told of the
-//!   end did something else than asking the database, whose connection it finds closed then: [`SILENCES`] times. Other ends go first, because each
-//!   of these takes that long.
-//! - **A unique row was there** (23505): that may have been a race, which the next look decides; [`COLLISIONS`] times, some two seconds.
-//! - **It refused it** (anything else): no repetition helps. A plainer end is tried at once, so that the job is not stuck with it.
+//! - **Lock time-out** (55P03): the end waits (`locked_results`) for as long as it takes, and this never counts. Nothing is wrong with it, and
+//!   recording it as a failure would repeat the job, and send again what it sent.
+//! - **Deadlock or serialization failure** (40P01, 40001): a retry may succeed at once, and finally does, because our locks are taken in one order and
+//!   foreign transactions end. It is tried [`MAX_DEADLOCKS`] times, some three minutes, because a trigger may raise the error for ever.
+//! - **The transaction idled for too long** (`idle_in_transaction_timeout`): this process was stopped in the middle, or a handler's callback did
+//!   something else than querying and finds its connection closed. It is tried [`MAX_IDLE_TRIES`] times, after all other ends, because each try takes
+//!   that long.
+//! - **Unique violation** (23505): it may have been a race, which a retry decides. It is tried [`MAX_COLLISIONS`] times, some two seconds.
+//! - **Any other refusal**: no retry helps. A simpler end is tried at once, so that the job is not stuck.
 
 use crate::{
     error::{QueueError, code},
@@ -20,74 +20,74 @@ use crate::{
         execute::{ending_of_failure, failure},
         finisher::Finished,
         recording::{Failed, Locks, persist},
-        schedules::known_waits,
+        schedules::cached_waits,
         shared::Shared,
         slots::AT_ONCE,
-        watchdog::Pulse,
+        watchdog::WatchedLoop,
     },
 };
 use model::rules::verdict::ErrorKind;
 
-/// How often one end may be broken off until it is tried to be a plainer one.
-const BROKEN_OFF: u32 = 100;
-/// How often it may meet a row that is there already.
-const COLLISIONS: u32 = 15;
-/// How often its handler may keep the database waiting for too long.
-const SILENCES: u32 = 5;
+/// Deadlocks and serialization failures of one end before a simpler one is tried.
+const MAX_DEADLOCKS: u32 = 100;
+/// Unique violations before that.
+const MAX_COLLISIONS: u32 = 15;
+/// Idle transactions before that.
+const MAX_IDLE_TRIES: u32 = 5;
 
-/// Races an end has lost, since it was last made plainer.
+/// Failed tries of an end, since it was last simplified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Races {
-    broken_off: u32,
+    deadlocks: u32,
     collisions: u32,
-    silences: u32,
+    idle_tries: u32,
 }
 
 impl Races {
-    /// Takes note of what the database said of this end alone; whether the same end is to be tried again.
-    pub(super) fn go_on(&mut self, error: &QueueError) -> bool {
+    /// Counts an error of a transaction with this end alone; true if the same end is to be retried.
+    pub(super) fn should_retry(&mut self, error: &QueueError) -> bool {
         let QueueError::Database(error) = error else { return false };
         match code(error).as_deref() {
             Some("55P03") => true,
             Some("40P01" | "40001") => {
-                self.broken_off += 1;
-                self.broken_off <= BROKEN_OFF
+                self.deadlocks += 1;
+                self.deadlocks <= MAX_DEADLOCKS
             }
             Some("23505") => {
                 self.collisions += 1;
-                self.collisions <= COLLISIONS
+                self.collisions <= MAX_COLLISIONS
             }
             _ => false,
         }
     }
 
-    /// Takes note that the handler that is told of this end alone kept the database waiting; whether it is to be told again.
-    fn go_on_after_silence(&mut self) -> bool {
-        self.silences += 1;
-        self.silences < SILENCES
+    /// Counts a handler that let the transaction of this end alone idle; true if it is to be retried.
+    fn should_retry_idle(&mut self) -> bool {
+        self.idle_tries += 1;
+        self.idle_tries < MAX_IDLE_TRIES
     }
 }
 
-/// Records what can be; answers what is to be tried again later.
+/// Records the ends that can be recorded; returns those to be retried later.
 pub(super) async fn write(
     shared: &Shared,
-    pulse: &Pulse<'_>,
+    watched: &WatchedLoop<'_>,
     batch: Vec<Finished>,
     locks: Locks,
 ) -> Vec<Finished> {
     let mut later = Vec::new();
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
-        let mut tried = persist(shared, pulse, &mut part, locks).await;
+        let mut tried = persist(shared, watched, &mut part, locks).await;
         if part.len() > 1
-            && locks != Locks::Pass
-            && tried.as_ref().is_err_and(|failed| failed.error.waited_for_a_lock())
+            && locks != Locks::Skip
+            && tried.as_ref().is_err_and(|failed| failed.error.is_lock_timeout())
         {
-            tried = persist(shared, pulse, &mut part, Locks::Pass).await;
+            tried = persist(shared, watched, &mut part, Locks::Skip).await;
         }
         match tried {
-            Ok(held) => {
-                later.extend(held);
+            Ok(locked) => {
+                later.extend(locked);
                 recorded(shared, &part);
             }
             Err(Failed { error, .. }) if part.len() > 1 => {
@@ -95,25 +95,25 @@ pub(super) async fn write(
                 let rest = part.split_off(part.len() / 2);
                 parts.extend([rest, part]);
             }
-            Err(Failed { is_silence: true, error }) => {
+            Err(Failed { was_idle: true, error }) => {
                 let Some(mut one) = part.pop() else { continue };
-                say_silent(shared, &one);
-                if one.races.go_on_after_silence() {
+                warn_idle(shared, &one);
+                if one.races.should_retry_idle() {
                     parts.insert(0, vec![one]);
-                } else if make_plainer(shared, &mut one, &error, &unheard(shared)) {
+                } else if simplify(shared, &mut one, &error, &idle_message(shared)) {
                     parts.push(vec![one]);
                 } else {
-                    recorded_not_at_all(shared, &one);
+                    give_up(shared, &one);
                 }
             }
             Err(Failed { error, .. }) => {
                 let Some(mut one) = part.pop() else { continue };
-                if one.races.go_on(&error) {
+                if one.races.should_retry(&error) {
                     later.push(one);
-                } else if make_plainer(shared, &mut one, &error, "The result could not be stored.") {
+                } else if simplify(shared, &mut one, &error, "The result could not be stored.") {
                     parts.push(vec![one]);
                 } else {
-                    recorded_not_at_all(shared, &one);
+                    give_up(shared, &one);
                 }
             }
         }
@@ -123,74 +123,72 @@ pub(super) async fn write(
 
 fn recorded(shared: &Shared, part: &[Finished]) {
     for finished in part {
-        shared.settle(finished.job.claim_batch_id);
+        shared.batch_job_done(finished.job.claim_batch_id);
     }
     if !part.is_empty() {
         shared.note_recorded(part.len());
     }
 }
 
-fn recorded_not_at_all(shared: &Shared, one: &Finished) {
+fn give_up(shared: &Shared, one: &Finished) {
     let id = one.job.id;
-    tracing::error!(job.id = %id, "job {id} could not even be given back: it is tried again from time to time");
+    tracing::error!(job.id = %id, "job {id} could not even be released: this is retried from time to time");
     shared.note_stuck(one.job.assignment_id, one.job.claim_batch_id);
     shared.note_recorded(1);
 }
 
-/// As the failed attempt reads.
-fn unheard(shared: &Shared) -> String {
-    let silence = shared.config.longest_silence;
+/// The error of the failed attempt.
+fn idle_message(shared: &Shared) -> String {
+    let silence = shared.config.idle_in_transaction_timeout;
     format!(
-        "The result could not be stored: {SILENCES} times its handler kept the database waiting for more than {silence:?} while it was told of the \
-         end."
+        "The result could not be stored: {MAX_IDLE_TRIES} times the handler let the transaction that records it idle for more than {silence:?}."
     )
 }
 
-fn say_silent(shared: &Shared, one: &Finished) {
-    let (id, silence) = (one.job.id, shared.config.longest_silence);
+fn warn_idle(shared: &Shared, one: &Finished) {
+    let (id, silence) = (one.job.id, shared.config.idle_in_transaction_timeout);
     tracing::warn!(
         job.id = %id,
         job.type = %one.job.job_type,
         correlation_id = one.job.correlation_id,
-        "the handler of {} kept the database waiting for more than {silence:?} while it was told of the end of job {id}: that is undone",
+        "the handler of {} let the transaction that records job {id} idle for more than {silence:?}: rolled back",
         one.job.job_type,
     );
 }
 
-/// How much of a result is tried to be stored.
+/// What is recorded of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Plainness {
-    /// As it is.
+pub(super) enum Detail {
     #[default]
     Whole,
-    /// A failure that says that it could not be.
+    /// A failure with the error that the result could not be stored.
     Failure,
-    /// The job goes back, and nothing is said.
+    /// The job is released, and no handler is called.
     Release,
 }
 
-/// A result that cannot be stored becomes one that can: whatever is wrong, the job must not stay ours for ever. False when it was the plainest.
-fn make_plainer(shared: &Shared, one: &mut Finished, error: &QueueError, message: &str) -> bool {
+/// Simplifies a result that cannot be stored, because the job must not stay this worker's for ever. False if it was the simplest already.
+fn simplify(shared: &Shared, one: &mut Finished, error: &QueueError, message: &str) -> bool {
     let id = one.job.id;
     let source = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(job.id = %id, %error, source, "the result of job {id} could not be stored");
     one.races = Races::default();
     one.done = None;
-    match one.plainness {
-        Plainness::Whole => {
+    match one.detail {
+        Detail::Whole => {
             let failure = failure(ErrorKind::Retryable, message.to_owned());
             let (attempt, max_attempts) = (one.job.attempt, one.job.max_attempts);
-            let waits = known_waits(shared, one.job.integration_id);
+            let waits = cached_waits(shared, one.job.integration_id);
             one.end.ending = ending_of_failure(&waits, attempt, max_attempts, failure, rand::random());
-            one.plainness = Plainness::Failure;
+            one.detail = Detail::Failure;
         }
-        Plainness::Failure => {
-            one.is_bare = true;
-            one.end.is_doubtful = one.doubt.is_some();
+        Detail::Failure => {
+            one.skips_handler = true;
+            one.end.is_uncertain = one.uncertain.is_some();
             one.end.ending = Ending::Released { until: AT_ONCE };
-            one.plainness = Plainness::Release;
+            one.detail = Detail::Release;
         }
-        Plainness::Release => return false,
+        Detail::Release => return false,
     }
     true
 }
@@ -239,12 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_not_given_never_counts_and_what_is_refused_is_not_repeated() {
-        for (said, times) in
-            [("55P03", None), ("40P01", Some(BROKEN_OFF)), ("23505", Some(COLLISIONS)), ("23514", Some(0))]
-        {
+    fn a_lock_time_out_never_counts_and_a_refusal_is_not_retried() {
+        for (said, times) in [
+            ("55P03", None),
+            ("40P01", Some(MAX_DEADLOCKS)),
+            ("23505", Some(MAX_COLLISIONS)),
+            ("23514", Some(0)),
+        ] {
             let mut races = Races::default();
-            let gone_on = (0..10_000).position(|_| !races.go_on(&QueueError::Database(Said(said).into())));
+            let gone_on =
+                (0..10_000).position(|_| !races.should_retry(&QueueError::Database(Said(said).into())));
             assert_eq!(gone_on.and_then(|times| u32::try_from(times).ok()), times, "{said}");
         }
     }

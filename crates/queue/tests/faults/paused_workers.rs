@@ -68,7 +68,7 @@ async fn a_process_that_slept_beyond_its_lease_sends_nothing_before_its_heartbea
     database.until_at_least(AT_THE_GATE, 1).await;
     children.pause(0, &database).await;
     database.until_at_least(ENDED, 1).await;
-    assert_eq!(world.sweep().await.given_back, 1, "it is somebody else's to send by now");
+    assert_eq!(world.sweep().await.returned, 1, "it is somebody else's to send by now");
     // It wakes up where it fell asleep, and its heartbeat gets no answer.
     let mut silence = database.pool.begin().await.unwrap();
     sqlx::query("lock table headgate.workers in share mode").execute(&mut *silence).await.unwrap();

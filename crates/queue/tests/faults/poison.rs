@@ -9,8 +9,8 @@ use model::{
 };
 use queue::{
     EngineConfig,
-    store::jobs::{self, Failure, How, JobSpec, Response},
-    worker::{AttemptHandler, Engine, EngineHandle, Handlers, HeldJob, Outcome},
+    store::jobs::{self, Completion, Failure, JobSpec, Response},
+    worker::{AttemptHandler, Engine, EngineHandle, Handlers, LeasedJob, Outcome},
 };
 use serde_json::{Value, json};
 use std::{
@@ -40,7 +40,7 @@ fn failed(verdict: Verdict) -> Outcome {
 
 fn completed(result: Value) -> Outcome {
     let response = Some(Response { status: 200, excerpt: foul(), duration: Duration::MAX });
-    Outcome::Completed { how: How::Sent, response, result: Some(result), receipt: None }
+    Outcome::Completed { how: Completion::Sent, response, result: Some(result), receipt: None }
 }
 
 fn deep(levels: usize) -> Value {
@@ -63,7 +63,7 @@ struct Fouler {
 
 #[async_trait]
 impl AttemptHandler for Fouler {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         match job.job_type.as_str() {
             "foul result" => completed(json!({ foul(): foul() })),
             "deep result" => completed(deep(500)),

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
-    store::jobs::How,
-    worker::{AttemptHandler, Engine, EngineHandle, Handlers, HeldJob, Outcome},
+    store::jobs::Completion,
+    worker::{AttemptHandler, Engine, EngineHandle, Handlers, LeasedJob, Outcome},
 };
 use rand::Rng as _;
 use std::{
@@ -52,9 +52,9 @@ struct Quick {
 
 #[async_trait]
 impl AttemptHandler for Quick {
-    async fn run(&self, _job: &HeldJob) -> Outcome {
+    async fn run(&self, _job: &LeasedJob) -> Outcome {
         self.begun.notify_one();
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 
@@ -148,10 +148,10 @@ struct Holding {
 
 #[async_trait]
 impl AttemptHandler for Holding {
-    async fn run(&self, _job: &HeldJob) -> Outcome {
+    async fn run(&self, _job: &LeasedJob) -> Outcome {
         self.begun.notify_one();
         self.go_on.notified().await;
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 
@@ -163,10 +163,10 @@ struct Blocker {
 
 #[async_trait]
 impl AttemptHandler for Blocker {
-    async fn run(&self, _job: &HeldJob) -> Outcome {
+    async fn run(&self, _job: &LeasedJob) -> Outcome {
         self.begun.notify_one();
         let _ = self.go_on.lock().unwrap().recv();
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 
@@ -187,7 +187,7 @@ async fn a_handler_that_blocks_its_thread_holds_up_no_shutdown_and_its_job_is_lo
         JobStatus::Processing,
         "it still runs: nobody may begin it yet"
     );
-    assert_eq!(world.sweep().await.given_back, 1, "its process has signed off");
+    assert_eq!(world.sweep().await.returned, 1, "its process has signed off");
     tell.send(()).unwrap();
     let job = world.get(id).await;
     assert_eq!((job.job.status, job.job.attempt, job.attempts.len()), (JobStatus::Pending, 0, 1));

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use model::id::JobId;
 use queue::{
     EngineConfig,
-    store::jobs::{How, JobSpec},
-    worker::{AttemptHandler, Engine, Handlers, HeldJob, Outcome, Stuck},
+    store::jobs::{Completion, JobSpec},
+    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome, Stuck},
 };
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -23,10 +23,10 @@ struct Blocker(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]
 impl AttemptHandler for Blocker {
-    async fn run(&self, _job: &HeldJob) -> Outcome {
+    async fn run(&self, _job: &LeasedJob) -> Outcome {
         // As code does that was not written for async: nothing else runs on this thread.
         let _ = self.0.lock().unwrap().recv();
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 
@@ -87,7 +87,7 @@ async fn the_watchdog_gives_the_lease_up_when_nothing_moves_any_more() {
     world.accept_plain(lane, 1).await;
     let config = EngineConfig {
         heartbeat_interval: Duration::from_millis(300),
-        watchdog_patience: Duration::from_millis(500),
+        watchdog_timeout: Duration::from_millis(500),
         ..EngineConfig::default()
     };
     let (stop, (tell, stuck)) = (CancellationToken::new(), mpsc::channel());
@@ -98,7 +98,7 @@ async fn the_watchdog_gives_the_lease_up_when_nothing_moves_any_more() {
         .until_at_least("select count(*) from headgate.workers where lease_until < clock_timestamp()", 1)
         .await;
     let taken = world.sweep().await;
-    assert_eq!((taken.given_back, taken.dead), (1, 0), "others get the job");
+    assert_eq!((taken.returned, taken.dead), (1, 0), "others get the job");
     go_on.send(()).unwrap();
     stop.cancel();
     engine.join().unwrap();
@@ -118,7 +118,7 @@ async fn jobs_that_stop_every_process_of_their_program_become_dead_letters() {
         world.accept(&[spec(Act::Block), spec(Act::Block)]).await.into_iter().map(|job| job.id).collect();
     let mut children = Children::of(&database);
     children.order().heartbeat = Duration::from_millis(400);
-    children.order().watchdog_patience = Duration::from_millis(500);
+    children.order().watchdog_timeout = Duration::from_millis(500);
     children.order().program = Some("shop".to_owned());
     for _ in 0..3 {
         children.start(1);

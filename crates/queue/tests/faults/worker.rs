@@ -82,7 +82,7 @@ fn config(order: &Order) -> EngineConfig {
         heartbeat_interval: order.heartbeat,
         recovery_interval: Duration::from_millis(300),
         leader_lease: order.leader_lease,
-        watchdog_patience: order.watchdog_patience,
+        watchdog_timeout: order.watchdog_timeout,
         job_timeout: Duration::from_secs(60),
         backoff: model::rules::backoff::Backoff { schedule: "0s".parse().unwrap(), jitter: 0.0 },
         // Handlers stumble as they are told to: by chance half of a lane's first hundred, which would be an outage.

@@ -1,11 +1,11 @@
 //! Utilities that encre-css 0.21 accepts and gets wrong (measured against Tailwind's own output in Chromium).
 
-/// Why a class must not be used although the generator knows it; `names` are the classes beside it.
+/// Why a class must not be used although the generator knows it; `names` are all classes of the same list.
 pub(super) fn reason(name: &str, names: &[String]) -> Option<&'static str> {
     let (variants, utility) = split_variants(name);
     let plain = utility.trim_start_matches(['-', '!']);
     if plain.starts_with("rotate-") {
-        return Some("turns about two axes; write [rotate:45deg]");
+        return Some("rotates about two axes; write [rotate:45deg]");
     }
     let is_outline_width = plain
         .strip_prefix("outline-")
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn utilities_that_come_out_wrong_are_refused() {
+    fn utilities_that_are_generated_wrong_are_refused() {
         assert!(reason("md:-rotate-45", &[]).is_some());
         assert!(reason("[rotate:45deg]", &[]).is_none());
         assert!(reason("focus-visible:outline-2", &[]).is_some());

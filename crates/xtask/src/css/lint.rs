@@ -1,4 +1,4 @@
-//! A class that generates nothing is a fault that nobody sees: the build stops and names file, line and class.
+//! Stops the build at a class that generates nothing, which nobody would notice otherwise; names file, line and class.
 
 use super::{Source, forbidden, generate, literals};
 use anyhow::{Result, bail};
@@ -8,11 +8,9 @@ use std::{
     fmt::Write as _,
 };
 
-/// # Errors
-///
-/// Lists every class that neither the generator nor `base` knows, and every one that comes out wrong.
+/// The error lists every class that neither the generator nor `base` knows, and every one that is generated wrong.
 pub(super) fn check(sources: &[Source], base: &str, config: &Config) -> Result<()> {
-    let mut known = Known::new(base, config);
+    let mut known = KnownClasses::new(base, config);
     let mut faults = String::new();
     for source in sources {
         for list in literals::class_lists(&source.text)? {
@@ -25,29 +23,29 @@ pub(super) fn check(sources: &[Source], base: &str, config: &Config) -> Result<(
     }
     if !faults.is_empty() {
         bail!(
-            "class names:\n{faults}(a class is a utility of style/tailwind.toml or stands in style/base.css)"
+            "class names:\n{faults}(a class must be a utility of style/tailwind.toml or defined in style/base.css)"
         );
     }
     Ok(())
 }
 
-/// Which classes exist. The generator is asked once a name.
-struct Known {
+/// Knows which classes exist, and asks the generator once for each name.
+struct KnownClasses {
     config: Config,
     of_base: BTreeSet<String>,
     generated: BTreeMap<String, bool>,
 }
 
-impl Known {
+impl KnownClasses {
     fn new(base: &str, config: &Config) -> Self {
         let mut config = generate::without_reset(config);
         config.safelist = Default::default();
         Self { config, of_base: classes_of(base), generated: BTreeMap::new() }
     }
 
-    fn fault(&mut self, name: &str, beside: &[String]) -> Option<&'static str> {
+    fn fault(&mut self, name: &str, siblings: &[String]) -> Option<&'static str> {
         if name.contains(['{', '}']) {
-            // A whole `{}` in a `format!` stands for names that are written, and checked, elsewhere.
+            // A `{}` that is a whole name stands for names that are written, and checked, elsewhere.
             let is_placeholder = name.starts_with('{') && name.ends_with('}');
             return (!is_placeholder)
                 .then_some("is put together at run time: write the whole name in a literal");
@@ -55,7 +53,7 @@ impl Known {
         if self.of_base.contains(name) || is_marker(name) {
             return None;
         }
-        if let Some(reason) = forbidden::reason(name, beside) {
+        if let Some(reason) = forbidden::reason(name, siblings) {
             return Some(reason);
         }
         let config = &self.config;
@@ -67,7 +65,7 @@ impl Known {
     }
 }
 
-/// `group` and `peer` have no style of their own: other elements' variants look for them.
+/// `group` and `peer` have no style of their own: variants of other elements refer to them.
 fn is_marker(name: &str) -> bool {
     let word = name.split('/').next().unwrap_or(name);
     matches!(word, "group" | "peer" | "dark")
@@ -80,7 +78,7 @@ fn classes_of(css: &str) -> BTreeSet<String> {
     while let Some(at) = rest.find(['.', '/']) {
         let (found, after) = rest[at..].split_at(1);
         if found == "/" {
-            // A comment may name files and versions: skip it.
+            // Skips comments, which may contain file names and versions.
             rest = after
                 .strip_prefix('*')
                 .map_or(after, |comment| comment.split_once("*/").map_or("", |(_, css)| css));

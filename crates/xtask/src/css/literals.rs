@@ -1,8 +1,8 @@
 //! Finds the class names written in a Rust source.
 //!
-//! Looked at are the places where a string can only be a list of classes: `class="…"` and props named like it,
-//! `class:name=`, `let class = …`, the body of a function whose name says `class`, and constants named `…CLASS…`.
-//! The search works on Rust's own tokens, so comments, other strings and text in views never confuse it.
+//! It searches the places where a string can only be a list of classes: `class="…"` and props named like it,
+//! `class:name=`, `let class = …`, the body of a function whose name contains `class`, and constants named `…CLASS…`.
+//! It works on Rust's tokens, so comments, other strings and text in views do not confuse it.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
@@ -14,11 +14,7 @@ pub(super) struct ClassList {
     pub(super) names: Vec<String>,
 }
 
-/// All class lists of a source file, in order.
-///
-/// # Errors
-///
-/// When the text is not Rust.
+/// All class lists of a source file, in order; fails when it is not Rust.
 pub(super) fn class_lists(source: &str) -> Result<Vec<ClassList>> {
     let stream: TokenStream = source.parse().map_err(|error| anyhow!("not Rust: {error}"))?;
     let mut found = Vec::new();
@@ -41,7 +37,7 @@ fn search(stream: TokenStream, found: &mut Vec<ClassList>) {
     }
 }
 
-/// When a place for classes begins at `at`: takes its literals and answers where to go on.
+/// If a place for classes begins at `at`, takes its literals and returns where to continue.
 fn class_place(tokens: &[TokenTree], at: usize, found: &mut Vec<ClassList>) -> Option<usize> {
     let name = ident(tokens.get(at)?)?;
     match name.as_str() {
@@ -113,7 +109,7 @@ fn end_of_value(tokens: &[TokenTree], start: usize) -> usize {
         .unwrap_or(tokens.len())
 }
 
-/// The literals of a value, without those that are no classes: patterns, compared strings, arguments of calls.
+/// Takes the literals of a value, except those that are no classes: patterns, compared strings, arguments of calls.
 fn take_strings(tokens: &[TokenTree], found: &mut Vec<ClassList>) {
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -147,7 +143,7 @@ fn take_strings(tokens: &[TokenTree], found: &mut Vec<ClassList>) {
     }
 }
 
-/// The text of a string literal as the compiler reads it; nothing for numbers, bytes and characters.
+/// The value of a string literal; none for numbers, bytes and characters.
 fn text_of(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix('r') {
         let raw = raw.trim_matches('#');

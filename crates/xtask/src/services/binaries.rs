@@ -4,9 +4,9 @@ use crate::process;
 use std::path::{Path, PathBuf};
 
 /// The oldest version Headgate runs on.
-const OLDEST: u32 = 15;
+const MIN_VERSION: u32 = 15;
 
-/// The folder with `postgres` and `initdb`, if there is one that is new enough.
+/// The folder with `postgres` and `initdb`, if one is new enough.
 pub(crate) fn find() -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -19,13 +19,13 @@ pub(crate) fn find() -> Option<PathBuf> {
     best(folders)
 }
 
-/// The newest; of the same version one that has all of its programs: links to some of them may lie elsewhere on the path.
+/// The newest version; of several folders one with all programs, because another may only have links to some of them.
 fn best(folders: Vec<PathBuf>) -> Option<PathBuf> {
     folders
         .into_iter()
         .filter(|folder| folder.join("postgres").is_file() && folder.join("initdb").is_file())
         .filter_map(|folder| Some((version(&folder)?, folder)))
-        .filter(|(version, _)| *version >= OLDEST)
+        .filter(|(version, _)| *version >= MIN_VERSION)
         .max_by_key(|(version, folder)| (*version, folder.join("pgbench").is_file()))
         .map(|(_, folder)| folder)
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_is_found_and_of_two_the_one_that_can_measure() {
+    fn the_newest_is_found_and_of_two_the_one_with_pgbench() {
         let root = std::env::temp_dir().join(format!("headgate-binaries-{}", std::process::id()));
         let all = ["postgres", "initdb", "pgbench"];
         let whole = installed(&root, "whole", "15.14 (Debian)", &all);

@@ -1,7 +1,7 @@
-//! Sees to it that a cluster ends with us, whatever ends us.
+//! Makes sure that a cluster ends with xtask, however that ends.
 //!
-//! A small shell reads from a pipe that only we hold open. When we close it, or are killed, the read ends: the shell
-//! stops the server and removes the directory. It holds for `kill -9` too and needs no privilege and no unsafe code.
+//! A small shell reads from a pipe that only xtask keeps open. When xtask closes it, or is killed, the read ends, and the shell
+//! stops the server and removes the directory. This works for `kill -9` too and needs no privilege and no unsafe code.
 
 use anyhow::{Context, Result};
 use std::{
@@ -10,7 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// `postmaster.pid` is the last thing the server removes: that it is gone means that all has ended.
+/// The server removes `postmaster.pid` last: once it is gone, all its processes have ended.
 const WATCH: &str = r#"
 trap '' INT TERM HUP
 cat >/dev/null
@@ -21,7 +21,7 @@ while [ -e "$1/data/postmaster.pid" ] && [ $tries -lt 100 ]; do sleep 0.05; trie
 rm -rf -- "$1"
 "#;
 
-/// The shell that waits for our end.
+/// The shell that waits for the end of xtask.
 pub(super) struct Guard {
     shell: Child,
 }
@@ -35,17 +35,17 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // A group of its own: Ctrl-C must not end the one that cleans up.
+            // A process group of its own, so that Ctrl-C does not end the shell that cleans up.
             .process_group(0)
             .spawn()
             .context("cannot start sh")?;
         Ok(Self { shell })
     }
 
-    /// Ends the server and removes its directory; returns when both are done.
+    /// Stops the server and removes its directory; returns when both are done.
     pub(super) fn stop(&mut self, server: &mut Child) {
         drop(self.shell.stdin.take());
-        // Both are ours to reap; how they ended changes nothing any more.
+        // Both are child processes to be reaped; how they ended does not matter.
         let _ = server.wait();
         let _ = self.shell.wait();
     }

@@ -1,7 +1,7 @@
 //! A throw-away Postgres for tests and for compile-time checked SQL.
 //!
-//! It has a directory of its own, listens on a socket in it and on no port, trades safety for speed, and is gone
-//! afterwards: also when xtask itself is killed.
+//! It has a directory of its own, listens on a socket in it and on no port, trades safety for speed, and is removed
+//! afterwards, even if xtask is killed.
 
 mod binaries;
 mod guard;
@@ -22,7 +22,7 @@ use std::{
 };
 use unprivileged::Unprivileged;
 
-/// Nobody but the tests of one run sees this cluster: losing it in a crash costs nothing.
+/// For the tests of one run: losing this cluster in a crash costs nothing.
 const SETTINGS: [&str; 11] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
@@ -37,10 +37,10 @@ const SETTINGS: [&str; 11] = [
     "jit=off",
 ];
 
-/// Durable commits and all: what is measured on it is what a server would show that somebody runs at such rates. As Postgres comes it makes a
-/// checkpoint for each gigabyte of log, every ten seconds here, and writes each page whole that it touches first after one.
+/// For measurements: commits are durable, and settings are those of a server that runs at such rates. The default of Postgres would be a checkpoint
+/// for each gigabyte of WAL, every ten seconds here, after which each page is first written as a whole.
 const DURABLE: [&str; 8] = [
-    // Says which statement took the time; it comes with the server.
+    // Shows which statements took the time; it comes with the server.
     "shared_preload_libraries=pg_stat_statements",
     "pg_stat_statements.track_planning=on",
     "listen_addresses=",
@@ -61,12 +61,12 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// Makes and starts a cluster: about two seconds.
+    /// Creates and starts a cluster, in about two seconds.
     pub(crate) fn start() -> Result<Self> {
         progress::step("throw-away Postgres", || Self::start_silently(&SETTINGS))
     }
 
-    /// One that keeps what it was told, for measurements.
+    /// As [`start`](Self::start), with durable commits, for measurements.
     pub(crate) fn start_durable() -> Result<Self> {
         progress::step("throw-away Postgres with durable commits", || Self::start_silently(&DURABLE))
     }
@@ -94,17 +94,16 @@ impl Services {
         Ok(services)
     }
 
-    /// The address of one of its databases, for a superuser.
+    /// The address of one of its databases, as a superuser.
     pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres:///{database}?host={}&user=postgres", self.socket_dir.display())
     }
 
-    /// Where it writes its log.
     pub(crate) fn log(&self) -> PathBuf {
         self.socket_dir.join(LOG)
     }
 
-    /// The eighth line of `postmaster.pid` says `ready`: that is how `pg_ctl` knows too.
+    /// Waits until the eighth line of `postmaster.pid` is `ready`, like `pg_ctl`.
     fn wait_until_ready(&mut self, data: &Path) -> Result<()> {
         let started = Instant::now();
         loop {
@@ -129,7 +128,7 @@ impl Drop for Services {
     }
 }
 
-/// `cargo xtask services -- CMD`: for a look by hand, and for one crate's tests.
+/// `cargo xtask services -- CMD`: for work by hand, and for the tests of one crate.
 pub(crate) fn with_command(command: &[&str]) -> Result<ExitCode> {
     let services = Services::start()?;
     let shell = std::env::var("SHELL").unwrap_or_else(|_| "sh".into());
@@ -145,7 +144,7 @@ pub(crate) fn with_command(command: &[&str]) -> Result<ExitCode> {
 }
 
 fn make_dir(user: Option<&Unprivileged>) -> Result<PathBuf> {
-    // Not TMPDIR: a socket's path may have 107 bytes, and root's private directories are closed to the server.
+    // Not in TMPDIR: a socket's path may have at most 107 bytes, and the server cannot read root's private directories.
     let dir = PathBuf::from(format!("/tmp/headgate-test-{}", std::process::id()));
     fs::create_dir(&dir).with_context(|| dir.display().to_string())?;
     fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;

@@ -1,4 +1,4 @@
-//! Postgres refuses to run as root: then it runs as `postgres`, or as `nobody`.
+//! Postgres refuses to run as root: if xtask is root, it runs as `postgres` or `nobody`.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -8,15 +8,14 @@ use std::{
     process::Command,
 };
 
-/// Whom root becomes.
 pub(super) struct Unprivileged {
     pub(super) uid: u32,
     pub(super) gid: u32,
 }
 
-/// Nobody to become when we are not root.
+/// The user to run as; none when we are not root.
 pub(super) fn user() -> Result<Option<Unprivileged>> {
-    // Our own entry in /proc belongs to the effective user: no system call of our own, so no unsafe code.
+    // The owner of our entry in /proc is the effective user; reading it needs no unsafe code.
     let is_root = std::fs::metadata("/proc/self").map_or_else(
         |_| process::output_of("id", &["-u"]).as_deref() == Some("0"),
         |metadata| metadata.uid() == 0,
@@ -29,10 +28,10 @@ pub(super) fn user() -> Result<Option<Unprivileged>> {
         .into_iter()
         .find_map(|name| entry(&accounts, name))
         .map(Some)
-        .context("started as root, and there is neither a user postgres nor nobody for the database")
+        .context("started as root, and neither the user postgres nor nobody exists to run the database")
 }
 
-/// A command as that user. The process group is its own, so that Ctrl-C reaches xtask alone, which then stops it in order.
+/// A command as that user, in a process group of its own, so that Ctrl-C reaches only xtask, which then stops it in order.
 pub(super) fn command(program: &Path, user: Option<&Unprivileged>) -> Command {
     let mut command = Command::new(program);
     command.process_group(0);

@@ -1,17 +1,16 @@
-//! Debian packages, by apt.
+//! Installs Debian packages with apt.
 
 use crate::{process, progress};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// A package to install.
 pub(super) struct Package {
-    /// The first that this system's release knows is taken.
+    /// The first name that this system's release knows is installed.
     pub(super) names: &'static [&'static str],
     pub(super) why: &'static str,
 }
 
-/// Installs the packages, or says exactly what to type where that is not ours to do.
+/// Installs the packages, or fails with the command to run where that needs more rights.
 pub(super) fn install(packages: &[Package]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -44,7 +43,7 @@ pub(super) fn install(packages: &[Package]) -> Result<()> {
 }
 
 impl Package {
-    /// What apt's index lists; where it lists none, what apt is to complain about.
+    /// The first name in apt's index; if none is, the last, about which apt will complain.
     fn known_name(&self) -> &'static str {
         let is_listed = |name: &&&str| {
             process::output_of("apt-cache", &["show", "--no-all-versions", **name])
@@ -54,7 +53,7 @@ impl Package {
     }
 }
 
-/// What to put before a command that root must run; nothing when there is no way without asking for a password.
+/// The prefix of a command that root must run; none when it would ask for a password.
 fn privilege() -> Option<&'static [&'static str]> {
     if process::output_of("id", &["-u"])? == "0" {
         return Some(&[]);

@@ -1,4 +1,4 @@
-//! Installs what this machine lacks, says so, and does nothing twice.
+//! Installs what is missing on this machine, and reports it.
 
 mod debian;
 mod node;
@@ -11,7 +11,6 @@ use debian::Package;
 pub(crate) use python::schemathesis;
 use std::path::PathBuf;
 
-/// What the machine is to be made ready for.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Purpose {
     /// Building and running the program.
@@ -20,7 +19,7 @@ pub(crate) enum Purpose {
     Test,
 }
 
-/// Installs everything that is missing; each thing that could not be installed is named with its remedy.
+/// Installs everything that is missing; the error names everything that could not be installed, with its remedy.
 pub(crate) fn run(purpose: Purpose) -> Result<()> {
     progress::step("setup", || {
         let mut faults = Vec::new();
@@ -36,13 +35,13 @@ pub(crate) fn run(purpose: Purpose) -> Result<()> {
             keep(python::ensure());
         }
         if !faults.is_empty() {
-            bail!("this machine still lacks something:\n  {}", faults.join("\n  "));
+            bail!("not everything could be installed:\n  {}", faults.join("\n  "));
         }
         Ok(())
     })
 }
 
-/// The browser for the tests, under any of its names. The one without windows first: a sixth less of a journey's time.
+/// The browser for the tests, under any of its names. The headless one is preferred: it saves a sixth of the time.
 pub(crate) fn chromium() -> Option<PathBuf> {
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
         .into_iter()

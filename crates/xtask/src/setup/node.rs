@@ -1,4 +1,4 @@
-//! Node for the browser tests, and their npm packages.
+//! Installs Node for the browser tests, and their npm packages.
 
 use super::debian::{self, Package};
 use crate::{process, progress, workspace};
@@ -6,17 +6,17 @@ use anyhow::{Context, Result, bail};
 use std::{fs, process::Command};
 
 /// The oldest version Playwright runs on.
-const OLDEST: u32 = 20;
+const MIN_VERSION: u32 = 20;
 
-/// Node itself where Debian's is new enough, then `npm ci` when the lock file is newer than what is installed.
+/// Installs Node if Debian's is new enough, then runs `npm ci` if the lock file is newer than what is installed.
 pub(super) fn ensure() -> Result<()> {
     if !is_new_enough() {
         let candidate = process::output_of("apt-cache", &["show", "--no-all-versions", "nodejs"])
             .and_then(|package| major_of_package(&package))
             .unwrap_or_default();
-        if candidate < OLDEST {
+        if candidate < MIN_VERSION {
             bail!(
-                "the browser tests need Node {OLDEST} or newer with npm: install it (Debian 13: `apt-get install nodejs npm`)"
+                "the browser tests need Node {MIN_VERSION} or newer with npm: install it (Debian 13: `apt-get install nodejs npm`)"
             );
         }
         debian::install(&[
@@ -37,7 +37,7 @@ pub(super) fn ensure() -> Result<()> {
         Command::new("npm")
             .args(["ci", "--no-audit", "--no-fund"])
             .current_dir(folder)
-            // The browser is Debian's.
+            // The browser comes from Debian.
             .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
     )
 }
@@ -46,7 +46,7 @@ fn is_new_enough() -> bool {
     process::find("npm").is_some()
         && process::output_of("node", &["--version"])
             .and_then(|version| version.trim_start_matches('v').split('.').next()?.parse::<u32>().ok())
-            .is_some_and(|major| major >= OLDEST)
+            .is_some_and(|major| major >= MIN_VERSION)
 }
 
 /// `Version: 20.19.2+dfsg-1` → 20

@@ -1,4 +1,4 @@
-//! schemathesis, which holds the program against its OpenAPI document, in an environment of its own.
+//! Installs schemathesis, which tests the program against its OpenAPI document, in an environment of its own.
 
 use super::debian::{self, Package};
 use crate::{process, progress, workspace};
@@ -9,7 +9,6 @@ use std::{
     process::Command,
 };
 
-/// Where the tests find it.
 pub(crate) fn schemathesis() -> PathBuf {
     environment().join("bin/schemathesis")
 }
@@ -18,7 +17,7 @@ fn environment() -> PathBuf {
     workspace::target_dir().join("python")
 }
 
-/// Installs what `end2end/requirements.txt` pins, unless just that was installed before.
+/// Installs what `end2end/requirements.txt` pins, unless that is installed already.
 pub(super) fn ensure() -> Result<()> {
     let wanted = workspace::root().join("end2end/requirements.txt");
     let installed = environment().join("requirements.txt");

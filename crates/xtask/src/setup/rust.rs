@@ -1,4 +1,4 @@
-//! The wasm target, and for tests the two components that check the code.
+//! Installs the wasm target, and for tests rustfmt and clippy.
 
 use super::Purpose;
 use crate::{process, progress};
@@ -7,7 +7,7 @@ use std::{path::Path, process::Command};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Asks the toolchain itself what it has: `rustup` may be absent where Rust comes from the distribution.
+/// Checks the toolchain itself, because there may be no `rustup` where Rust comes from the distribution.
 pub(super) fn ensure(purpose: Purpose) -> Result<()> {
     let sysroot = process::output_of("rustc", &["--print", "sysroot"]).context("no `rustc`: install Rust")?;
     if !Path::new(&sysroot).join("lib/rustlib").join(TARGET).is_dir() {

@@ -1,9 +1,9 @@
 import { initSync } from "../../headgate.js";
 
-/* Parts that run, or are about to. A part that ran twice would begin with fresh data under the feet of the first. */
+/* Parts that run, or are about to. Starting a part twice would overwrite the data of the first. */
 const running = new Map();
 
-/* Parts begun in one go: a few milliseconds, on a phone too. */
+/* Parts that are started without a pause: a few milliseconds, even on a phone. */
 const AT_ONCE = 64;
 
 async function download(pack) {
@@ -14,7 +14,7 @@ async function download(pack) {
 
 function start(part, bytes) {
 	if (!running.has(part)) {
-		/* The main part's exports are all that parts ask for. */
+		/* Parts import nothing but the main part's exports. */
 		const started = WebAssembly.instantiate(bytes, { __wasm_split: initSync() });
 		started.catch(() => running.delete(part));
 		running.set(part, started);
@@ -31,13 +31,13 @@ async function load(pack) {
 	let at = 0;
 	for (const [part, length] of CONTENTS[pack]) {
 		parts.push(start(part, bytes.slice(at, (at += length))));
-		/* Hundreds at once would keep the page from answering. */
+		/* Hundreds at once would block the page. */
 		if (parts.length % AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve));
 	}
 	return Promise.all(parts);
 }
 
-/* Called by the main part, which is told how it went and tries again when it wants to. */
+/* Called by the main part, whose callback gets whether it succeeded and may try again. */
 function loading(packs) {
 	return async (callback, data) => {
 		const loaded = await Promise.all(packs.map(load)).then(

@@ -1,8 +1,8 @@
-//! Cuts the wasm into the part that every page begins with and packs that are downloaded when a page is first visited.
+//! Splits the wasm into the part that every page starts with and packs that are downloaded when a page is first visited.
 //!
-//! All files of a cut fit each other and no others: a part of another build would find its data at other addresses. So
-//! they lie in a folder named after the wasm they come from. A browser that still runs an older console finds nothing
-//! there and loads the page anew.
+//! The files of a split only fit each other: a part of another build would find its data at other addresses. So they are in
+//! a folder named after the wasm they come from. A browser that still runs an older console does not find them, and
+//! reloads the page.
 
 mod packs;
 mod strip;
@@ -19,16 +19,16 @@ use std::{
 };
 use wasm_split_cli_support::Options;
 
-/// The folder below `pkg` for the parts.
+/// The folder for the parts, in `pkg`.
 const FOLDER: &str = "split";
 
-/// Which files each page needs, for the server: it tells browsers of them before the console runs.
+/// The files each page needs: the server announces them to browsers before the console runs.
 const MANIFEST: &str = "split.json";
 
-/// Loads what is missing; the packs' contents are written above it.
+/// Loads missing packs; the table of their contents is written above it.
 const LOADER: &str = include_str!("load.js");
 
-/// Cuts `wasm` and returns its main part, which is wasm-bindgen's to finish. The others have nothing for it to do.
+/// Splits `wasm` and returns its main part, the only one that wasm-bindgen has to process.
 pub(crate) fn split(wasm: &Path) -> Result<PathBuf> {
     let pkg = workspace::pkg_dir();
     let input = fs::read(wasm)?;
@@ -57,13 +57,13 @@ pub(crate) fn split(wasm: &Path) -> Result<PathBuf> {
     Ok(main)
 }
 
-/// The main part's file, and of each page the parts it needs.
+/// The file of the main part, and the parts that each page needs.
 fn cut(input: &[u8], wasm: &Path, loader: &str) -> Result<(PathBuf, BTreeMap<String, Vec<packs::Part>>)> {
     let scratch = wasm.with_file_name("app_parts");
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }
-    // It writes a loader too, which asks for each part by itself: dozens of requests a page. Ours takes its place.
+    // It writes a loader too, which would fetch each part separately, dozens of requests for a page. Ours replaces it.
     fs::create_dir_all(scratch.join(loader).parent().unwrap_or(&scratch))?;
     let main = scratch.join("main.wasm");
     let link_name = format!("./{loader}");
@@ -85,7 +85,7 @@ fn cut(input: &[u8], wasm: &Path, loader: &str) -> Result<(PathBuf, BTreeMap<Str
     Ok((main, parts))
 }
 
-/// The loader: what lies where in which pack, how to load, and one function a page that the main part imports.
+/// The loader: the contents of the packs, how to load them, and a function for each page that the main part imports.
 fn script(packs: &Packs) -> Result<String> {
     let contents: BTreeMap<_, Vec<_>> = packs
         .iter()

@@ -1,28 +1,27 @@
-//! Which part travels with which page.
+//! Combines parts into packs.
 //!
-//! A cut has a part for every set of pages that share code, some ten a page and most of them tiny. What many pages need
-//! travels in one pack, fetched once; the rest in a pack for each page. What two or three pages share is in the packs of
-//! all of them: a little sent twice costs less than dozens of requests.
+//! A split has a part for every set of pages that share code, some ten for each page and most of them tiny. What many pages
+//! need is in one pack, fetched once; the rest is in a pack for each page. What two or three pages share is in the packs of
+//! all of them: sending a little twice costs less than dozens of requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The pack of what many pages need.
+/// The pack with the parts that many pages need.
 const COMMON: &str = "common";
 
-/// Common is what at least one page in this many needs.
-const ONE_IN: usize = 3;
+/// A part is common if at least one in this many pages needs it.
+const COMMON_ONE_IN: usize = 3;
 
-/// A piece of wasm by itself.
+/// A piece of wasm.
 pub(super) struct Part {
-    /// What the cut calls it.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
 }
 
-/// All packs of a cut.
+/// All packs of a split.
 pub(super) struct Packs<'a> {
     parts: BTreeMap<&'a str, &'a [u8]>,
-    /// Parts of a pack.
+    /// The parts of each pack.
     contents: BTreeMap<&'a str, BTreeSet<&'a str>>,
     pages: Vec<&'a str>,
 }
@@ -36,7 +35,7 @@ impl<'a> Packs<'a> {
         }
         let is_common = |part: &str| {
             let users = users.get(part).copied().unwrap_or_default();
-            users > 1 && users * ONE_IN >= needed.len()
+            users > 1 && users * COMMON_ONE_IN >= needed.len()
         };
         let mut packs = Self { parts: BTreeMap::new(), contents: BTreeMap::new(), pages: Vec::new() };
         for (page, parts) in needed {
@@ -51,22 +50,20 @@ impl<'a> Packs<'a> {
         packs
     }
 
-    /// Each pack with its parts, in the order in which they lie in it.
+    /// Each pack with its parts, in their order in the file.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &BTreeSet<&'a str>)> {
         self.contents.iter().map(|(pack, parts)| (*pack, parts))
     }
 
-    /// A part's bytes.
     pub(super) fn part(&self, name: &str) -> &[u8] {
         self.parts.get(name).copied().unwrap_or_default()
     }
 
-    /// All pages.
     pub(super) fn pages(&self) -> impl Iterator<Item = &str> {
         self.pages.iter().copied()
     }
 
-    /// The packs without which a page cannot be shown.
+    /// The packs that a page needs.
     pub(super) fn needed_by(&self, page: &'a str) -> impl Iterator<Item = &str> {
         [COMMON, page]
             .into_iter()
@@ -84,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_pages_need_travels_once() {
+    fn what_many_pages_need_is_sent_once() {
         let cut = cut(&[
             ("a", &["all", "ab", "only_a"]),
             ("b", &["all", "ab", "only_b"]),

@@ -1,11 +1,11 @@
-//! Takes out of a part what a browser has no use for: names and notes of the compiler are half of it.
+//! Removes from a part what browsers do not need: names and notes of the compiler are half of it.
 
 use anyhow::{Result, ensure};
 
 /// `\0asm` and the version.
 const PREAMBLE: usize = 8;
 
-/// The id of sections that say nothing to whoever runs the module.
+/// The id of sections without meaning for running the module.
 const CUSTOM: u8 = 0;
 
 /// The module without its custom sections.
@@ -26,7 +26,7 @@ pub(super) fn custom_sections(wasm: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// A number, and how many bytes it is written in.
+/// A number, and the length of its encoding in bytes.
 fn leb128(bytes: &[u8]) -> Result<(usize, usize)> {
     let mut value = 0;
     for (at, byte) in bytes.iter().enumerate().take(5) {
@@ -43,7 +43,7 @@ mod tests {
     use super::custom_sections;
 
     #[test]
-    fn names_go_and_code_stays() {
+    fn names_are_removed_and_code_is_kept() {
         let module = b"\0asm\x01\0\0\0\x00\x05\x04nameX\x0a\x81\x00C";
         assert!(custom_sections(module).is_err(), "the section's length is wrong by one");
         let module = b"\0asm\x01\0\0\0\x00\x06\x04nameX\x0a\x81\x00C";

@@ -1,11 +1,11 @@
-//! The browser journeys: Playwright starts the built program itself and drives Debian's Chromium.
+//! The browser tests: Playwright starts the built program itself and drives Debian's Chromium.
 
 use super::counts::Counts;
 use crate::{process, services::Services, setup, workspace};
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// The journeys are TypeScript, which Playwright runs without looking at the types.
+/// Playwright runs TypeScript without checking its types.
 pub(super) fn check_types() -> Result<()> {
     process::run(
         Command::new("npx")

@@ -1,18 +1,18 @@
-//! Counts tests in what test runners print.
+//! Counts tests from the output of test runners.
 
-/// How many tests ended how, and the names of those that failed.
+/// Numbers of tests by their result, and the names of those that failed.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Counts {
     pub(super) passed: u32,
     pub(super) failed: u32,
     pub(super) skipped: u32,
     pub(super) failures: Vec<String>,
-    /// Whether the next line says why the last failure happened.
+    /// Whether the cause of the last failure is still to come.
     pub(super) is_unexplained: bool,
 }
 
 impl Counts {
-    /// A line of cargo's test harness.
+    /// Reads a line of cargo's test harness.
     pub(super) fn read_cargo(&mut self, line: &str) {
         if let Some(result) = line.strip_prefix("test result: ") {
             // ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
@@ -27,17 +27,19 @@ impl Counts {
         }
     }
 
-    /// A line of Playwright's report. A failure is told at length as `  1) [project] › file:line:column › name ───`, then what went
-    /// wrong; the closing summary counts: `  12 passed (1.2m)`.
+    /// Reads a line of Playwright's report. A failure is `  1) [project] › file:line:column › name ───`, followed by its cause; the summary at the
+    /// end has the numbers: `  12 passed (1.2m)`.
     pub(super) fn read_playwright(&mut self, line: &str) {
-        let Some(told) = line.strip_prefix("  ") else { return };
-        if let Some((_, name)) = told.split_once(") [").filter(|(number, _)| number.parse::<u32>().is_ok()) {
+        let Some(line_text) = line.strip_prefix("  ") else { return };
+        if let Some((_, name)) =
+            line_text.split_once(") [").filter(|(number, _)| number.parse::<u32>().is_ok())
+        {
             self.failures.push(format!("[{}", name.trim_end_matches(['─', ' '])));
             self.is_unexplained = true;
-        } else if self.is_unexplained && told.starts_with("  ") {
+        } else if self.is_unexplained && line_text.starts_with("  ") {
             if let Some(name) = self.failures.last_mut() {
                 name.push_str(": ");
-                name.push_str(told.trim());
+                name.push_str(line_text.trim());
             }
             self.is_unexplained = false;
         } else {
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_journey_is_named_with_what_went_wrong() {
+    fn a_failed_browser_test_is_named_with_its_cause() {
         let mut counts = Counts::default();
         for line in [
             "  ✘  18 [hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why (12.3s)",

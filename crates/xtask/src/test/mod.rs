@@ -1,4 +1,4 @@
-//! `make test`: everything, from scratch. A failed step does not stop those that do not need it, so that one run
+//! `make test`: everything, from scratch. A failed step does not stop steps that do not depend on it, so that one run
 //! shows all faults; the last lines are the summary.
 
 mod browser;
@@ -18,20 +18,20 @@ pub(crate) fn run() -> Result<ExitCode> {
     summary.record("format", || progress::step("format", check::format));
     summary.record("class names", css::check);
     thread::scope(|scope| {
-        // In a target directory of its own, and much of it is one core's work.
+        // In parallel: it has a target directory of its own, and uses one core most of the time.
         let browsers_half = scope.spawn(browsers_half);
         summary.record("clippy", || progress::step("clippy", check::clippy));
         let services = Services::start();
         match &services {
             Ok(services) => rust_tests(&mut summary, services),
-            Err(_) => checks_beside(&mut summary, None),
+            Err(_) => compiler_checks(&mut summary, None),
         }
         let has_front = match browsers_half.join() {
             Ok((half, has_front)) => {
                 summary.append(half);
                 has_front
             }
-            Err(_) => summary.record("console (wasm)", || Err(anyhow!("its build panicked"))),
+            Err(_) => summary.record("console (wasm)", || Err(anyhow!("the build panicked"))),
         };
         match services {
             Ok(services) => journeys(&mut summary, &services, has_front),
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if summary.is_green() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What browsers load; answers whether there is something to open.
+/// Builds and checks what browsers load; returns whether the browser tests can run.
 fn browsers_half() -> (Summary, bool) {
     let mut summary = Summary::default();
     let has_front = summary.record("console (wasm)", || front::build(front::Mode::Dev));
@@ -54,7 +54,7 @@ fn browsers_half() -> (Summary, bool) {
 fn rust_tests(summary: &mut Summary, services: &Services) {
     if !summary.record("build tests", || progress::step("build tests", rust::build)) {
         summary.skipped("Rust tests", "they were not built");
-        return checks_beside(summary, Some(services));
+        return compiler_checks(summary, Some(services));
     }
     summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
     thread::scope(|scope| {
@@ -70,21 +70,21 @@ fn rust_tests(summary: &mut Summary, services: &Services) {
                 })
             });
         drop(begun);
-        // Cargo's lock is theirs first: without it they run, and leave a core to what follows.
+        // The tests get cargo's lock first. Once they run they do not need it, and leave a core to what follows.
         let _ = has_begun.recv();
-        checks_beside(summary, Some(services));
+        compiler_checks(summary, Some(services));
         for part in parts {
             match part.join() {
                 Ok(part) => summary.append(part),
-                Err(_) => summary.failed("Rust tests", &anyhow!("a part of them panicked")),
+                Err(_) => summary.failed("Rust tests", &anyhow!("the thread that runs them panicked")),
             }
         }
     });
     summary.record_tests("examples", || progress::step("examples", || rust::run_examples(services)));
 }
 
-/// What needs a compiler and little else.
-fn checks_beside(summary: &mut Summary, services: Option<&Services>) {
+/// The steps that mostly need a compiler.
+fn compiler_checks(summary: &mut Summary, services: Option<&Services>) {
     summary.record("docs", || progress::step("docs", check::docs));
     summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
     if let Some(services) = services {

@@ -1,26 +1,25 @@
-//! The tests of all crates, against one throw-away cluster: `sqlx::test` makes a database in it for each test.
+//! The tests of all crates, on one throw-away cluster: `sqlx::test` creates a database in it for each test.
 
 use super::counts::Counts;
 use crate::{process, services::Services, workspace};
 use anyhow::Result;
 use std::{collections::BTreeSet, process::Command};
 
-/// Test programs that mostly wait: for killed processes, for leases to run out.
+/// Test programs that mostly wait, for killed processes or for leases to run out.
 const WAITING: [&str; 2] = ["faults", "program"];
 
-/// Which tests are run.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
-    /// Those of `WAITING`.
+    /// The programs of [`WAITING`].
     Waiting,
     /// All others.
     Working,
 }
 
-/// Plain `cargo test`, here as on every machine: a runner that only some have would make two truths.
+/// Plain `cargo test`, so that results are the same on every machine, whatever test runners it has.
 ///
-/// The crates are named, and xtask is left to itself, so that features resolve exactly as in `run::build_server`
-/// and nothing is compiled twice.
+/// The crates are named, without xtask, so that features resolve exactly as in `run::build_server` and nothing is compiled
+/// twice.
 fn cargo_test() -> Command {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--no-fail-fast", "--features", "app/ssr"]);
@@ -34,7 +33,7 @@ pub(super) fn build() -> Result<()> {
     process::run(cargo_test().arg("--no-run"))
 }
 
-/// Puts the schema into what new databases are copied from: a test finds its migrations applied, which would be a quarter of its time.
+/// Migrates the template that new databases are copied from: applying the migrations in each test would be a quarter of its time.
 pub(super) fn migrate_template(services: &Services) -> Result<()> {
     process::run(
         Command::new(workspace::debug_program())
@@ -43,7 +42,7 @@ pub(super) fn migrate_template(services: &Services) -> Result<()> {
     )
 }
 
-/// Runs a part; drops `begun` when the first of its tests begin: from then on cargo's lock is free.
+/// Runs a part; drops `begun` when its first tests start, because cargo's lock is free from then on.
 pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Counts, Result<()>)> {
     let mut command = cargo_test();
     if part == Part::Working {
@@ -57,7 +56,7 @@ pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Count
     Ok(count(command.env("DATABASE_URL", services.url("postgres")), begun))
 }
 
-/// What examples in comments say; cargo runs them by themselves only.
+/// Runs the examples in doc comments, which cargo cannot run together with other tests.
 pub(super) fn run_examples(services: &Services) -> Result<(Counts, Result<()>)> {
     Ok(count(cargo_test().arg("--doc").env("DATABASE_URL", services.url("postgres")), ()))
 }
@@ -66,7 +65,7 @@ pub(super) fn run_own() -> Result<(Counts, Result<()>)> {
     Ok(count(process::cargo().args(["test", "--locked", "--no-fail-fast", "-p", "xtask"]), ()))
 }
 
-/// Each is a folder `tests/NAME` of a crate, whose root is `main.rs`.
+/// Each is a folder `tests/NAME` of a crate, with a `main.rs`.
 fn test_programs() -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for sources in ["server", "app", "crates"] {

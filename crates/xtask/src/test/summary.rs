@@ -1,4 +1,4 @@
-//! What ran, how it ended and how long it took: one table, each failure under its row, so that the end of a log tells what failed.
+//! The table of all steps with their results and durations; each failure is below its row, so that the end of a log shows what failed.
 
 use super::counts::Counts;
 use crate::progress;
@@ -27,14 +27,14 @@ enum Outcome {
 }
 
 impl Summary {
-    /// Runs a step and keeps how it ended; answers whether it succeeded.
+    /// Runs a step and records its result; returns whether it succeeded.
     pub(super) fn record(&mut self, step: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
         let started = Instant::now();
         let result = work();
         self.push(step, result, None, started.elapsed())
     }
 
-    /// The same for a step that counts tests.
+    /// As [`record`](Self::record), for a step that counts tests.
     pub(super) fn record_tests(
         &mut self,
         step: &'static str,
@@ -60,7 +60,7 @@ impl Summary {
         self.rows.extend(other.rows);
     }
 
-    /// A skipped step is not green: nobody knows how it would have ended.
+    /// A skipped step is not green: its result is unknown.
     pub(super) fn is_green(&self) -> bool {
         self.rows.iter().all(|row| matches!(row.outcome, Outcome::Ok))
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_is_the_verdict_over_all_tests() {
+    fn the_last_line_sums_up_all_tests() {
         let mut summary = Summary::default();
         summary.record("format", || Ok(()));
         let counts = Counts {

@@ -11,7 +11,7 @@ use super::{
     problem::Problem,
 };
 use crate::{middleware::session, state::AppState};
-use access::Stay;
+use access::CredentialWatch;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
@@ -65,7 +65,8 @@ struct LiveParams {
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
     responses(
         (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`, of `job` events \
-            `Told_ExplainedJob`, of `integration` events `Told_IntegrationGauge`, of `operation` events `Told_Operation`, of `gone` events `{}`.",
+            `LiveUpdate_ExplainedJob`, of `integration` events `LiveUpdate_IntegrationGauge`, of `operation` events `LiveUpdate_Operation`, of \
+            `gone` events `{}`.",
             body = LiveEvent, content_type = "text/event-stream"),
         (status = 404, description = "The integration, or what is to be open, is not there or another app's."),
     ))]
@@ -79,9 +80,9 @@ async fn live(
         state.delivery.integration(actor.scope(), id).await?;
     }
     let token = session::token_of(&headers);
-    let stay = || state.access.stay(&actor, token.as_deref());
+    let credential = || state.access.watch_credential(&actor, token.as_deref());
     let mut thing = match params.open {
-        Some(opened) => Some(OpenThing::begin(state.clone(), &actor, opened, stay()).await),
+        Some(opened) => Some(OpenThing::begin(state.clone(), &actor, opened, credential()).await),
         None => None,
     };
     if let Some(thing) = thing.take_if(|_| !params.changes) {
@@ -95,7 +96,7 @@ async fn live(
         wants_changes: params.changes,
         sent_at: None,
         shutdown: state.stop.clone(),
-        stay: stay(),
+        credential: credential(),
     };
     Ok(match thing {
         None => answer(viewer.events()),
@@ -138,7 +139,7 @@ struct Viewer {
     /// `at` of what was sent last.
     sent_at: Option<DateTime<Utc>>,
     shutdown: CancellationToken,
-    stay: Stay,
+    credential: CredentialWatch,
 }
 
 impl Viewer {
@@ -151,7 +152,7 @@ impl Viewer {
             if !std::mem::take(&mut self.is_first) {
                 tokio::select! {
                     () = self.shutdown.cancelled() => return None,
-                    () = self.stay.ended() => return None,
+                    () = self.credential.ended() => return None,
                     changed = self.snapshots.changed() => changed.ok()?,
                 }
             }

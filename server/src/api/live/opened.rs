@@ -1,12 +1,12 @@
 //! What a viewer has open, told as soon as it changes: read once for all who see the same of it.
 
 use crate::{api::problem::Problem, state::AppState};
-use access::Stay;
+use access::CredentialWatch;
 use axum::{http::StatusCode, response::sse::Event};
 use futures::{Stream, stream};
 use model::{
     actor::Actor,
-    opened::{ExplainedJob, Opened, Told},
+    opened::{ExplainedJob, Opened, LiveUpdate},
     rules::masking::Sensitive,
 };
 use queue::{
@@ -30,7 +30,7 @@ pub(super) struct OpenThing {
     opened: Opened,
     audience: Audience,
     versions: Versions,
-    stay: Stay,
+    credential: CredentialWatch,
     is_gone: bool,
 }
 
@@ -41,11 +41,11 @@ impl OpenThing {
         state: AppState,
         actor: &Actor,
         opened: Opened,
-        stay: Stay,
+        credential: CredentialWatch,
     ) -> Result<Self, Problem> {
         let audience = Audience { scope: actor.scope(), role: actor.role };
         let versions = state.live.open(opened);
-        let mut thing = Self { state, opened, audience, versions, stay, is_gone: false };
+        let mut thing = Self { state, opened, audience, versions, credential, is_gone: false };
         let looked = timeout(FIRST_LOOK, thing.versions.wait_for(Option::is_some)).await;
         if !looked.is_ok_and(|looked| looked.is_ok()) {
             return Err(Problem::unavailable());
@@ -68,7 +68,7 @@ impl OpenThing {
             }
             tokio::select! {
                 () = self.state.stop.cancelled() => return None,
-                () = self.stay.ended() => return None,
+                () = self.credential.ended() => return None,
                 changed = self.versions.changed() => changed.ok()?,
             }
             match self.told().await {
@@ -88,7 +88,7 @@ impl OpenThing {
     async fn told(&mut self) -> Result<Option<Arc<str>>, Problem> {
         let version = self.versions.borrow_and_update().clone();
         let Some(version) = version else { return Ok(None) };
-        version.told(self.audience, read(&self.state, self.audience, self.opened)).await
+        version.json_for(self.audience, read(&self.state, self.audience, self.opened)).await
     }
 }
 
@@ -112,12 +112,12 @@ async fn read_now(state: &AppState, audience: Audience, opened: Opened) -> Resul
         Opened::Job(id) => {
             let detail = masked(state, audience, jobs::get(pool, scope, id).await?).await?;
             let explanation = jobs::explain(pool, scope, id).await?;
-            json(Told { at, now: ExplainedJob { detail, explanation } })
+            json(LiveUpdate { at, now: ExplainedJob { detail, explanation } })
         }
-        Opened::Integration(id) => json(Told { at, now: stats::gauge(pool, scope, id).await? }),
+        Opened::Integration(id) => json(LiveUpdate { at, now: stats::gauge(pool, scope, id).await? }),
         Opened::Operation(id) => {
             let operation = masked(state, audience, operations::get(pool, scope, id).await?).await?;
-            json(Told { at, now: operation })
+            json(LiveUpdate { at, now: operation })
         }
     }
 }
@@ -127,7 +127,7 @@ async fn masked<T: Sensitive>(state: &AppState, audience: Audience, mut what: T)
     Ok(state.delivery.masked(what).await?.0)
 }
 
-fn json(told: Told<impl Serialize>) -> Result<String, Problem> {
+fn json(told: LiveUpdate<impl Serialize>) -> Result<String, Problem> {
     serde_json::to_string(&told).map_err(|error| {
         tracing::error!(%error, "what is open cannot be written as JSON");
         Problem::internal()

@@ -56,7 +56,7 @@ fn examples() -> [Example; 7] {
                 "id": INTEGRATION, "app_id": APP, "name": "ERP", "integration_type": "webhook", "is_built_in": false,
                 "endpoint_url": "https://erp.example.com/hooks/headgate", "state": "active", "state_reason": null,
                 "breaker": {"state": "half_open", "since": AT, "probe_at": null, "held_until": null, "failures_in_a_row": 20, "at_once": 3,
-                            "reason": "asked for by hand: 3 probes decide"},
+                            "reason": "requested by hand: 3 probes decide"},
                 "rate_limit": null, "rate_limit_key": null, "max_concurrency": 50, "timeout_ms": null, "max_attempts": null, "retry_schedule": null,
                 "record_types": null, "headers": {}, "bundle_window_seconds": null, "debounce": null, "has_credentials": false, "metadata": {},
                 "created_at": AT, "updated_at": AT,

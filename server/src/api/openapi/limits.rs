@@ -89,7 +89,7 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
         "record_ids" if of_request => Some(Limit::Keys(limits::ITEMS, KEY)),
         "record_types" if of_request => Some(Limit::Keys(0..=*limits::ITEMS.end(), KEY)),
         "endpoint_url" if of_request => Some(Limit::Length(limits::ENDPOINT_URL_CHARS)),
-        "note" if schema == "TellFailure" => Some(Limit::Length(NOTE_CHARS)),
+        "note" if schema == "SetFailureNote" => Some(Limit::Length(NOTE_CHARS)),
         "priority" => value(&limits::PRIORITY),
         "max_attempts" => value(&limits::MAX_ATTEMPTS),
         "retry_schedule" if of_request => Some(Limit::Length(limits::RETRY_SCHEDULE_CHARS)),

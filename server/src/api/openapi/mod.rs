@@ -13,7 +13,7 @@ use crate::{
 use axum::Router;
 use model::{
     limits::KEY_CHARS,
-    opened::{ExplainedJob, Told},
+    opened::{ExplainedJob, LiveUpdate},
     operation::NewBulk,
     snapshot_changes::SnapshotChanges,
     stats::{IntegrationGauge, Snapshot},
@@ -107,9 +107,9 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
         NewBulk,
         Snapshot,
         SnapshotChanges,
-        Told<ExplainedJob>,
-        Told<IntegrationGauge>,
-        Told<model::operation::Operation>
+        LiveUpdate<ExplainedJob>,
+        LiveUpdate<IntegrationGauge>,
+        LiveUpdate<model::operation::Operation>
     )))]
     struct Shared;
     openapi.merge(Shared::openapi());

@@ -1,4 +1,4 @@
-//! What a bundle is made of, and how it is cut. Pure.
+//! Items of a bundle, and how they are split into requests. Pure.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -6,42 +6,39 @@ use model::{
     id::{IntegrationId, JobId},
     trace::TraceContext,
 };
-use queue::worker::SendRight;
+use queue::worker::SendPermit;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::{database_time::DatabaseTime, store::integrations::SealedSecrets};
 
-/// Bytes of one body. Many servers take no more than 1 MiB unless they are told to; an item that is larger goes alone.
-const MOST_BYTES: usize = 1_000_000;
-/// What all names made here begin with (RFC 9562, appendix B.2): drawn once, never changed.
+/// Many servers accept no more than 1 MiB unless configured otherwise. A larger item is sent alone.
+const MAX_BODY_BYTES: usize = 1_000_000;
+/// Namespace of the ids made here (RFC 9562, appendix B.2): drawn once, never changed.
 const NAMESPACE: Uuid = Uuid::from_u128(0x8f1d_5ae4_6c0b_4d0e_9a57_2f6e_3bb1_c94d);
 
-/// A job's part of a request.
 pub(in crate::connector) struct Item {
     pub(in crate::connector) job_id: JobId,
     pub(in crate::connector) correlation_id: String,
     pub(in crate::connector) trace: Option<TraceContext>,
     pub(in crate::connector) timeout: Duration,
-    /// JSON: what a webhook would carry.
+    /// JSON: the body a webhook would have.
     pub(in crate::connector) body: Vec<u8>,
-    /// The attributes it tells; none: all of them, or a deletion.
-    pub(in crate::connector) told: Option<Vec<String>>,
+    /// The attributes it sends; none: all of them, or a deletion.
+    pub(in crate::connector) attributes: Option<Vec<String>>,
     pub(in crate::connector) address: Arc<Address>,
-    pub(in crate::connector) right: SendRight,
+    pub(in crate::connector) right: SendPermit,
 }
 
-/// Where a bundle goes and what it is sealed with, as one of its jobs read it.
+/// Where a bundle goes and what signs it, as one of its jobs read it.
 pub(in crate::connector) struct Address {
     pub(in crate::connector) integration_id: IntegrationId,
-    /// When it was read.
     pub(in crate::connector) time: DatabaseTime,
     pub(in crate::connector) url: String,
     pub(in crate::connector) headers: BTreeMap<String, String>,
     pub(in crate::connector) secrets: SealedSecrets,
 }
 
-/// The body of a request.
 pub(in crate::connector) fn body<'a>(items: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut body = br#"{"items":["#.to_vec();
     for (index, item) in items.into_iter().enumerate() {
@@ -54,14 +51,14 @@ pub(in crate::connector) fn body<'a>(items: impl IntoIterator<Item = &'a [u8]>) 
     body
 }
 
-/// Cuts items, in their order, where a request would become too large.
-pub(super) fn in_parts<T>(items: Vec<T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+/// Splits items, in their order, where a request would become too large.
+pub(super) fn split<T>(items: Vec<T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut parts: Vec<Vec<T>> = Vec::new();
     let mut used = 0;
     for item in items {
         let more = bytes(&item) + 1;
         match parts.last_mut() {
-            Some(part) if used + more <= MOST_BYTES => {
+            Some(part) if used + more <= MAX_BODY_BYTES => {
                 used += more;
                 part.push(item);
             }
@@ -74,8 +71,8 @@ pub(super) fn in_parts<T>(items: Vec<T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec
     parts
 }
 
-/// The `webhook-id` of a request with the items of these jobs. Of several: a UUIDv8 of the SHA-256 over their ids, sorted. (Version 5 says
-/// the same with SHA-1, which nothing else here needs.)
+/// The `webhook-id` of a request with the items of these jobs. For several jobs it is a UUIDv8 of the SHA-256 over their sorted ids.
+/// (Version 5 does the same with SHA-1, which nothing else here needs.)
 pub(super) fn webhook_id(jobs: &[JobId]) -> String {
     if let [alone] = jobs {
         return alone.to_string();
@@ -91,7 +88,8 @@ pub(super) fn webhook_id(jobs: &[JobId]) -> String {
     uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
 }
 
-/// Whether an answer may be about one of several items. What speaks of the way there (401, 403, 404, 405, a redirect) is about all of them.
+/// Whether an answer may be about one of several items. Those about the address or the credentials (401, 403, 404, 405, a redirect) are
+/// about all of them.
 pub(super) fn may_be_about_one_item(status: u16) -> bool {
     matches!(status, 400 | 409 | 413 | 422)
 }
@@ -111,7 +109,7 @@ mod tests {
         for other in others {
             assert_ne!(both, webhook_id(&other));
         }
-        // Fixed for ever: a receiver may remember it over an update of Headgate.
+        // Must never change: a receiver may keep it across an update of Headgate.
         let known = [1, 2].map(|n| JobId(Uuid::from_u128(n)));
         assert_eq!(webhook_id(&known), "4f70ab5f-d6f7-8f7d-aa99-104764fdc6eb");
     }
@@ -127,7 +125,7 @@ mod tests {
 
     #[test]
     fn large_items_are_spread_over_requests_in_order() {
-        let parts = |sizes: &[usize]| in_parts(sizes.to_vec(), |size| *size);
+        let parts = |sizes: &[usize]| split(sizes.to_vec(), |size| *size);
         assert_eq!(parts(&[10, 20, 30]), [[10, 20, 30]]);
         assert_eq!(parts(&[600_000, 600_000, 300_000]), [vec![600_000], vec![600_000, 300_000]]);
         assert_eq!(parts(&[1, 2_000_000, 1]), [vec![1], vec![2_000_000], vec![1]]);

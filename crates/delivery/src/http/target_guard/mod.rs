@@ -1,9 +1,9 @@
 //! Where a delivery may go (SSRF: OWASP ASVS 5.0.0 1.3.6).
 //!
 //! An address is judged where the socket connects, not by the text of the URL: a literal address here, a name by the resolver of
-//! [`super::client`], at every send, and when an integration is made. Any forbidden address among those a name resolves to refuses
-//! all of them: mixed answers are how rebinding begins. One message stands for every refusal, so that nobody can tell an open port
-//! from a closed one inside.
+//! [`super::client`], at every send, and when an integration is created. One forbidden address among those a name resolves to refuses
+//! all of them: mixed answers are how DNS rebinding begins. All refusals have the same message, so that it does not reveal open and closed
+//! ports of the internal network.
 
 mod ranges;
 
@@ -18,10 +18,10 @@ use url::{Host, Url};
 
 use super::open_files;
 
-/// How long a name may take to resolve when an integration is made.
+/// How long a name may take to resolve when an integration is created.
 const RESOLVE_DEADLINE: Duration = Duration::from_secs(3);
 
-/// The one refusal.
+/// The one error for all refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the address is not allowed: deliveries go to public addresses over https, or to what HEADGATE_ALLOWED_TARGETS names; \
@@ -29,7 +29,7 @@ const RESOLVE_DEADLINE: Duration = Duration::from_secs(3);
 )]
 pub struct Refused;
 
-/// Judges addresses.
+/// Decides which addresses requests may go to.
 #[derive(Clone, Debug)]
 pub struct TargetGuard {
     allowed: Arc<[IpNet]>,
@@ -41,7 +41,7 @@ pub struct TargetGuard {
 pub enum Transport {
     /// TLS, to any address that is not forbidden.
     Tls,
-    /// Plain http: to allowed targets, or to public addresses too when the deployment says so.
+    /// Plain http, to allowed targets; to public addresses as well when the deployment allows it.
     Plain,
 }
 
@@ -55,7 +55,7 @@ impl TargetGuard {
     /// Judges all that can be judged without resolving a name: scheme, userinfo, a literal address.
     ///
     /// # Errors
-    /// The one refusal.
+    /// [`Refused`].
     pub fn judge_url(&self, url: &Url) -> Result<Transport, Refused> {
         let transport = match url.scheme() {
             "https" => Transport::Tls,
@@ -78,7 +78,7 @@ impl TargetGuard {
     /// Judges what a name resolved to, or a literal address: one forbidden address refuses all.
     ///
     /// # Errors
-    /// The one refusal.
+    /// [`Refused`].
     pub fn judge_addresses(&self, addresses: &[IpAddr], transport: Transport) -> Result<(), Refused> {
         let holds = addresses.iter().all(|ip| {
             let is_named = ranges::is_allowed(&self.allowed, *ip);
@@ -87,11 +87,11 @@ impl TargetGuard {
         if holds && !addresses.is_empty() { Ok(()) } else { Err(Refused) }
     }
 
-    /// What may be connected to of what a name resolved to. `localhost` means the loopback of both families by definition (RFC 6761), so
-    /// there the allowed ones are kept; for every other name one forbidden address refuses all.
+    /// The addresses of a name that may be connected to. `localhost` means the loopback of both families by definition (RFC 6761), so its
+    /// allowed ones are kept; for every other name one forbidden address refuses all.
     ///
     /// # Errors
-    /// The one refusal.
+    /// [`Refused`].
     pub fn admit(
         &self,
         name: &str,
@@ -106,11 +106,12 @@ impl TargetGuard {
         Ok(resolved)
     }
 
-    /// Judges the address of an integration when it is made or changed. A name that does not resolve now is accepted over https: each send
-    /// judges again. Over plain http it is not, unless the setting opens that to everybody: it has to be an allowed target.
+    /// Judges the address of an integration when it is created or changed. A name that does not resolve now is accepted over https, since each
+    /// send judges again. Over plain http it is refused, unless the setting allows plain http to all public addresses: it has to resolve to an
+    /// allowed target.
     ///
     /// # Errors
-    /// The one refusal.
+    /// [`Refused`].
     pub async fn judge_endpoint(&self, text: &str) -> Result<(), Refused> {
         let url = parse(text)?;
         let transport = self.judge_url(&url)?;
@@ -124,7 +125,7 @@ impl TargetGuard {
     }
 }
 
-/// What a name stands for. `localhost` is not looked up: it is the loopback in any spelling, whatever a name server says.
+/// Resolves a name. `localhost` is not looked up: it is the loopback in any spelling, whatever a name server says.
 pub(super) async fn resolve(name: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
     if is_localhost(name) {
         let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
@@ -139,10 +140,10 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Reads a URL as every part of this crate reads it.
+/// Parses a URL; all parts of this crate use this function.
 ///
 /// # Errors
-/// The one refusal, when it is none.
+/// [`Refused`] for anything else.
 pub fn parse(text: &str) -> Result<Url, Refused> {
     if text.chars().any(char::is_control) {
         return Err(Refused);

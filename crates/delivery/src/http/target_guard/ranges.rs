@@ -1,4 +1,4 @@
-//! Which addresses are public (RELIABILITY 3.1: the IANA special-purpose registries, and what other senders' lists lack).
+//! Which addresses are public: by the IANA special-purpose registries, and some ranges that the lists of other senders lack.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -26,7 +26,7 @@ const FORBIDDEN_V4: [&str; 15] = [
     "240.0.0.0/4",     // reserved, broadcast
 ];
 
-/// What is handed out of IPv6 to the public; everything else is closed, whatever comes to mean something there later.
+/// The IPv6 range that is assigned to the public; everything else is forbidden, whatever it may be used for later.
 const GLOBAL_V6: &str = "2000::/3";
 
 /// Not public although global unicast, IPv6. IPv4-mapped addresses are judged by the IPv4 address inside.
@@ -37,7 +37,7 @@ const FORBIDDEN_V6: [&str; 4] = [
     "3fff::/20",     // documentation
 ];
 
-/// Stay closed until an entry names exactly the address: a wide entry for a private network must not open the cloud's metadata service.
+/// Forbidden unless an entry names exactly the address: a wide entry for a private network must not open a cloud's metadata service.
 const NAMED_ONLY: [&str; 6] = [
     "169.254.0.0/16",     // link-local, metadata of most clouds
     "168.63.129.16/32",   // Azure's host
@@ -72,7 +72,7 @@ pub(super) fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether an entry opens this address.
+/// Whether an entry allows this address.
 pub(super) fn is_allowed(allowed: &[IpNet], ip: IpAddr) -> bool {
     let ip = canonical(ip);
     let by_name = allowed.iter().any(|net| net.prefix_len() == net.max_prefix_len() && net.addr() == ip);

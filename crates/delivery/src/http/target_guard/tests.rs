@@ -4,13 +4,13 @@ fn guard(allowed: &[&str]) -> TargetGuard {
     TargetGuard::new(allowed.iter().map(|net| net.parse().unwrap()).collect(), false)
 }
 
-/// As a request is judged: by its text, then by what its host is.
+/// Judges as for a request: the text first, then the host's addresses.
 async fn is_refused(guard: &TargetGuard, url: &str) -> bool {
     guard.judge_endpoint(url).await.is_err()
 }
 
 #[tokio::test]
-async fn every_spelling_of_an_inner_address_is_refused() {
+async fn every_spelling_of_an_internal_address_is_refused() {
     let guard = guard(&[]);
     for url in [
         "https://127.0.0.1/",
@@ -119,7 +119,7 @@ async fn allowed_targets_open_what_they_name_and_plain_http_to_it() {
         "http://93.184.215.14/",
         "https://[::1]/",
         "https://[fd00:ec2::254]/",
-        // Nobody knows what it is: no allowed target.
+        // It does not resolve, so it is no allowed target.
         "http://shop.invalid/",
     ] {
         assert!(is_refused(&guard, url).await, "{url}");
@@ -171,7 +171,7 @@ fn one_forbidden_address_refuses_all_a_name_resolves_to() {
     assert_eq!(admit("shop.test", &["93.184.215.14", "10.0.0.1"]), Err(Refused));
     assert_eq!(admit("shop.test", &["93.184.215.14", "1.1.1.1"]), Ok(at(&["93.184.215.14", "1.1.1.1"])));
     assert_eq!(admit("shop.test", &[]), Err(Refused));
-    // Both loopbacks are what `localhost` means; the allowed one is used.
+    // `localhost` means both loopbacks; the allowed one is used.
     assert_eq!(admit("LocalHost.", &["::1", "127.0.0.1"]), Ok(at(&["127.0.0.1"])));
     assert_eq!(admit("localhost.shop.test", &["::1", "127.0.0.1"]), Err(Refused));
     // Public addresses over plain http need the setting.

@@ -6,9 +6,9 @@ use model::{
 };
 use sqlx::PgConnection;
 
-use crate::{DeliveryError, store::integrations::known};
+use crate::{DeliveryError, store::integrations::parse_stored};
 
-/// A running re-sync whose catalog is not read to its end.
+/// A running re-sync that has not read the whole catalog.
 pub(crate) struct Enumeration {
     pub(crate) id: ResyncId,
     pub(crate) app_id: AppId,
@@ -19,7 +19,7 @@ pub(crate) struct Enumeration {
     pub(crate) max_attempts: Option<i16>,
     pub(crate) cursor: Option<(String, String)>,
     record_ids: Option<Vec<String>>,
-    /// Sorted; none: all there are.
+    /// Sorted; none: all types.
     types: Option<Vec<String>>,
 }
 
@@ -39,8 +39,8 @@ impl Enumeration {
     }
 }
 
-/// Holds a re-sync that is to be read on, and its integration against deletion.
-pub(crate) async fn hold_running(
+/// Locks a re-sync that goes on reading, and its integration against deletion.
+pub(crate) async fn lock_running(
     conn: &mut PgConnection,
     id: ResyncId,
 ) -> Result<Option<Enumeration>, DeliveryError> {
@@ -69,7 +69,7 @@ pub(crate) async fn hold_running(
         app_id: row.app_id,
         integration_id: row.integration_id,
         batch_id: row.batch_id,
-        mode: known(&row.mode)?,
+        mode: parse_stored(&row.mode)?,
         timeout_ms: row.timeout_ms,
         max_attempts: row.max_attempts,
         cursor: row.cursor_type.zip(row.cursor_id),
@@ -85,14 +85,14 @@ pub(crate) struct Candidate {
     pub(crate) is_wanted: bool,
 }
 
-/// Reads keys after the cursor. Wanted are records that live (in the mode `changed` only those of which the integration does not surely have
-/// the newest version), and deleted ones the integration may still have.
+/// Reads keys after the cursor. Wanted are live records (in the mode `changed` only those of which the integration has an older version or
+/// an uncertain one), and deleted ones that the integration may still have.
 pub(crate) async fn scan(
     conn: &mut PgConnection,
     resync: &Enumeration,
     record_type: Option<&str>,
     cursor: Option<&(String, String)>,
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<Candidate>, DeliveryError> {
     let (after_type, after_id) = cursor.map_or(("", ""), |(kind, id)| (kind.as_str(), id.as_str()));
     let candidates = sqlx::query_as!(
@@ -120,7 +120,7 @@ pub(crate) async fn scan(
         resync.record_ids.as_deref(),
         after_type,
         after_id,
-        most,
+        limit,
         resync.integration_id as IntegrationId,
         resync.mode == ResyncMode::Full,
     )
@@ -129,7 +129,7 @@ pub(crate) async fn scan(
     Ok(candidates)
 }
 
-pub(crate) async fn move_on(
+pub(crate) async fn save_cursor(
     conn: &mut PgConnection,
     id: ResyncId,
     cursor: Option<&(String, String)>,

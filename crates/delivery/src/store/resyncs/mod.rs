@@ -1,14 +1,16 @@
-//! Re-syncs and their progress. The counts are those of the batch, unfolded deltas included.
+//! Re-syncs and their progress. The counts are those of the batch with its unfolded deltas.
 
 mod enumerate;
 mod read;
 mod start;
-mod steer;
+mod state;
 
-pub(crate) use enumerate::{Candidate, Enumeration, hold_running, move_on, scan};
+pub(crate) use enumerate::{Candidate, Enumeration, lock_running, save_cursor, scan};
 pub(crate) use read::{Unfinished, get, list, unfinished};
 pub(crate) use start::{NewRow, cool_down_left, insert, is_running};
-pub(crate) use steer::{called_off, changed_among, complete_if_done, hold, release_successors, set_state};
+pub(crate) use state::{
+    complete_if_done, detach_successors, finish_cancelling, live_changes_among, lock, set_state,
+};
 
 fn not_found() -> crate::DeliveryError {
     crate::DeliveryError::not_found("resync")

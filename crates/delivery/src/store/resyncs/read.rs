@@ -1,4 +1,4 @@
-//! Re-syncs as they are shown.
+//! Reads re-syncs.
 
 use chrono::{DateTime, Utc};
 use model::{
@@ -10,7 +10,7 @@ use model::{
 use sqlx::{PgExecutor, PgPool};
 
 use super::not_found;
-use crate::{DeliveryError, store::integrations::known};
+use crate::{DeliveryError, store::integrations::parse_stored};
 
 struct ResyncRow {
     id: ResyncId,
@@ -35,13 +35,13 @@ struct ResyncRow {
 impl TryFrom<ResyncRow> for Resync {
     type Error = sqlx::Error;
     fn try_from(row: ResyncRow) -> Result<Self, sqlx::Error> {
-        let state = known(&row.state)?;
+        let state = parse_stored(&row.state)?;
         Ok(Self {
             id: row.id,
             app_id: row.app_id,
             integration_id: row.integration_id,
             batch_id: row.batch_id,
-            mode: known(&row.mode)?,
+            mode: parse_stored(&row.mode)?,
             state,
             total: row.total,
             done: row.done,
@@ -56,7 +56,7 @@ impl TryFrom<ResyncRow> for Resync {
     }
 }
 
-/// At the pace so far; none while the catalog is still being read or nothing has come to its end.
+/// At the pace so far; none while the catalog is still being read or no job has ended.
 fn eta_seconds(row: &ResyncRow) -> Option<i64> {
     let ended = row.done + row.failed + row.cancelled;
     let left = row.total - ended;
@@ -132,7 +132,7 @@ pub(crate) async fn list(
     Ok(Page::from_surplus(resyncs, page.limit, |resync| resync.id.0))
 }
 
-/// A re-sync that needs the leader.
+/// A re-sync on which the leader works.
 pub(crate) struct Unfinished {
     pub(crate) id: ResyncId,
     pub(crate) batch_id: BatchId,
@@ -151,6 +151,6 @@ pub(crate) async fn unfinished(pool: &PgPool) -> Result<Vec<Unfinished>, sqlx::E
     .fetch_all(pool)
     .await?;
     rows.into_iter()
-        .map(|row| Ok(Unfinished { id: row.id, batch_id: row.batch_id, state: known(&row.state)? }))
+        .map(|row| Ok(Unfinished { id: row.id, batch_id: row.batch_id, state: parse_stored(&row.state)? }))
         .collect()
 }

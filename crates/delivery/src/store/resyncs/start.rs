@@ -1,4 +1,4 @@
-//! A re-sync is made when none of the same is running or has just ended.
+//! Starts a re-sync, unless one of the same records is running or has just ended.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 
 use crate::DeliveryError;
 
-/// What a re-sync covers: a type, and ids of it.
+/// What a re-sync covers: a type, and ids of that type.
 type Covered<'a> = (Option<&'a str>, Option<&'a [String]>);
 
 pub(crate) async fn is_running(
@@ -35,7 +35,7 @@ pub(crate) async fn is_running(
     Ok(is_running)
 }
 
-/// What is left of the wait after the last re-sync of the same; none when it may begin.
+/// The rest of the wait after the last re-sync of the same records; none when it may begin.
 pub(crate) async fn cool_down_left(
     conn: &mut PgConnection,
     integration_id: IntegrationId,
@@ -59,7 +59,6 @@ pub(crate) async fn cool_down_left(
     Ok(left.filter(|left| *left > 0.0).and_then(|left| Duration::try_from_secs_f64(left.ceil()).ok()))
 }
 
-/// A re-sync to be made.
 pub(crate) struct NewRow<'a> {
     pub(crate) id: ResyncId,
     pub(crate) batch_id: BatchId,
@@ -71,7 +70,7 @@ pub(crate) struct NewRow<'a> {
     pub(crate) requested_by: &'a str,
 }
 
-/// Makes the re-sync and its batch, which is sealed from the start: nobody else adds items.
+/// Inserts the re-sync and its batch, which is sealed from the start: only the re-sync adds items.
 pub(crate) async fn insert(conn: &mut PgConnection, new: &NewRow<'_>) -> Result<(), DeliveryError> {
     sqlx::query!(
         r#"

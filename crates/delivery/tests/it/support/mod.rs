@@ -1,4 +1,4 @@
-//! A world with one app, a receiver that hands over what it got, and an engine that runs until what is waited for has been recorded.
+//! A world with one app, a receiver that returns the requests it got, and an engine that runs until the expected attempts are recorded.
 
 mod receiver;
 mod world;

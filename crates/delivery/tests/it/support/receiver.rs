@@ -1,4 +1,4 @@
-//! An external system: answers as told and hands over every request.
+//! An external system: answers as configured and returns every request to the test.
 
 use std::{
     collections::VecDeque,
@@ -46,39 +46,39 @@ pub(crate) enum Reply {
     With(u16, Vec<(&'static str, String)>, String),
     /// Never.
     Hang,
-    /// 200, once told to.
+    /// 200, once notified.
     When(Arc<Notify>),
-    /// 503, once told to.
+    /// 503, once notified.
     FailWhen(Arc<Notify>),
-    /// 400, once told to.
+    /// 400, once notified.
     RefuseWhen(Arc<Notify>),
-    /// 400 to a body that holds this text, 200 to any other.
+    /// 400 to a body that contains this text, 200 to any other.
     RefuseWith(&'static str),
 }
 
 #[derive(Clone)]
 struct Shared {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    otherwise: Arc<Mutex<Reply>>,
+    default_reply: Arc<Mutex<Reply>>,
     received: mpsc::UnboundedSender<Received>,
-    at_once: Arc<AtOnce>,
+    concurrency: Arc<Concurrency>,
 }
 
-/// Requests that are being answered.
+/// Counts the requests that are being answered.
 #[derive(Default)]
-struct AtOnce {
+struct Concurrency {
     now: AtomicUsize,
-    most: AtomicUsize,
+    max: AtomicUsize,
 }
 
-/// Ends when the answer is given, or the connection dropped.
-struct Answering(Arc<AtOnce>);
+/// Counts one request until it is answered, or its connection dropped.
+struct Answering(Arc<Concurrency>);
 
 impl Answering {
-    fn begin(at_once: &Arc<AtOnce>) -> Self {
-        let now = at_once.now.fetch_add(1, Ordering::SeqCst) + 1;
-        at_once.most.fetch_max(now, Ordering::SeqCst);
-        Self(Arc::clone(at_once))
+    fn begin(concurrency: &Arc<Concurrency>) -> Self {
+        let now = concurrency.now.fetch_add(1, Ordering::SeqCst) + 1;
+        concurrency.max.fetch_max(now, Ordering::SeqCst);
+        Self(Arc::clone(concurrency))
     }
 }
 
@@ -101,23 +101,23 @@ impl Receiver {
         let (sender, received) = mpsc::unbounded_channel();
         let shared = Shared {
             replies: Arc::default(),
-            otherwise: Arc::new(Mutex::new(Reply::Status(200))),
+            default_reply: Arc::new(Mutex::new(Reply::Status(200))),
             received: sender,
-            at_once: Arc::default(),
+            concurrency: Arc::default(),
         };
         let router = Router::new().fallback(take).with_state(shared.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { url, shared, received: AsyncMutex::new(received) }
     }
 
-    /// The next requests are answered so, one by one; then 200 again.
+    /// Replies to the next requests, one by one; then the default reply again.
     pub(crate) fn replies(&self, replies: impl IntoIterator<Item = Reply>) {
         self.shared.replies.lock().unwrap().extend(replies);
     }
 
-    /// Every request without a reply of its own is answered so.
+    /// Sets the default reply.
     pub(crate) fn answers(&self, reply: Reply) {
-        *self.shared.otherwise.lock().unwrap() = reply;
+        *self.shared.default_reply.lock().unwrap() = reply;
     }
 
     pub(crate) async fn next(&self) -> Received {
@@ -125,12 +125,12 @@ impl Receiver {
         tokio::time::timeout(Duration::from_secs(15), next).await.expect("no request came")
     }
 
-    /// The most requests there were at once.
-    pub(crate) fn most_at_once(&self) -> usize {
-        self.shared.at_once.most.load(Ordering::SeqCst)
+    /// The largest number of concurrent requests so far.
+    pub(crate) fn max_concurrent(&self) -> usize {
+        self.shared.concurrency.max.load(Ordering::SeqCst)
     }
 
-    /// Everything that came and was not looked at.
+    /// All requests that came and were not read yet.
     pub(crate) async fn rest(&self) -> Vec<Received> {
         let mut received = self.received.lock().await;
         std::iter::from_fn(|| received.try_recv().ok()).collect()
@@ -144,12 +144,12 @@ async fn take(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let _answering = Answering::begin(&shared.at_once);
+    let _answering = Answering::begin(&shared.concurrency);
     let path = uri.path_and_query().map_or_else(String::new, ToString::to_string);
     let text = String::from_utf8_lossy(&body).into_owned();
     shared.received.send(Received { method, path, headers, body }).unwrap();
     let reply = shared.replies.lock().unwrap().pop_front();
-    let reply = reply.unwrap_or_else(|| shared.otherwise.lock().unwrap().clone());
+    let reply = reply.unwrap_or_else(|| shared.default_reply.lock().unwrap().clone());
     match reply {
         Reply::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
         Reply::With(status, headers, body) => {
@@ -162,16 +162,16 @@ async fn take(
         Reply::RefuseWith(bad) if text.contains(bad) => StatusCode::BAD_REQUEST.into_response(),
         Reply::RefuseWith(_) => StatusCode::OK.into_response(),
         Reply::Hang => std::future::pending().await,
-        Reply::FailWhen(told) => {
-            told.notified().await;
+        Reply::FailWhen(proceed) => {
+            proceed.notified().await;
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
-        Reply::RefuseWhen(told) => {
-            told.notified().await;
+        Reply::RefuseWhen(proceed) => {
+            proceed.notified().await;
             StatusCode::BAD_REQUEST.into_response()
         }
-        Reply::When(told) => {
-            told.notified().await;
+        Reply::When(proceed) => {
+            proceed.notified().await;
             StatusCode::OK.into_response()
         }
     }

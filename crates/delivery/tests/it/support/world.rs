@@ -46,7 +46,7 @@ impl World {
         Self { pool, delivery, app: app.id, scope: Scope::App(app.id), key }
     }
 
-    /// The same deployment, started anew with other allowed targets.
+    /// The same deployment, restarted with other allowed targets.
     pub(crate) fn restarted(&self, allowed: &[&str]) -> Self {
         let delivery = build(&self.pool, &self.key, DeliveryConfig::default(), allowed);
         Self { pool: self.pool.clone(), delivery, key: self.key.clone(), ..*self }
@@ -71,7 +71,7 @@ impl World {
         self.try_integration(fields).await.unwrap().integration.id
     }
 
-    /// As `PATCH` does, but for what follows the commit.
+    /// As `PATCH` does, except what follows the commit.
     pub(crate) async fn try_patch(
         &self,
         id: IntegrationId,
@@ -112,7 +112,7 @@ impl World {
         self.run_with(|_| {})
     }
 
-    /// With an engine of another configuration.
+    /// Runs an engine with another configuration.
     pub(crate) fn run_with(&self, change: impl FnOnce(&mut EngineConfig)) -> Running {
         let mut config = EngineConfig {
             workers: 8,
@@ -129,14 +129,14 @@ impl World {
         Running { engine }
     }
 
-    /// Runs until so many attempts have ended.
+    /// Runs an engine until so many attempts have ended.
     pub(crate) async fn run_until(&self, ends: u64) {
         let running = self.run();
         running.until(ends).await;
         running.stop().await;
     }
 
-    /// Lets everything that waits be due, for a window's end or for a retry.
+    /// Makes everything due that waits for a window's end or a retry.
     pub(crate) async fn let_time_pass(&self) {
         sqlx::raw_sql(
             "update headgate.jobs set retry_at = clock_timestamp() where retry_at is not null;
@@ -152,7 +152,7 @@ impl World {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 
-    /// Until the database answers yes.
+    /// Waits until the database answers yes.
     pub(crate) async fn until(&self, question: &'static str) {
         let asked = async {
             while !sqlx::query_scalar::<_, bool>(question).fetch_one(&self.pool).await.unwrap_or(false) {

@@ -1,20 +1,20 @@
-//! What the failure rate is judged by.
+//! The attempts that the failure rate is computed from.
 
 use super::Outcome;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Attempts of the last half to whole minute: the half minute that runs, and the one before.
+/// Attempts of the last 30 to 60 seconds: the current half minute, and the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recent {
-    /// When the half minute began.
+    /// When the current half minute began.
     pub since: Option<DateTime<Utc>>,
     /// Attempts in it.
     pub attempts: i32,
-    /// Those that failed.
+    /// Failed attempts in it.
     pub failures: i32,
-    /// Attempts of the half minute before.
+    /// Attempts in the half minute before.
     pub attempts_before: i32,
-    /// Those that failed.
+    /// Failed attempts in the half minute before.
     pub failures_before: i32,
 }
 

@@ -204,16 +204,16 @@ fn another_address_is_probed_at_once_unless_somebody_holds_it() {
     let mut circuit = opened();
     circuit.times_opened = 4;
     assert_eq!(
-        circuit.starts_anew("its address was changed", at(5)).map(|flip| flip.to),
+        circuit.restart("its address was changed", at(5)).map(|flip| flip.to),
         Some(BreakerState::HalfOpen)
     );
     assert_eq!(circuit.times_opened, 0);
     let mut held = opened();
     held.steer(BreakerAction::Hold, Some(at(500)), at(1));
-    assert_eq!(held.starts_anew("its address was changed", at(5)), None);
+    assert_eq!(held.restart("its address was changed", at(5)), None);
     let mut failing = Circuit::default();
     see(&mut failing, RULE, 0, "xxx");
-    assert_eq!(failing.starts_anew("its address was changed", at(5)), None);
+    assert_eq!(failing.restart("its address was changed", at(5)), None);
     assert_eq!(failing.breaker.failures_in_a_row, 0);
 }
 

@@ -1,4 +1,4 @@
-//! What time alone changes about breakers: the leader's part.
+//! Changes of breakers that are due to time alone. The leader makes them.
 
 use super::{Change, row};
 use crate::{
@@ -8,11 +8,8 @@ use crate::{
 use model::id::IntegrationId;
 use sqlx::PgPool;
 
-/// Breakers that may have something to do now: a wait that is over, a step of a ramp, a failure that is so old that nobody need watch.
-///
-/// # Errors
-/// When the database is away.
-pub async fn due(pool: &PgPool, most: i64) -> Result<Vec<IntegrationId>, QueueError> {
+/// Breakers that may have to change now: a wait is over, a step of a ramp is due, or the last failure is so old that the breaker is no longer watched.
+pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<IntegrationId>, QueueError> {
     let due = sqlx::query_scalar!(
         r#"
         select b.integration_id as "integration_id: IntegrationId" from headgate.breakers b
@@ -26,30 +23,30 @@ pub async fn due(pool: &PgPool, most: i64) -> Result<Vec<IntegrationId>, QueueEr
         order by b.integration_id
         limit $1
         "#,
-        most,
+        limit,
     )
     .fetch_all(pool)
     .await?;
     Ok(due)
 }
 
-/// Lets time do its part with these, in one transaction of the leader's; answers whether more jobs may run.
+/// Applies the passing of time to these, in one transaction of the leader; returns whether more jobs may run than before.
 ///
 /// # Errors
-/// [`QueueError::LeaseLost`] when the term is over; when the database is away.
+/// [`QueueError::LeaseLost`] when the term is over.
 pub async fn tick(pool: &PgPool, term: Term, ids: &[IntegrationId]) -> Result<bool, QueueError> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;
     let mut changes = Vec::new();
     let mut lets_more_run = false;
-    for mut held in row::hold_known(&mut transaction, ids).await? {
-        let before = held.circuit.breaker.at_once;
-        let flip = held.circuit.tick(held.max_concurrency, held.now);
-        lets_more_run |= held.circuit.breaker.at_once != before;
-        row::write(&mut transaction, &held, flip.as_slice(), None).await?;
-        changes.extend(flip.map(|flip| Change { integration_id: held.integration_id, flip }));
+    for mut locked in row::lock_existing(&mut transaction, ids).await? {
+        let before = locked.circuit.breaker.at_once;
+        let flip = locked.circuit.tick(locked.max_concurrency, locked.now);
+        lets_more_run |= locked.circuit.breaker.at_once != before;
+        row::write(&mut transaction, &locked, flip.as_slice(), None).await?;
+        changes.extend(flip.map(|flip| Change { integration_id: locked.integration_id, flip }));
     }
     transaction.commit().await?;
-    changes.iter().for_each(Change::tell);
+    changes.iter().for_each(Change::log);
     Ok(lets_more_run)
 }

@@ -1,4 +1,4 @@
-//! The record of changes.
+//! The history of state changes.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -67,10 +67,10 @@ pub async fn flips(
 
 impl Row {
     fn into_flip(self) -> Result<BreakerFlip, sqlx::Error> {
-        let known = |state: &str| state.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)));
+        let parse = |state: &str| state.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)));
         Ok(BreakerFlip {
-            from_state: known(&self.from_state)?,
-            to_state: known(&self.to_state)?,
+            from_state: parse(&self.from_state)?,
+            to_state: parse(&self.to_state)?,
             id: self.id,
             integration_id: self.integration_id,
             app_id: self.app_id,

@@ -1,7 +1,7 @@
-//! Circuit breakers: their rows, the number the claim heeds (`lanes.breaker_cap`) and the record of every change.
+//! Circuit breakers: their rows, the cap that the claim obeys (`lanes.breaker_cap`) and the history of state changes.
 //!
-//! All writes go the same way: lock the rows in the order of their integrations, ask the rule ([`model::rules::breaker`]), write row, number
-//! and flips in one transaction. The order of locks is integration (against deletion), breaker, lane. Wake the workers after the commit.
+//! Every write locks the rows in the order of their integrations, asks the rule ([`model::rules::breaker`]), and writes row, cap
+//! and flips in one transaction. Locks are taken in the order integration (against deletion), breaker, lane. Wake the workers after the commit.
 
 mod due;
 mod flips;
@@ -13,4 +13,4 @@ pub use due::{due, tick};
 pub use flips::flips;
 pub use observe::{Observed, Report, Watched, observe, watched};
 pub(crate) use row::Change;
-pub use steer::{start_anew, steer};
+pub use steer::{reset, steer};

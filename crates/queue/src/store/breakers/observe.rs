@@ -1,4 +1,4 @@
-//! What workers see of integrations in trouble.
+//! Outcomes of attempts that workers report to the breakers.
 
 use super::{Change, row};
 use crate::error::QueueError;
@@ -10,45 +10,42 @@ use model::{
 };
 use sqlx::{Connection as _, PgConnection, PgPool};
 
-/// What one process saw of one integration since it last said so.
+/// What one process saw of one integration since its last report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// In the order in which they ended.
+    /// In the order in which the attempts ended.
     pub outcomes: Vec<Outcome>,
-    /// How the last failure among them reads.
+    /// The error message of the last failure among them.
     pub last_error: Option<String>,
 }
 
 /// A breaker that is not closed, or whose integration failed lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// Of which integration.
+    /// The integration.
     pub integration_id: IntegrationId,
-    /// Its state.
+    /// The breaker's state.
     pub state: BreakerState,
-    /// Since when.
+    /// Since when it is in that state.
     pub since: Option<DateTime<Utc>>,
-    /// Up to now.
+    /// Failures since the last success.
     pub failures_in_a_row: i32,
 }
 
-/// What came of a report.
+/// What a report changed.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The breakers as they are now.
     pub(crate) watched: Vec<Watched>,
-    /// What changed.
     pub(crate) changes: Vec<Change>,
     /// Whether more jobs may run than before.
     pub(crate) lets_more_run: bool,
-    /// Integrations that somebody is deleting, or has locked as if: nothing was written of them. Tell it again.
+    /// Integrations locked elsewhere, for deletion or otherwise: nothing was written for them. Report them again.
     pub(crate) passed_over: Vec<IntegrationId>,
 }
 
-/// Takes in what was seen, in a transaction of its own. `failures` is how many in a row open a breaker, 0: none do.
-///
-/// # Errors
-/// When the database is away, or the transaction lost a race: nothing is written then.
+/// Feeds the breakers with what was seen, in a transaction of its own; nothing is written if it fails. `failures` is how many in a row open a
+/// breaker, 0: none do.
 pub async fn observe(
     pool: &PgPool,
     seen: &[(IntegrationId, Observed)],
@@ -58,24 +55,24 @@ pub async fn observe(
     let mut transaction = connection.begin().await?;
     let ids: Vec<IntegrationId> = seen.iter().map(|(id, _)| *id).collect();
     let mut report = Report::default();
-    for mut held in row::hold(&mut transaction, &ids).await? {
-        let id = held.integration_id;
+    for mut locked in row::lock_or_create(&mut transaction, &ids).await? {
+        let id = locked.integration_id;
         let Some((_, observed)) = seen.iter().find(|(seen, _)| *seen == id) else { continue };
         let seen = Seen { outcomes: &observed.outcomes, last_error: observed.last_error.as_deref() };
-        let rule = Rule { failures, max_concurrency: held.max_concurrency, random: rand::random() };
-        let before = held.circuit.clone();
-        let flips = held.circuit.observe(&seen, &rule, held.now);
-        let breaker = &held.circuit.breaker;
+        let rule = Rule { failures, max_concurrency: locked.max_concurrency, random: rand::random() };
+        let before = locked.circuit.clone();
+        let flips = locked.circuit.observe(&seen, &rule, locked.now);
+        let breaker = &locked.circuit.breaker;
         report.watched.push(Watched {
             integration_id: id,
             state: breaker.state,
             since: breaker.since,
             failures_in_a_row: breaker.failures_in_a_row,
         });
-        if held.circuit != before {
-            let most = |at_once: Option<i32>| at_once.unwrap_or(i32::MAX);
-            report.lets_more_run |= most(breaker.at_once) > most(before.breaker.at_once);
-            row::write(&mut transaction, &held, &flips, None).await?;
+        if locked.circuit != before {
+            let cap = |at_once: Option<i32>| at_once.unwrap_or(i32::MAX);
+            report.lets_more_run |= cap(breaker.at_once) > cap(before.breaker.at_once);
+            row::write(&mut transaction, &locked, &flips, None).await?;
         }
         report.changes.extend(flips.into_iter().map(|flip| Change { integration_id: id, flip }));
     }
@@ -87,14 +84,14 @@ pub async fn observe(
         report.passed_over = still_there(&mut transaction, &missed).await?;
     }
     if report.changes.is_empty() {
-        // A count that a crash forgets is no loss; a change of state is waited for.
+        // A count may be lost in a crash of the server; a change of state must be durable.
         set_asynchronous(&mut transaction).await?;
     }
     transaction.commit().await?;
     Ok(report)
 }
 
-/// Those that have not been deleted, as far as anybody can see yet.
+/// Those that are not deleted, as far as is committed.
 async fn still_there(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
@@ -116,10 +113,7 @@ async fn set_asynchronous(connection: &mut PgConnection) -> Result<(), QueueErro
     Ok(())
 }
 
-/// The breakers to be told of successes too.
-///
-/// # Errors
-/// When the database is away.
+/// The breakers to which successes are reported too.
 pub async fn watched(pool: &PgPool) -> Result<Vec<Watched>, QueueError> {
     let rows = sqlx::query!(
         r#"

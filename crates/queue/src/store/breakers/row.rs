@@ -1,4 +1,4 @@
-//! A breaker as it lies in the table.
+//! A breaker's row.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -9,12 +9,12 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// A breaker under its row's lock.
-pub(super) struct Held {
+/// A breaker whose row is locked.
+pub(super) struct Locked {
     pub(super) integration_id: IntegrationId,
     pub(super) app_id: AppId,
     pub(super) max_concurrency: i32,
-    /// The database's clock, once the lock was there.
+    /// The database's clock, read after the wait for the lock.
     pub(super) now: DateTime<Utc>,
     pub(super) circuit: Circuit,
 }
@@ -22,15 +22,12 @@ pub(super) struct Held {
 /// A change of state that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Of which integration.
     pub(crate) integration_id: IntegrationId,
-    /// What changed.
     pub(crate) flip: Flip,
 }
 
 impl Change {
-    /// One line of the log.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn log(&self) {
         let (id, to, reason) = (self.integration_id, self.flip.to.as_str(), self.flip.reason.as_str());
         if self.flip.to == BreakerState::Open {
             tracing::warn!(integration.id = %id, reason, "the circuit of integration {id} is open: its jobs wait");
@@ -40,13 +37,13 @@ impl Change {
     }
 }
 
-/// Locks the breakers of these integrations, in the order of their ids, and makes those that have none yet. Integrations that are gone, or
+/// Locks the breakers of these integrations, in the order of their ids, and creates missing ones. Integrations that are deleted, or
 /// are being deleted right now, are left out.
-pub(super) async fn hold(
+pub(super) async fn lock_or_create(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
-) -> Result<Vec<Held>, QueueError> {
-    let ids = &keep(connection, ids).await?;
+) -> Result<Vec<Locked>, QueueError> {
+    let ids = &lock_integrations(connection, ids).await?;
     sqlx::query!(
         r#"
         insert into headgate.breakers (integration_id)
@@ -62,22 +59,21 @@ pub(super) async fn hold(
     lock(connection, ids).await
 }
 
-/// The same, and none is made.
-pub(super) async fn hold_known(
+pub(super) async fn lock_existing(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
-) -> Result<Vec<Held>, QueueError> {
-    let ids = keep(connection, ids).await?;
+) -> Result<Vec<Locked>, QueueError> {
+    let ids = lock_integrations(connection, ids).await?;
     lock(connection, &ids).await
 }
 
-/// Keeps integrations from being deleted, before their breakers are locked: whoever deletes one locks it before its breaker, and each recorded
-/// change refers to it. One that is being deleted is not waited for.
-async fn keep(
+/// Locks integrations against deletion before their breakers are locked: a deletion locks the integration before its breaker, and each recorded
+/// change refers to the integration. One that is being deleted is skipped without a wait.
+async fn lock_integrations(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
 ) -> Result<Vec<IntegrationId>, QueueError> {
-    let kept = sqlx::query_scalar!(
+    let locked = sqlx::query_scalar!(
         r#"
         select id as "id: IntegrationId" from headgate.integrations
         where id = any ($1)
@@ -88,13 +84,13 @@ async fn keep(
     )
     .fetch_all(connection)
     .await?;
-    Ok(kept)
+    Ok(locked)
 }
 
-async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<Held>, QueueError> {
+async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<Locked>, QueueError> {
     let rows = sqlx::query!(
         r#"
-        with held as materialized (
+        with locked as materialized (
             select b.integration_id, b.since, b.probe_at, b.held_until, b.step_at, b.failed_at, b.recent_since, b.recent_attempts,
                 b.recent_failures, b.recent_attempts_before, b.recent_failures_before, b.failures_in_a_row, b.times_opened,
                 b.successes, b.failures, b.at_once, b.state, b.reason
@@ -103,12 +99,12 @@ async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Ve
             order by b.integration_id
             for update
         )
-        -- The time is asked for each row after its lock was waited for.
+        -- The clock is read for each row after the wait for its lock.
         select h.integration_id as "integration_id: IntegrationId", l.app_id as "app_id: AppId", l.max_concurrency, clock_timestamp() as "now!",
             h.since, h.probe_at, h.held_until, h.step_at, h.failed_at, h.recent_since, h.recent_attempts, h.recent_failures,
             h.recent_attempts_before, h.recent_failures_before, h.failures_in_a_row, h.times_opened, h.successes, h.failures, h.at_once,
             h.state, h.reason
-        from held h
+        from locked h
         join headgate.lanes l on l.integration_id = h.integration_id
         order by h.integration_id
         "#,
@@ -145,7 +141,7 @@ async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Ve
                 failed_at: row.failed_at,
                 recent,
             };
-            Ok(Held {
+            Ok(Locked {
                 integration_id: row.integration_id,
                 app_id: row.app_id,
                 max_concurrency: row.max_concurrency,
@@ -156,17 +152,17 @@ async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Ve
         .collect()
 }
 
-/// Writes what became of a breaker, what the claim heeds of it, and the changes of its state.
+/// Writes a breaker, the cap that the claim obeys, and the changes of state.
 pub(super) async fn write(
     connection: &mut PgConnection,
-    held: &Held,
+    locked: &Locked,
     flips: &[Flip],
     actor: Option<&str>,
 ) -> Result<(), QueueError> {
-    let Circuit { breaker, times_opened, successes, failures, step_at, failed_at, recent } = &held.circuit;
+    let Circuit { breaker, times_opened, successes, failures, step_at, failed_at, recent } = &locked.circuit;
     sqlx::query!(
         r#"
-        with heeded as (
+        with capped as (
             update headgate.lanes set breaker_cap = $18
             where integration_id = $1 and breaker_cap is distinct from $18
         )
@@ -176,7 +172,7 @@ pub(super) async fn write(
             successes = $14, failures = $15, state = $16, reason = $17, at_once = $18, is_watched = $19
         where integration_id = $1
         "#,
-        held.integration_id as IntegrationId,
+        locked.integration_id as IntegrationId,
         breaker.since,
         breaker.probe_at,
         breaker.held_until,
@@ -194,7 +190,7 @@ pub(super) async fn write(
         breaker.state.as_str(),
         breaker.reason.as_deref(),
         breaker.at_once,
-        held.circuit.is_watched(held.now),
+        locked.circuit.is_watched(locked.now),
     )
     .execute(&mut *connection)
     .await?;
@@ -204,10 +200,10 @@ pub(super) async fn write(
             insert into headgate.breaker_flips (id, integration_id, app_id, at, from_state, to_state, reason, actor)
             values ($1, $2, $3, $4, $5, $6, $7, $8)
             "#,
-            flip_id(held.now) as BreakerFlipId,
-            held.integration_id as IntegrationId,
-            held.app_id as AppId,
-            held.now,
+            flip_id(locked.now) as BreakerFlipId,
+            locked.integration_id as IntegrationId,
+            locked.app_id as AppId,
+            locked.now,
             flip.from.as_str(),
             flip.to.as_str(),
             flip.reason,
@@ -219,7 +215,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// By the database's clock, so that the changes of a breaker lie in their order whichever process wrote them.
+/// With the database's time, so that the ids of a breaker's changes are in order whichever process wrote them.
 fn flip_id(now: DateTime<Utc>) -> BreakerFlipId {
     let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
     let at = uuid::Timestamp::from_unix(uuid::NoContext, seconds, now.timestamp_subsec_nanos());

@@ -1,4 +1,4 @@
-//! The bin: dead letters as they were when somebody purged or requeued them, kept whole for 24 hours.
+//! The bin: copies of dead letters from before they were purged or requeued, kept for 24 hours.
 
 use super::read::Row;
 use crate::{error::QueueError, store::leader::Term};
@@ -15,11 +15,8 @@ use uuid::Uuid;
 /// Rows deleted by one statement.
 const CHUNK: i64 = 5_000;
 
-/// Remembers dead letters that an operation is about to requeue. Some may be gone when it does: see [`forget`].
-///
-/// # Errors
-/// When the database is away.
-pub(crate) async fn keep(
+/// Copies dead letters that an operation is about to requeue. Some may be gone when it does: see [`discard_copies`].
+pub(crate) async fn keep_copies(
     connection: &mut PgConnection,
     scope: Scope,
     operation: OperationId,
@@ -44,11 +41,8 @@ pub(crate) async fn keep(
     Ok(())
 }
 
-/// Forgets what was remembered of this group of letters or jobs, but for those that were requeued.
-///
-/// # Errors
-/// When the database is away.
-pub(crate) async fn forget(
+/// Deletes the copies of those letters or jobs that were not requeued after all.
+pub(crate) async fn discard_copies(
     connection: &mut PgConnection,
     operation: OperationId,
     ids: &[Uuid],
@@ -65,27 +59,24 @@ pub(crate) async fn forget(
     Ok(())
 }
 
-/// A letter that an operation put here.
-pub(crate) struct Kept {
+/// A dead letter that an operation purged or requeued.
+pub(crate) struct OperationLetter {
     pub id: DeadLetterId,
     pub job_id: JobId,
-    /// Requeued, not purged: its job has to be taken out of the queue.
+    /// Requeued, not purged: to undo that, its job has to leave the queue.
     pub is_requeued: bool,
-    /// Changes folded into its job when it was given up.
+    /// Changes folded into its job when it became a dead letter.
     pub folded: i32,
 }
 
-/// What an operation put here of these jobs.
-///
-/// # Errors
-/// When the database is away.
+/// What an operation put into the bin of these jobs.
 pub(crate) async fn of_operation(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
-) -> Result<Vec<Kept>, QueueError> {
-    let kept = sqlx::query_as!(
-        Kept,
+) -> Result<Vec<OperationLetter>, QueueError> {
+    let letters = sqlx::query_as!(
+        OperationLetter,
         r#"
         select id as "id: DeadLetterId", job_id as "job_id: JobId", was = 'requeued' as "is_requeued!",
             (letter ->> 'folded')::int as "folded!"
@@ -98,27 +89,24 @@ pub(crate) async fn of_operation(
     )
     .fetch_all(connection)
     .await?;
-    Ok(kept)
+    Ok(letters)
 }
 
-/// Makes dead letters of jobs again that this transaction has just called off; answers which. A cancelled job leaves a row, a number in the
-/// charts and one in its batch behind: they go, as if it had never been called off.
-///
-/// # Errors
-/// When the database is away.
-pub(crate) async fn put_back(
+/// Turns jobs that this transaction has just cancelled back into dead letters; returns which. The row, the throughput and the batch count that
+/// their cancellation wrote are removed, as if it had not happened.
+pub(crate) async fn undo_requeue(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
 ) -> Result<Vec<JobId>, QueueError> {
     let back = sqlx::query_scalar!(
         r#"
-        with called_off as materialized (
-            -- Rows of this transaction: `now()` is its begin.
+        with cancelled as materialized (
+            -- Rows of this transaction: `now()` is the time it began.
             delete from headgate.finished_jobs f where f.id = any ($2) and f.status = 4 and f.finished_at >= now()
             returning f.id, f.integration_id, f.batch_id
         ), letters as materialized (
-            delete from headgate.bin b using called_off c where b.operation_id = $1 and b.job_id = c.id
+            delete from headgate.bin b using cancelled c where b.operation_id = $1 and b.job_id = c.id
             returning b.letter
         ), restored as materialized (
             -- Whole rows: of the very type of the table.
@@ -128,12 +116,12 @@ pub(crate) async fn put_back(
         ), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n)
             select integration_id, 5, attempt, count(*) from restored group by integration_id, attempt
-        ), flowed as (
+        ), throughput as (
             insert into headgate.throughput_deltas (integration_id, cancelled)
-            select integration_id, -count(*) from called_off group by integration_id
+            select integration_id, -count(*) from cancelled group by integration_id
         ), batched as (
             insert into headgate.batch_deltas (batch_id, failed, cancelled)
-            select batch_id, count(*), -count(*) from called_off where batch_id is not null group by batch_id
+            select batch_id, count(*), -count(*) from cancelled where batch_id is not null group by batch_id
         )
         select job_id as "job_id: JobId" from restored
         "#,
@@ -145,10 +133,8 @@ pub(crate) async fn put_back(
     Ok(back)
 }
 
-/// Puts purged letters back; answers the jobs' ids. Those of an integration that was deleted stay until they are deleted too.
-///
-/// # Errors
-/// When the database is away, or lost a race: nothing is changed, repeat.
+/// Restores purged letters; returns the jobs' ids. Letters of a deleted integration stay in the bin until they are deleted too. If the statement
+/// loses a race, nothing is changed: repeat.
 pub(crate) async fn restore_many(
     connection: &mut PgConnection,
     scope: Scope,
@@ -184,10 +170,10 @@ pub(crate) async fn restore_many(
     Ok(back)
 }
 
-/// Takes a purged letter out of the bin.
+/// Restores a purged letter.
 ///
 /// # Errors
-/// [`QueueError::NotFound`] when the scope's bin has none, or its integration is gone.
+/// [`QueueError::NotFound`] when the scope's bin has none, or its integration is deleted.
 pub async fn restore(
     connection: &mut PgConnection,
     scope: Scope,
@@ -196,10 +182,7 @@ pub async fn restore(
     if restore_many(connection, scope, &[id]).await?.is_empty() { Err(QueueError::NotFound) } else { Ok(()) }
 }
 
-/// What was purged, the last first.
-///
-/// # Errors
-/// When the database is away.
+/// The purged letters, those purged last first.
 pub async fn binned(
     pool: &PgPool,
     scope: Scope,
@@ -242,10 +225,7 @@ pub async fn binned(
     Ok(Page::of_bin(letters.collect(), page.limit))
 }
 
-/// Deletes a chunk of what was here for 24 hours; answers how many.
-///
-/// # Errors
-/// When the database is away.
+/// Deletes a chunk of what is older than 24 hours; returns how many.
 pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"

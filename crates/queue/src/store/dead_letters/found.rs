@@ -1,18 +1,18 @@
-//! How many dead letters a filter finds, by fingerprint and integration.
+//! How many dead letters match a filter, by fingerprint and integration.
 
 use crate::store::jobs::arms::Arm;
-use model::{actor::Scope, failure::CauseId, filter::JobFilter, job::JobStatus, matched::MOST};
+use model::{actor::Scope, failure::CauseId, filter::JobFilter, job::JobStatus, matched::MAX_COUNTED};
 use sqlx::{Postgres, QueryBuilder};
 
-/// Whether the counts that are kept answer: of all, of an app, an integration and a cause. That they failed is true of all.
+/// Whether counters can answer: they are kept by app, integration and cause. The status "failed" is true of all dead letters.
 pub(super) fn is_kept(filter: &JobFilter) -> bool {
     let status = filter.status.filter(|status| *status != JobStatus::Failed);
     let rest = JobFilter { app_id: None, integration_id: None, fingerprint: None, status, ..filter.clone() };
     rest == JobFilter::default()
 }
 
-/// Appends `select fingerprint, integration_id, count …`: as many rows are read as there are integrations and causes, whatever died. Counts
-/// and what is not added to them yet are the truth at any moment.
+/// Appends `select fingerprint, integration_id, count …` from counters and their unfolded deltas, which is exact at any moment: it reads as many rows as
+/// there are integrations and causes, however many dead letters there are.
 pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
     sql.push(
         "select k.fingerprint, k.integration_id, sum(k.dead)::bigint as count
@@ -30,17 +30,17 @@ pub(super) fn push_kept(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: 
     if let Some(id) = filter.integration_id {
         sql.push(" and k.integration_id = ").push_bind(id);
     }
-    // As `filter::push` reads it: a whole one, or its cause.
+    // As in `filter::push`: a whole fingerprint, or its cause.
     if let Some(fingerprint) = &filter.fingerprint {
-        let column = if CauseId::is_all_of(fingerprint) { "k.cause" } else { "k.fingerprint" };
+        let column = if CauseId::is_cause_only(fingerprint) { "k.cause" } else { "k.fingerprint" };
         sql.push(format_args!(" and {column} = ")).push_bind(fingerprint.clone());
     }
     sql.push(" group by k.fingerprint, k.integration_id having sum(k.dead) > 0");
 }
 
-/// The same of any filter, by looking at dead letters: at the newest that match, one more than are told apart.
+/// The same for any filter, by counting the newest dead letters that match: one more than the maximum, so that the caller sees that there are more.
 pub(super) fn push_counted(sql: &mut QueryBuilder<Postgres>, scope: Scope, filter: &JobFilter) {
-    let newest = format!(" order by id desc limit {}", MOST + 1);
+    let newest = format!(" order by id desc limit {}", MAX_COUNTED + 1);
     sql.push("select j.fingerprint, j.integration_id, count(*) as count from (select * from (");
     for (n, arm) in Arm::of_dead_letters(scope, filter).iter().enumerate() {
         sql.push(if n == 0 { "(" } else { " union all (" });

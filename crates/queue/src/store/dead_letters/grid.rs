@@ -10,55 +10,52 @@ use crate::{
 };
 use model::{
     actor::Scope,
-    dead_letter_grid::{DeadLetterGrid, GridCause, GridPlace, GridRow, Rank},
+    dead_letter_grid::{DeadLetterGrid, GridCause, GridPageRequest, GridRow, Rank},
     failure::CauseId,
     filter::JobFilter,
     id::IntegrationId,
-    matched::MOST,
+    matched::MAX_COUNTED,
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;
 
-/// Columns and rows of one answer.
 const COLUMNS: usize = 6;
 const ROWS: usize = 20;
 
-/// What stands in the grid, or beside it.
+/// A number of the grid: with integration and cause a cell, with one of them the total of a row or a column, with neither the grand total.
 #[derive(sqlx::FromRow)]
 struct Number {
-    /// With a cause: a cell, else a row's total.
     integration_id: Option<IntegrationId>,
-    /// Without an integration: a column's total.
     cause: Option<String>,
     count: i64,
-    /// Of a column.
+    /// Of a column only.
     error: Option<String>,
-    /// Of the row without either: everything.
+    /// Of the grand total only.
     integrations: Option<i64>,
     causes: Option<i64>,
 }
 
-/// The integrations that have most, and the causes that most have; none when counting would take too long.
+/// The integrations and the causes with the most dead letters; none when counting would take too long.
 ///
 /// # Errors
-/// `Invalid` when the filter needs another one beside it, and when the database is away.
+/// `Invalid` when the filter needs another one.
 pub async fn grid(
     pool: &PgPool,
     scope: Scope,
     filter: &JobFilter,
-    place: GridPlace,
+    page: GridPageRequest,
 ) -> Result<Option<DeadLetterGrid>, QueueError> {
     check(filter)?;
-    let mut query = statement(scope, filter, place);
+    let mut query = statement(scope, filter, page);
     if is_kept(filter) {
         return Ok(Some(assemble(query.build_query_as::<Number>().fetch_all(pool).await?)));
     }
     let grid = count_briefly::<Number>(pool, query).await?.map(assemble);
-    Ok(grid.map(|grid| DeadLetterGrid { is_least: grid.total > MOST, ..grid }))
+    Ok(grid.map(|grid| DeadLetterGrid { is_least: grid.total > MAX_COUNTED, ..grid }))
 }
 
-/// Everything in one statement: of one snapshot, so that the totals are those of the cells.
-fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder<Postgres> {
+/// One statement, and so one snapshot: the totals are those of the cells.
+fn statement(scope: Scope, filter: &JobFilter, page: GridPageRequest) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::new("with found as materialized (");
     if is_kept(filter) {
         push_kept(&mut sql, scope, filter);
@@ -76,16 +73,16 @@ fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder
          ), columns as materialized (
              select cause, count, most from causes where true"
     ));
-    if let Some(Rank { count, id }) = place.causes_after {
+    if let Some(Rank { count, id }) = page.causes_after {
         sql.push(" and (count, cause) < (").push_bind(count).push(", ").push_bind(id.to_string()).push(")");
     }
     sql.push(format_args!(
         " order by count desc, cause desc limit {}
-         ), lines as materialized (
+         ), grid_rows as materialized (
              select integration_id, count from integrations where true",
         COLUMNS + 1
     ));
-    if let Some(Rank { count, id }) = place.integrations_after {
+    if let Some(Rank { count, id }) = page.integrations_after {
         sql.push(" and (count, integration_id) < (").push_bind(count).push(", ").push_bind(id).push(")");
     }
     sql.push(format_args!(
@@ -97,17 +94,17 @@ fn statement(scope: Scope, filter: &JobFilter, place: GridPlace) -> QueryBuilder
          union all
          select null, c.cause, c.count, newest.error_message, null, null
          from columns c
-         -- The words of one whose letters these are: a probe, as a group's.
+         -- The newest error message of the most frequent fingerprint: one index lookup, as in `groups`.
          left join lateral (
              select j.error_message from headgate.dead_letter_jobs j where j.fingerprint >= c.most and j.fingerprint <= c.most
              order by j.fingerprint desc, j.id desc limit 1
          ) newest on true
          union all
-         select integration_id, null, count, null, null, null from lines
+         select integration_id, null, count, null, null, null from grid_rows
          union all
          select f.integration_id, {cause}, sum(f.count)::bigint, null, null, null
          from found f
-         where f.integration_id in (select integration_id from lines) and {cause} in (select cause from columns)
+         where f.integration_id in (select integration_id from grid_rows) and {cause} in (select cause from columns)
          group by 1, 2",
         ROWS + 1
     ));
@@ -150,9 +147,9 @@ fn assemble(numbers: Vec<Number>) -> DeadLetterGrid {
     grid
 }
 
-/// One was read more than is shown: it says that the list goes on, after the last that is.
-fn cut<T, R>(items: &mut Vec<T>, most: usize, rank: impl Fn(&T) -> R) -> Option<R> {
-    let goes_on = items.len() > most;
-    items.truncate(most);
-    items.last().filter(|_| goes_on).map(rank)
+/// Drops the surplus item, which was read to see whether there are more; returns the rank after which they follow.
+fn cut<T, R>(items: &mut Vec<T>, limit: usize, rank: impl Fn(&T) -> R) -> Option<R> {
+    let are_more = items.len() > limit;
+    items.truncate(limit);
+    items.last().filter(|_| are_more).map(rank)
 }

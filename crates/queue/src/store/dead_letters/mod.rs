@@ -6,7 +6,9 @@ mod grid;
 mod read;
 mod write;
 
-pub(crate) use bin::{Kept, forget, keep, of_operation, put_back, restore_many};
+pub(crate) use bin::{
+    OperationLetter, discard_copies, keep_copies, of_operation, restore_many, undo_requeue,
+};
 pub use bin::{binned, delete_expired as empty_bin, restore};
 pub use grid::grid;
 pub use read::{get, groups, list, list_without_payloads};

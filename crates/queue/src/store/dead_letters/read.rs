@@ -24,10 +24,10 @@ use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
 use std::{cmp::Reverse, collections::HashMap};
 
-/// Dead letters that are grouped where no counts are kept. Ten times as many are looked at.
-const MOST_COUNTED: i64 = 3_000;
+/// Dead letters that are grouped where no counters are kept. Ten times as many are scanned.
+const MAX_GROUPED: i64 = 3_000;
 
-/// As it is read, from the table or from a row that the bin keeps.
+/// A row of the table, or one saved in the bin.
 #[derive(sqlx::FromRow, serde::Deserialize)]
 pub(super) struct Row {
     id: DeadLetterId,
@@ -77,10 +77,10 @@ impl From<Row> for DeadLetter {
     }
 }
 
-/// Dead letters, newest first. A page ends where it has looked at enough rows, as one of [`crate::store::jobs::list`].
+/// Dead letters, newest first. Like a page of [`crate::store::jobs::list`], a page ends when enough rows have been scanned.
 ///
 /// # Errors
-/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
+/// `Invalid` when the filter needs another one; [`QueueError::Timeout`] when it is too wide.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -90,7 +90,7 @@ pub async fn list(
     read(pool, scope, filter, page, |_| SELECT.to_owned()).await
 }
 
-/// The same for pages that show no payloads: they are left out.
+/// The same without payloads, for pages that show none.
 ///
 /// # Errors
 /// As [`list`].
@@ -117,7 +117,7 @@ async fn read(
     Ok(walk::page(pool, &arms, &letters, page, Order::Newest).await?.map(DeadLetter::from))
 }
 
-/// Whatever else is asked for, these are dead letters.
+/// Checks the filter as one for the status "failed", which all dead letters have.
 pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
     narrowing::check(&JobFilter { status: Some(JobStatus::Failed), ..filter.clone() }, Utc::now())?;
     Ok(())
@@ -135,7 +135,6 @@ pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLe
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
 }
 
-/// One cause at one integration, counted.
 #[derive(sqlx::FromRow)]
 struct Group {
     fingerprint: String,
@@ -146,12 +145,12 @@ struct Group {
     last_at: DateTime<Utc>,
 }
 
-/// Dead letters by cause, the largest groups first. Of all, of an app's, an integration's and a cause's the counts are kept. Narrower filters
-/// group the newest that a walk meets, and say where there may be more. A group that grows or shrinks between two pages may be met twice, or not
+/// Dead letters by cause and integration, the largest groups first. Filters by app, integration and cause are answered from counters. Others
+/// group the newest that match, and say where there may be more. A group that grows or shrinks between two pages may be listed twice or not
 /// at all.
 ///
 /// # Errors
-/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide.
+/// `Invalid` when the filter needs another one; [`QueueError::Timeout`] when it is too wide.
 pub async fn groups(
     pool: &PgPool,
     scope: Scope,
@@ -175,8 +174,8 @@ pub async fn groups(
     Ok(Page::of_groups(groups.collect(), page.limit))
 }
 
-/// The first and the last of a group are a probe each: from its fingerprint to its fingerprint, because of equal ones a planner would walk all
-/// letters in the order of their ids until it meets one.
+/// The first and the last of a group are one index lookup each. The fingerprint is compared with `>=` and `<=`: with `=` the planner would walk all
+/// letters in the order of their ids until it finds a match.
 fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with found as (");
     push_kept(&mut query, scope, filter);
@@ -202,7 +201,7 @@ fn kept_groups(scope: Scope, filter: &JobFilter, page: &GroupPageRequest) -> Que
     query
 }
 
-/// Of `found`, and one more than the page has.
+/// Appends the page's condition and limit for `found`: one row more than the page has.
 fn push_page(query: &mut QueryBuilder<Postgres>, page: &GroupPageRequest) {
     if let Some(after) = &page.after {
         query.push(" where count < ").push_bind(after.count).push(" or count = ").push_bind(after.count);
@@ -212,7 +211,6 @@ fn push_page(query: &mut QueryBuilder<Postgres>, page: &GroupPageRequest) {
     query.push(" order by count desc, fingerprint, integration_id limit ").push_bind(page.limit + 1);
 }
 
-/// A letter that is counted.
 #[derive(sqlx::FromRow)]
 struct Counted {
     id: DeadLetterId,
@@ -222,7 +220,7 @@ struct Counted {
     failed_at: DateTime<Utc>,
 }
 
-/// Of one long page of the list: what no index leads to would be looked for in all that ever died.
+/// Groups one long page of the list: matches that no index leads to would otherwise be searched for among all dead letters.
 async fn counted_groups(
     pool: &PgPool,
     scope: Scope,
@@ -235,7 +233,7 @@ async fn counted_groups(
         id_of: |letter: &Counted| letter.id.0,
         columns: |_| "select j.id, j.fingerprint, j.integration_id, j.error_message, j.failed_at".to_owned(),
     };
-    let newest = PageRequest { limit: MOST_COUNTED, after: None };
+    let newest = PageRequest { limit: MAX_GROUPED, after: None };
     let newest = walk::page(pool, &arms, &letters, newest, Order::Newest).await?;
     let is_least = newest.next_cursor.is_some();
     let mut groups: HashMap<(String, IntegrationId), DeadLetterGroup> = HashMap::new();
@@ -254,13 +252,13 @@ async fn counted_groups(
         group.first_at = group.first_at.min(letter.failed_at);
         group.last_at = group.last_at.max(letter.failed_at);
     }
-    let place =
+    let rank =
         |group: &DeadLetterGroup| (Reverse(group.count), group.fingerprint.clone(), group.integration_id);
     let mut groups: Vec<_> = groups.into_values().collect();
     if let Some(after) = &page.after {
         let after = (Reverse(after.count), after.fingerprint.clone(), after.integration_id);
-        groups.retain(|group| place(group) > after);
+        groups.retain(|group| rank(group) > after);
     }
-    groups.sort_by_cached_key(place);
+    groups.sort_by_cached_key(rank);
     Ok(Page::of_groups(groups, page.limit))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{Which, bring_back, find},
+    store::jobs::{EndedIds, find, restore_to_queue},
 };
 use model::{
     actor::Scope,
@@ -11,7 +11,7 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Brings a dead letter back as the job it was; answers that job, or the live one that takes the work over.
+/// Requeues a dead letter; returns its job, or the live one that takes the work over.
 ///
 /// Run it in a transaction: it is several statements. Wake the workers after the commit.
 ///
@@ -22,12 +22,12 @@ pub async fn requeue(
     scope: Scope,
     id: DeadLetterId,
 ) -> Result<Job, QueueError> {
-    let back = bring_back(connection, scope, Which::DeadLetters(&[id])).await?;
+    let back = restore_to_queue(connection, scope, EndedIds::DeadLetters(&[id])).await?;
     let job = back.first().ok_or(QueueError::NotFound)?.id;
     find(connection, scope, job).await?.ok_or(QueueError::NotFound)
 }
 
-/// Puts a dead letter into the bin, from where it can be restored for 24 hours.
+/// Moves a dead letter to the bin, from where it can be restored for 24 hours.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
@@ -35,10 +35,7 @@ pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId
     if purge_many(connection, scope, None, &[id]).await? == 0 { Err(QueueError::NotFound) } else { Ok(()) }
 }
 
-/// Puts those into the bin that are there and in scope; answers how many.
-///
-/// # Errors
-/// When the database is away, or lost a race: nothing is changed, repeat.
+/// Moves those to the bin that exist and are in scope; returns how many. If the statement loses a race, nothing is changed: repeat.
 pub(crate) async fn purge_many(
     connection: &mut PgConnection,
     scope: Scope,

@@ -1,4 +1,4 @@
--- Takes a chunk of deltas and adds them: whoever reads sees each once. Rows are written in the order of their keys.
+-- Deletes a chunk of deltas and adds them in one statement, so that readers see each once. Rows are written in the order of their keys.
 with taken as materialized (
     delete from headgate.failure_deltas
     where ctid = any (array(
@@ -7,24 +7,24 @@ with taken as materialized (
         limit $3 for update skip locked
     ))
     returning fingerprint, integration_id, at, failed, waiting, dead, error_kind, error_message, response_status
-), known as materialized (
+), summed as materialized (
     select t.fingerprint, t.integration_id, sum(t.failed)::bigint as failed, sum(t.waiting)::bigint as waiting, sum(t.dead)::bigint as dead,
         min(t.at) as first_at,
-        -- What only takes away is no failure: of a row that is there, this changes nothing.
+        -- A delta that only subtracts is no failure: it leaves `last_at` of an existing row as it is.
         coalesce(max(t.at) filter (where t.failed > 0 or t.dead > 0), to_timestamp(0)) as last_at,
-        -- What an attempt said, before what stands at a dead letter.
+        -- The error of an attempt is preferred to that of a dead letter.
         coalesce((array_agg(t.error_kind order by t.failed > 0 desc, t.at desc) filter (where t.error_kind is not null))[1], 'retryable') as error_kind,
         coalesce((array_agg(t.error_message order by t.failed > 0 desc, t.at desc) filter (where t.error_message is not null))[1], '') as error_message,
         max(t.response_status) as response_status
     from taken t
-    -- Those of the form before tell no cause.
+    -- Fingerprints of an older format contain no cause.
     where t.fingerprint ~ '^[0-9a-f]{16}'
     group by t.fingerprint, t.integration_id
 ), counts as (
     insert into headgate.failure_counts as c (fingerprint, integration_id, waiting, dead, failed, first_at, last_at, error_kind, error_message,
         response_status)
     select fingerprint, integration_id, waiting, dead, failed, first_at, last_at, error_kind, error_message, response_status
-    from known
+    from summed
     order by fingerprint
     on conflict (fingerprint) do update
     set waiting = c.waiting + excluded.waiting, dead = c.dead + excluded.dead, failed = c.failed + excluded.failed,
@@ -36,7 +36,7 @@ with taken as materialized (
     select left(fingerprint, 16), sum(waiting), sum(dead), sum(failed), min(first_at), max(last_at),
         (array_agg(error_kind order by failed > 0 desc, last_at desc))[1], (array_agg(error_message order by failed > 0 desc, last_at desc))[1],
         max(response_status)
-    from known
+    from summed
     group by 1
     order by 1
     on conflict (cause) do update

@@ -1,4 +1,4 @@
-//! Which causes fail more and more often.
+//! Causes that fail more and more often.
 
 use super::read::in_state;
 use crate::error::QueueError;
@@ -8,15 +8,11 @@ use model::{
 };
 use sqlx::{PgPool, Postgres, QueryBuilder};
 
-/// Open groups that are looked at, those with most jobs; their trend is a few rows each.
-const MOST_READ: i64 = 200;
-/// How many are told.
-const MOST_TOLD: usize = 3;
+/// Open groups checked, those with most jobs first; the trend of each is a few rows.
+const MAX_CHECKED: i64 = 200;
+const MAX_REPORTED: usize = 3;
 
-/// Open groups that grow, as the rule says, those that fail most first.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Open groups that grow, by the rule [`growth`], those with most failures first.
 pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
     #[derive(sqlx::FromRow)]
     struct Row {
@@ -27,7 +23,7 @@ pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
         last_hour: i64,
         hour_before: i64,
     }
-    // A step that the hour begins in counts with the part of it that lies inside.
+    // The step in which the hour begins counts with the share of it that lies inside.
     let mut sql = QueryBuilder::<Postgres>::new(
         "select f.*, t.last_hour, t.both_hours - t.last_hour as hour_before
          from (
@@ -36,7 +32,7 @@ pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
     );
     sql.push(in_state(Some(FailureState::Open))).push(format_args!(
         "    and g.last_at > statement_timestamp() - interval '1 hour'
-             order by g.waiting + g.dead desc, g.cause desc limit {MOST_READ}
+             order by g.waiting + g.dead desc, g.cause desc limit {MAX_CHECKED}
          ) f
          cross join lateral (
              select coalesce(round(sum(s.failed * least(s.inside, 900) / 900.0)), 0)::bigint as both_hours,
@@ -53,13 +49,13 @@ pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
     let mut rows: Vec<_> =
         rows.into_iter().filter(|row| growth::is_growing(row.last_hour, row.hour_before)).collect();
     rows.sort_by(|a, b| b.last_hour.cmp(&a.last_hour).then_with(|| a.cause.cmp(&b.cause)));
-    let mut growing = Vec::with_capacity(MOST_TOLD);
+    let mut growing = Vec::with_capacity(MAX_REPORTED);
     for row in rows {
-        if growing.len() == MOST_TOLD {
+        if growing.len() == MAX_REPORTED {
             break;
         }
-        let (integrations, integration) = who(pool, &row.cause).await?;
-        // Those that failed by it are deleted: there is nothing to look at.
+        let (integrations, integration) = failing_integrations(pool, &row.cause).await?;
+        // All that failed by it are deleted.
         if integrations == 0 {
             continue;
         }
@@ -78,9 +74,9 @@ pub async fn growing(pool: &PgPool) -> Result<Vec<GrowingFailure>, QueueError> {
     Ok(growing)
 }
 
-/// How many integrations failed by it in the last hour, and the name of the only one.
-async fn who(pool: &PgPool, cause: &str) -> Result<(i64, Option<String>), QueueError> {
-    let who = sqlx::query!(
+/// How many integrations failed by it in the last hour, and the name if it is only one.
+async fn failing_integrations(pool: &PgPool, cause: &str) -> Result<(i64, Option<String>), QueueError> {
+    let row = sqlx::query!(
         r#"
         select count(*) as "integrations!", case when count(*) = 1 then min(f.name) end as integration
         from (
@@ -93,5 +89,5 @@ async fn who(pool: &PgPool, cause: &str) -> Result<(i64, Option<String>), QueueE
     )
     .fetch_one(pool)
     .await?;
-    Ok((who.integrations, who.integration))
+    Ok((row.integrations, row.integration))
 }

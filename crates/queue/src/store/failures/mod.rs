@@ -1,7 +1,7 @@
-//! Failures by cause: kept by counters, never counted when somebody looks.
+//! Failures by cause, from counters: nothing is counted when a page is read.
 //!
-//! The finishing statements append what happened to `failure_deltas`, triggers what comes to wait and what is given up, or no longer is; the
-//! leader adds it up ([`fold`]). So a list of groups reads as many rows as it shows, whatever failed.
+//! The finishing statements append failed attempts to `failure_deltas`, triggers append jobs that begin or cease to wait for a retry or to be dead
+//! letters; the leader folds them ([`fold`]). So a list of groups reads as many rows as it shows, however much failed.
 
 mod fold;
 mod growing;
@@ -12,7 +12,7 @@ mod sweep;
 
 pub use fold::fold;
 pub use growing::growing;
-pub use notes::{notes, tell};
+pub use notes::{notes, set_note};
 pub use read::{affected, count_open, detail, get, list};
 pub use steer::{Mark, mark};
 pub use sweep::sweep;

@@ -1,27 +1,27 @@
-//! What customers are told about a failure.
+//! Notes on a failure, which apps see in their portal.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
-    failure::{CauseId, FailureNote, TellFailure},
+    failure::{CauseId, FailureNote, SetFailureNote},
     id::{AppId, IntegrationId},
     text::sanitise,
 };
 use sqlx::{PgConnection, PgExecutor};
 
-/// Tells the customers of those integrations that have jobs of the group, or takes back what they were told; answers how many integrations.
+/// Sets or removes the note for all integrations that have jobs of the group; returns how many.
 ///
 /// # Errors
-/// [`QueueError::NotFound`] when nobody in scope is affected.
-pub async fn tell(
+/// [`QueueError::NotFound`] when no integration in scope is affected.
+pub async fn set_note(
     connection: &mut PgConnection,
     scope: Scope,
     cause: CauseId,
-    tell: &TellFailure,
+    new: &SetFailureNote,
 ) -> Result<i64, QueueError> {
-    let note = tell.note.as_ref().map(|note| sanitise(note.trim(), 500));
-    let told = sqlx::query!(
+    let note = new.note.as_ref().map(|note| sanitise(note.trim(), 500));
+    let noted = sqlx::query!(
         r#"
         update headgate.failure_counts c
         set note = $2, noted_at = case when $2::text is not null then clock_timestamp() end
@@ -32,19 +32,16 @@ pub async fn tell(
         cause.to_string(),
         note,
         scope.app_id() as Option<AppId>,
-        tell.app_id as Option<AppId>,
-        tell.integration_id as Option<IntegrationId>,
+        new.app_id as Option<AppId>,
+        new.integration_id as Option<IntegrationId>,
     )
     .execute(connection)
     .await?
     .rows_affected();
-    if told == 0 { Err(QueueError::NotFound) } else { Ok(i64::try_from(told).unwrap_or(i64::MAX)) }
+    if noted == 0 { Err(QueueError::NotFound) } else { Ok(i64::try_from(noted).unwrap_or(i64::MAX)) }
 }
 
-/// What the customer of an integration was told about what fails now, the newest first. What is over or mended is told no more.
-///
-/// # Errors
-/// When the database is away.
+/// Notes on what fails now at an integration, the newest first. Those on failures that are over or fixed are left out.
 pub async fn notes(
     db: impl PgExecutor<'_>,
     integration_id: IntegrationId,

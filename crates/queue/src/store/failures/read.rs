@@ -6,7 +6,7 @@ use model::{
     actor::Scope,
     failure::{
         AffectedIntegration, CauseId, FailureDetail, FailureFilter, FailureGroup, FailureMarks, FailureNote,
-        FailureState, FailureTrend, MOST_OPEN,
+        FailureState, FailureTrend, MAX_COUNTED_GROUPS,
     },
     id::{AppId, IntegrationId},
     page::{Page, PageRequest},
@@ -16,13 +16,13 @@ use sqlx::{PgExecutor, PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Integrations of a group that are counted.
-const MOST_COUNTED: i64 = 1_000;
-/// Of the trend: steps as they are kept, twelve hours of them.
+/// Integrations counted of a group.
+const MAX_COUNTED: i64 = 1_000;
+/// The trend's steps have the length in which they are stored, and cover twelve hours.
 const STEP_SECONDS: i32 = 15 * 60;
 const STEPS: usize = 48;
-/// Integrations of a group that are listed.
-const MOST_AFFECTED: i64 = 100;
+/// Integrations listed of a group.
+const MAX_AFFECTED: i64 = 100;
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -37,7 +37,7 @@ struct Row {
     response_status: Option<i16>,
     snoozed_until: Option<DateTime<Utc>>,
     fixed_at: Option<DateTime<Utc>>,
-    /// Of the whole group, which its state follows from.
+    /// Of the whole group, whatever the share: its state depends on it.
     failed_last_at: DateTime<Utc>,
     weight: i64,
     now: DateTime<Utc>,
@@ -49,13 +49,13 @@ impl Row {
         self.cause.parse().unwrap_or(CauseId(0))
     }
 
-    /// Where a list goes on: by weight, then cause.
+    /// Lists are ordered by weight, then cause.
     fn cursor(&self) -> Uuid {
         Uuid::from_u64_pair(u64::try_from(self.weight).unwrap_or_default(), self.cause().0)
     }
 
-    fn group(self, beside: Beside) -> FailureGroup {
-        let Beside { integrations, apps, trend } = beside;
+    fn group(self, related: Related) -> FailureGroup {
+        let Related { integrations, apps, trend } = related;
         let marks = FailureMarks { snoozed_until: self.snoozed_until, fixed_at: self.fixed_at };
         let state = marks.state(self.waiting + self.dead, self.failed_last_at, self.now);
         FailureGroup {
@@ -64,7 +64,7 @@ impl Row {
             error_kind: self.error_kind.parse().unwrap_or(ErrorKind::Retryable),
             error: self.error_message,
             response_status: self.response_status,
-            // What was taken away may be added up a moment before what came.
+            // A delta that subtracts may be folded a moment before the one that added.
             to_be_retried: self.waiting.max(0),
             dead_letters: self.dead.max(0),
             failed_attempts: self.failed,
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// Whose share of a group is asked for: the reader's scope and the filter.
+/// The part of a group that is read: by the reader's scope and the filter.
 #[derive(Clone, Copy)]
 struct Share {
     scope: Scope,
@@ -107,24 +107,21 @@ impl Share {
     }
 }
 
-/// What integrations have of groups, integration after integration: a planner that joins them reads all that any has.
+/// The counts of integrations, integration after integration: as a plain join the planner would read the counts of all.
 const OWN: &str = "headgate.integrations i cross join lateral \
      (select * from headgate.failure_counts o where o.integration_id = i.id offset 0) c where true";
 /// The same, cause after cause.
 const OWN_BY_CAUSE: &str = "headgate.failure_counts c cross join lateral \
      (select * from headgate.integrations o where o.id = c.integration_id offset 0) i where true";
 
-/// What stands beside a group's row, read for the page's rows alone.
-struct Beside {
+/// What is read in addition to a group's row, for the rows of the page only.
+struct Related {
     integrations: i64,
     apps: i64,
     trend: FailureTrend,
 }
 
-/// Groups, those with most jobs first; of those that are over, the last failed first.
-///
-/// # Errors
-/// When the database is away.
+/// Groups, those with most jobs first; when those that are over are listed, the last failed first.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -144,10 +141,10 @@ pub async fn list(
     let rows: Vec<Row> = sql.build_query_as().fetch_all(pool).await?;
     let page = Page::from_surplus(rows, page.limit, Row::cursor);
     let next_cursor = page.next_cursor;
-    Ok(Page { items: with_beside(pool, share, page.items).await?, next_cursor })
+    Ok(Page { items: with_related(pool, share, page.items).await?, next_cursor })
 }
 
-/// One group, or what an app or an integration has of it.
+/// One group, or the share of it that an app or an integration has.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
@@ -162,10 +159,10 @@ pub async fn get(
     push_groups(&mut sql, share, None, Some(cause));
     sql.push(") g");
     let rows: Vec<Row> = sql.build_query_as().fetch_all(pool).await?;
-    with_beside(pool, share, rows).await?.into_iter().next().ok_or(QueueError::NotFound)
+    with_related(pool, share, rows).await?.into_iter().next().ok_or(QueueError::NotFound)
 }
 
-/// One group with its words, and who is affected.
+/// One group with its description, and the integrations affected.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
@@ -182,9 +179,6 @@ pub async fn detail(
 }
 
 /// How many groups are open; at most 1,000 are counted.
-///
-/// # Errors
-/// When the database is away.
 pub async fn count_open(
     executor: impl PgExecutor<'_>,
     scope: Scope,
@@ -192,14 +186,11 @@ pub async fn count_open(
 ) -> Result<i64, QueueError> {
     let mut sql = QueryBuilder::new("select count(*) from (select from (");
     push_groups(&mut sql, Share::of(scope, filter), Some(FailureState::Open), None);
-    sql.push(format_args!(") g limit {MOST_OPEN}) found"));
+    sql.push(format_args!(") g limit {MAX_COUNTED_GROUPS}) found"));
     Ok(sql.build_query_scalar().fetch_one(executor).await?)
 }
 
-/// Who has jobs of a group, those with most first; those who were told something too.
-///
-/// # Errors
-/// When the database is away.
+/// The integrations that have jobs of a group or a note on it, those with most jobs first.
 pub async fn affected(
     pool: &PgPool,
     scope: Scope,
@@ -227,7 +218,7 @@ pub async fn affected(
     );
     sql.push_bind(cause.to_string());
     Share::of(scope, filter).push(&mut sql);
-    sql.push(format_args!(" order by c.waiting + c.dead desc, i.id limit {MOST_AFFECTED}"));
+    sql.push(format_args!(" order by c.waiting + c.dead desc, i.id limit {MAX_AFFECTED}"));
     let rows: Vec<Affected> = sql.build_query_as().fetch_all(pool).await?;
     Ok(rows
         .into_iter()
@@ -246,7 +237,7 @@ pub async fn affected(
         .collect())
 }
 
-/// Appends the statement that reads groups with their weight, those in a state.
+/// Appends the statement that reads the groups in a state, with their weight.
 fn push_groups(
     sql: &mut QueryBuilder<Postgres>,
     share: Share,
@@ -289,7 +280,7 @@ fn push_groups(
     sql.push(") g where ").push(in_state(state));
 }
 
-/// As `FailureMarks::state` decides.
+/// The same decision as `FailureMarks::state`.
 pub(super) fn in_state(state: Option<FailureState>) -> &'static str {
     match state {
         None => "true",
@@ -308,8 +299,8 @@ pub(super) fn in_state(state: Option<FailureState>) -> &'static str {
     }
 }
 
-/// How many are affected and when it failed: two statements for all groups of a page.
-async fn with_beside(pool: &PgPool, share: Share, rows: Vec<Row>) -> Result<Vec<FailureGroup>, QueueError> {
+/// Adds the numbers of integrations and apps affected, and the trend: two statements for all groups of a page.
+async fn with_related(pool: &PgPool, share: Share, rows: Vec<Row>) -> Result<Vec<FailureGroup>, QueueError> {
     let Some(now) = rows.first().map(|row| row.now) else { return Ok(Vec::new()) };
     let causes: Vec<String> = rows.iter().map(|row| row.cause.clone()).collect();
     let mut reach = reach(pool, share, &causes).await?;
@@ -320,7 +311,7 @@ async fn with_beside(pool: &PgPool, share: Share, rows: Vec<Row>) -> Result<Vec<
             let (integrations, apps) = reach.remove(&row.cause).unwrap_or_default();
             let failed = trends.remove(&row.cause).unwrap_or_else(|| vec![0; STEPS]);
             let trend = FailureTrend { step_seconds: STEP_SECONDS, from: trend_begins(now), failed };
-            row.group(Beside { integrations, apps, trend })
+            row.group(Related { integrations, apps, trend })
         })
         .collect())
 }
@@ -337,7 +328,7 @@ async fn reach(
          from (select i.app_id from {OWN_BY_CAUSE} and c.cause = u.cause and c.waiting + c.dead > 0"
     ));
     share.push(&mut sql);
-    sql.push(format_args!(" limit {MOST_COUNTED}) found) n"));
+    sql.push(format_args!(" limit {MAX_COUNTED}) found) n"));
     let rows: Vec<(String, i64, i64)> = sql.build_query_as().fetch_all(pool).await?;
     Ok(rows.into_iter().map(|(cause, integrations, apps)| (cause, (integrations, apps))).collect())
 }
@@ -350,7 +341,7 @@ fn trend_begins(now: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp(first * step, 0).unwrap_or(now)
 }
 
-/// Failed attempts of each step and cause: of all integrations together as the fold keeps them, of a share added up.
+/// Failed attempts by cause and step: for all integrations from the rows of the whole group, for a share summed over its integrations.
 async fn trends(
     pool: &PgPool,
     share: Share,

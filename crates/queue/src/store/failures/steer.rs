@@ -1,22 +1,22 @@
-//! What people say of a group.
+//! Snoozing, fixing and reopening a group.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::failure::{CauseId, FailureMarks};
 use sqlx::PgConnection;
 
-/// What is said.
+/// A change of a group's marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Put aside until then.
+    /// Snoozed until then.
     Snooze(DateTime<Utc>),
-    /// Mended: the next failure opens it again.
+    /// Fixed: the next failure opens it again.
     Fix,
-    /// Neither.
+    /// Neither snoozed nor fixed.
     Reopen,
 }
 
-/// Says it; answers the marks before and after.
+/// Marks a group; returns the marks before and after.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is no such group.

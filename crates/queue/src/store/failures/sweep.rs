@@ -1,16 +1,13 @@
-//! Rows of `failing_jobs` whose job came to its end, or began anew, without taking its row along.
+//! Removes rows of `failing_jobs` whose job ended or was restarted without deleting its row.
 
 use crate::{error::QueueError, store::leader::Term};
 use model::id::{JobId, WorkerId};
 use sqlx::PgPool;
 
-/// Rows looked at by one statement.
+/// Rows checked by one statement.
 const PORTION: i64 = 2_000;
 
-/// Looks through the next portion after a job; answers where the next one begins, none at the end.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Checks the next portion after a job; returns its last job, none at the end.
 pub async fn sweep(pool: &PgPool, term: Term, after: Option<JobId>) -> Result<Option<JobId>, QueueError> {
     let last = sqlx::query_scalar!(
         r#"
@@ -19,7 +16,7 @@ pub async fn sweep(pool: &PgPool, term: Term, after: Option<JobId>) -> Result<Op
             where (select headgate.is_leader($1, $2)) and ($3::uuid is null or f.job_id > $3)
             order by f.job_id limit $4
         ), stale as materialized (
-            -- A job that has failed has made an attempt, and waits for another or is at it.
+            -- A job that has failed has made an attempt, and waits for another or is processing it.
             select s.job_id from seen s
             where not exists (
                 select 1 from headgate.jobs j where j.id = s.job_id and (j.status <> 0 or j.attempt > 0)

@@ -1,13 +1,14 @@
-//! Calling jobs off.
+//! Cancelling jobs.
 //!
-//! A job that waits ends at once. One that is being processed is called off by a request: its row is marked, its worker is told, lets go of
-//! it and records the end. Until then it keeps its lease, its deduplication id and its key, so that two attempts of one record or key never
-//! overlap. Nobody can be asked when its integration goes: then it ends at once, which is safe because no attempt follows.
+//! A waiting job ends at once. For one that is being processed there is a cancel request: its row is marked and its worker notified, which stops
+//! the attempt and records the end. Until then the job keeps its lease, its deduplication id and its key, so that two attempts of one record or
+//! key never overlap. Jobs of an integration that is being deleted end at once, also those being processed: that is safe, because no attempt
+//! follows.
 
 use crate::{
     error::QueueError,
     store::jobs::{entries::leave_queue, get::find, keys},
-    wake::CANCELS,
+    wake::CANCEL_CHANNEL,
 };
 use model::{
     actor::Scope,
@@ -17,45 +18,46 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Calls a live job off. One that is being processed is still `processing` in the answer, with `cancel_requested_at`: its worker is told
-/// when the transaction commits, and [`until_let_go`](super::until_let_go) waits for it. Asking again changes nothing.
+/// Cancels a live job. One that is being processed is still `processing` in the answer, with `cancel_requested_at`: its worker is notified
+/// when the transaction commits, and [`wait_for_cancel`](super::wait_for_cancel()) waits for it. A second request changes nothing.
 ///
 /// Run it in a transaction: it is several statements.
 ///
 /// # Errors
 /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when the job has come to its end.
 pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job, QueueError> {
-    // A second round when the job moved between our look and our lock (a successor that became the row).
+    // Another round when the job moved between the read and the lock (a successor that became the row).
     for _ in 0..3 {
         let job = find(connection, scope, id).await?.ok_or(QueueError::NotFound)?;
         if !can_cancel(job.status) {
             return Err(QueueError::WrongState { status: job.status, wanted: "cancelled" });
         }
-        lock_ahead(connection, &[id]).await?;
-        let CalledOff { mut ended, asked } = call_off(connection, &[id], "cancelled", Reach::Rows).await?;
-        if ended.is_empty() && asked.is_empty() {
+        lock_integrations_and_keys(connection, &[id]).await?;
+        let Cancelled { mut ended, requested } =
+            cancel_rows(connection, &[id], "cancelled", Reach::Rows).await?;
+        if ended.is_empty() && requested.is_empty() {
             ended = drop_successor(connection, id).await?;
         }
-        if !(ended.is_empty() && asked.is_empty()) {
-            leave_lines(connection, &ended).await?;
+        if !(ended.is_empty() && requested.is_empty()) {
+            leave_keys(connection, &ended).await?;
             return find(connection, scope, id).await?.ok_or(QueueError::NotFound);
         }
     }
     Err(QueueError::WrongState { status: JobStatus::Processing, wanted: "cancelled" })
 }
 
-/// Calls off every live job of an integration, up to `most` of them: before the integration is deleted. Answers how many; call it
-/// again until it answers 0, each time in a transaction of its own.
+/// Cancels up to `limit` live jobs of an integration that is about to be deleted, and returns how many. Call it again until it returns 0, each
+/// time in a transaction of its own.
 ///
-/// Those that are being processed end at once, unlike anywhere else: the integration is switched off by then, so that nothing of it is
-/// accepted or claimed that could run beside them. Their workers are told, and what they answer is not recorded.
+/// Those that are being processed end at once, unlike anywhere else: the integration is disabled by then, so nothing of it is accepted or
+/// claimed that could run at the same time. Their workers are notified, and their results are not recorded.
 ///
 /// # Errors
-/// When the database is away, or lost a race: repeat.
-pub async fn cancel_of_integration(
+/// When it lost a race: repeat.
+pub async fn cancel_integration_jobs(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
-    most: i64,
+    limit: i64,
 ) -> Result<u64, QueueError> {
     let ids = sqlx::query_scalar!(
         r#"
@@ -63,52 +65,51 @@ pub async fn cancel_of_integration(
         order by deduplication_id collate "C" nulls last, id limit $2
         "#,
         integration_id.0,
-        most
+        limit
     )
     .fetch_all(&mut *connection)
     .await?;
-    // The integration is not held: who deletes it does so, and nothing is remembered of one that goes.
+    // The integration's row needs no lock: whoever deletes it has it, and nothing is remembered of an integration that goes.
     lock_keys(connection, &ids).await?;
-    let CalledOff { ended, .. } =
-        call_off(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
-    leave_lines(connection, &ended).await?;
+    let Cancelled { ended, .. } =
+        cancel_rows(connection, &ids, "the integration was deleted", Reach::WithSuccessors).await?;
+    leave_keys(connection, &ended).await?;
     Ok(ended.len() as u64)
 }
 
-/// What became of jobs that were called off.
-pub(super) struct CalledOff {
-    /// They came to their end.
+pub(super) struct Cancelled {
     pub(super) ended: Vec<Ended>,
-    /// Those that are being processed: their workers were asked to let go of them.
-    pub(super) asked: Vec<JobId>,
+    /// Jobs being processed, whose workers were requested to stop.
+    pub(super) requested: Vec<JobId>,
 }
 
 pub(super) struct Ended {
     pub(super) id: JobId,
     pub(super) integration_id: IntegrationId,
     pub(super) serialize_key: Option<String>,
-    /// Of the change that took the row over.
+    /// The serialize key of the successor that took the row over.
     pub(super) successor_key: Option<String>,
 }
 
-/// What is called off with a job's id.
+/// What a cancel of a job's id covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The row, or the request that its worker let go of it; the change that stands behind it takes it over when it has ended.
+    /// The row, or a cancel request when it is being processed; a successor takes the row over when the job has ended.
     Rows,
-    /// The row and what stands behind it, at once.
+    /// The row and its successor, at once.
     WithSuccessors,
     /// The row, unless it is being processed.
     Waiting,
-    /// The same of jobs that have expired. This process counts an attempt for each, as if it had claimed them.
-    Expired {
-        /// Which process.
-        by: WorkerId,
-    },
+    /// The same for jobs that have expired. The worker named here counts an attempt for each, as if it had claimed them.
+    Expired { by: WorkerId },
 }
 
-/// What is locked before jobs: their integrations, which must not be deleted while we remember what may have arrived there, and keys.
-pub(super) async fn lock_ahead(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
+/// Takes the locks that come before those of jobs: their keys, and their integrations, which must not be deleted while this transaction writes
+/// down what may have arrived there.
+pub(super) async fn lock_integrations_and_keys(
+    connection: &mut PgConnection,
+    ids: &[JobId],
+) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         select 1 as "one!" from headgate.integrations
@@ -122,7 +123,7 @@ pub(super) async fn lock_ahead(connection: &mut PgConnection, ids: &[JobId]) -> 
     lock_keys(connection, ids).await
 }
 
-/// Locks the keys of jobs and of the changes behind them: keys before jobs is the order of locks.
+/// Locks the keys of jobs and of their successors: keys are locked before jobs, everywhere.
 pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     let keyed = sqlx::query!(
         r#"
@@ -148,17 +149,17 @@ pub(super) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> R
     keys::lock(connection, &lanes, &keys).await
 }
 
-/// The row, `waiting`, `ready`, then the end: the row's lock keeps a claim and a cancel from both winning. What a promotion or a claim did
-/// before we got it is seen, because each is a statement of its own.
-pub(super) async fn call_off(
+/// Locks the rows, removes the entries of `waiting` and `ready`, then ends the jobs. The row's lock keeps a claim and a cancel from both winning.
+/// Each step is a statement of its own, so that it sees what a promotion or a claim committed before we got the lock.
+pub(super) async fn cancel_rows(
     connection: &mut PgConnection,
     ids: &[JobId],
     why: &str,
     reach: Reach,
-) -> Result<CalledOff, QueueError> {
+) -> Result<Cancelled, QueueError> {
     leave_queue(connection, ids).await?;
-    let asked = match reach {
-        Reach::Rows | Reach::WithSuccessors => ask_workers(connection, ids).await?,
+    let requested = match reach {
+        Reach::Rows | Reach::WithSuccessors => request_stop(connection, ids).await?,
         Reach::Waiting | Reach::Expired { .. } => Vec::new(),
     };
     let by = if let Reach::Expired { by } = reach { Some(by) } else { None };
@@ -172,44 +173,44 @@ pub(super) async fn call_off(
     )
     .fetch_all(connection)
     .await?;
-    Ok(CalledOff { ended, asked })
+    Ok(Cancelled { ended, requested })
 }
 
-/// Marks those of the jobs that are being processed and tells their workers; answers which they are. Their rows are locked already.
+/// Marks those of the jobs that are being processed, notifies their workers, and returns their ids. Their rows are locked already.
 ///
-/// The notification goes out with the commit, or not at all. Whoever misses it finds the mark with its next heartbeat, and one that is
-/// asked again is told again.
-async fn ask_workers(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>, QueueError> {
-    let asked = sqlx::query_scalar!(
+/// The notification is sent with the commit, or not at all. A worker that misses it finds the mark with its next heartbeat; a repeated request
+/// notifies again.
+async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>, QueueError> {
+    let requested = sqlx::query_scalar!(
         r#"
-        with held as materialized (
+        with running as materialized (
             select id, assignment_id from headgate.jobs where id = any ($1) and status = 1
         ), marked as (
             update headgate.jobs j set cancel_requested_at = clock_timestamp(), cancel_requested_of = j.assignment_id
-            from held h where j.id = h.id and j.cancel_requested_of is distinct from j.assignment_id
+            from running r where j.id = r.id and j.cancel_requested_of is distinct from j.assignment_id
         ), noted as (
             -- For the leader, should the worker not heed it: see `unheeded`.
             insert into headgate.cancel_requests as r (job_id, assignment_id)
-            select id, assignment_id from held order by id
+            select id, assignment_id from running order by id
             on conflict (job_id) do update set assignment_id = excluded.assignment_id, requested_at = clock_timestamp()
             where r.assignment_id <> excluded.assignment_id
-        ), told as materialized (
-            -- A notification holds 8,000 bytes.
-            select pg_notify($2, string_agg(h.assignment_id::text, ','))
-            from (select assignment_id, (row_number() over () - 1) / 200 as part from held) h
-            group by h.part
+        ), notified as materialized (
+            -- In parts, because the payload of a notification is limited to 8,000 bytes.
+            select pg_notify($2, string_agg(r.assignment_id::text, ','))
+            from (select assignment_id, (row_number() over () - 1) / 200 as part from running) r
+            group by r.part
         )
-        select id as "id!: JobId" from held where (select count(*) from told) > 0
+        select id as "id!: JobId" from running where (select count(*) from notified) > 0
         "#,
         ids as &[JobId],
-        CANCELS,
+        CANCEL_CHANNEL,
     )
     .fetch_all(connection)
     .await?;
-    Ok(asked)
+    Ok(requested)
 }
 
-/// Locks jobs, in the order in which they are locked everywhere. A claim passes over what is locked, and whoever takes an entry out of
+/// Locks jobs, in the order in which they are locked everywhere. A claim skips locked jobs, and every statement that takes an entry out of
 /// `ready` holds the lock of its job.
 pub(super) async fn lock(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     sqlx::query!(
@@ -226,7 +227,7 @@ pub(super) async fn lock(connection: &mut PgConnection, ids: &[JobId]) -> Result
     Ok(())
 }
 
-/// Calls off a job that stands behind a row that is being processed.
+/// Cancels a job that is the successor of one that is being processed.
 pub(super) async fn drop_successor(
     connection: &mut PgConnection,
     id: JobId,
@@ -275,9 +276,9 @@ pub(super) async fn drop_successor(
     Ok(ended)
 }
 
-/// Takes called-off jobs out of their lines. A change that took a row over may be the first of its own line by now: its line is
-/// looked at too, or nobody would ever let it in.
-pub(super) async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) -> Result<(), QueueError> {
+/// Takes ended jobs out of the queues of their serialize keys. A successor that took a row over may be the head of its own key by now: that key is
+/// advanced too, or the successor would never become claimable.
+pub(super) async fn leave_keys(connection: &mut PgConnection, ended: &[Ended]) -> Result<(), QueueError> {
     let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = ended
         .iter()
         .flat_map(|one| [&one.serialize_key, &one.successor_key].map(|key| (one.integration_id, key.clone())))
@@ -287,7 +288,7 @@ pub(super) async fn leave_lines(connection: &mut PgConnection, ended: &[Ended]) 
         return Ok(());
     }
     let ids: Vec<JobId> = ended.iter().filter(|one| one.serialize_key.is_some()).map(|one| one.id).collect();
-    // A change that came after the keys were locked may have another one.
+    // A successor that came after the keys were locked may have another one.
     keys::lock(connection, &lanes, &keys).await?;
     keys::leave(connection, &lanes, &keys, &ids).await
 }

@@ -1,10 +1,10 @@
--- Calls live jobs off. Their entries in `waiting` and `ready` are gone already, each by a statement before this one. A successor takes the
--- row over, unless it is called off too ($3, with an integration that is being deleted).
+-- Cancels live jobs. Their entries in `waiting` and `ready` were removed by statements before this one. A successor takes the row over, unless it
+-- is cancelled too ($3, with an integration that is being deleted).
 --
--- A job that is being processed is not ended here but by its worker, which was asked to let go of it: the next attempt of its record or
--- key must not begin beside this one. With its integration it is ended at once, and its worker's result will find no row.
+-- A job that is being processed is not ended here but by its worker, which was requested to stop: the next attempt of its record or key must not
+-- begin at the same time. With its integration it is ended at once, and its worker's result will find no row.
 --
--- What has expired ($4 names the process that says so) leaves behind what a claim that finds it so does: an attempt that took no time.
+-- An expired job ($4 names the worker that ends it) gets what a claim of an expired job leaves as well: an attempt that took no time.
 with locked as materialized (
     select j.id, j.app_id, j.integration_id, j.batch_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
         j.status, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
@@ -96,9 +96,9 @@ with locked as materialized (
         where not $3 and l.successor is null and l.record_id is not null and l.may_have_arrived
     )
     order by i.id for key share
-), unsure as (
-    -- The job's row, which remembers what may have arrived, is gone. (A successor's row remembers; an integration that is deleted needs
-    -- none.)
+), uncertain as (
+    -- The job's row, which recorded that something may have arrived, is gone. (With a successor the row stays; a deleted integration needs no
+    -- record of it.)
     insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
     select distinct l.integration_id, l.record_type, l.record_id, null::text[]
     from locked l join present p on p.id = l.integration_id
@@ -112,7 +112,7 @@ with locked as materialized (
     insert into headgate.batch_deltas (batch_id, cancelled)
     select batch_id, count(*) from ended where batch_id is not null group by batch_id
 )
--- The key of a successor that took the row over: it may be the first of its line now.
+-- The key of a successor that took the row over: the successor may be its head now.
 select e.id as "id!: JobId", e.integration_id as "integration_id!: IntegrationId", e.serialize_key,
     (select l.successor ->> 'serialize_key' from locked l where l.id = e.id) as successor_key
 from ended e

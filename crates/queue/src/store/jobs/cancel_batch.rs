@@ -1,40 +1,36 @@
-//! Calling off the jobs of a batch that wait.
+//! Cancelling the waiting jobs of a batch.
 
 use super::{
-    cancel::{CalledOff, Reach, call_off, leave_lines},
-    free::free,
-    hold::probe_only,
+    cancel::{Cancelled, Reach, cancel_rows, leave_keys},
+    park::probe_only,
+    try_lock::try_lock_waiting,
 };
 use crate::error::QueueError;
 use model::id::{BatchId, JobId};
 use sqlx::PgConnection;
 
-/// Calls off up to `most` of a batch's jobs that wait; those being processed end by themselves, and what somebody holds right now, itself or
-/// its key, is passed over. Answers which. Call it in a transaction; what is left is the leader's
-/// ([`CallOffs`](crate::maintenance::CallOffs)).
+/// Cancels up to `limit` waiting jobs of a batch and returns which. Those being processed end by themselves; those that are locked elsewhere, or
+/// whose key is, are skipped. Call it in a transaction; the leader cancels the rest ([`BatchCancels`](crate::maintenance::BatchCancels)).
 ///
 /// # Errors
-/// When the database is away, refuses one of them, or lost a race: nothing is changed.
-pub async fn cancel_of_batch(
+/// When the database refuses one of them, or it lost a race: nothing is changed.
+pub async fn cancel_batch_jobs(
     connection: &mut PgConnection,
     batch_id: BatchId,
     why: &str,
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<JobId>, QueueError> {
     probe_only(connection).await?;
-    let ids = to_call_off(connection, batch_id, most, &[]).await?;
-    call_these_off(connection, batch_id, why, &ids).await
+    let ids = batch_jobs_to_cancel(connection, batch_id, limit, &[]).await?;
+    cancel_these(connection, batch_id, why, &ids).await
 }
 
-/// Up to `most` of a batch's jobs that wait, but for some.
-///
-/// # Errors
-/// When the database is away.
-pub(crate) async fn to_call_off(
+/// Up to `limit` waiting jobs of a batch, without the excluded ones.
+pub(crate) async fn batch_jobs_to_cancel(
     connection: &mut PgConnection,
     batch_id: BatchId,
-    most: i64,
-    but_for: &[JobId],
+    limit: i64,
+    excluded: &[JobId],
 ) -> Result<Vec<JobId>, QueueError> {
     let ids = sqlx::query_scalar!(
         r#"
@@ -44,8 +40,8 @@ pub(crate) async fn to_call_off(
         limit $2
         "#,
         batch_id as BatchId,
-        most,
-        but_for as &[JobId],
+        limit,
+        excluded as &[JobId],
     )
     .persistent(false)
     .fetch_all(connection)
@@ -53,21 +49,21 @@ pub(crate) async fn to_call_off(
     Ok(ids)
 }
 
-/// Calls off those of these jobs that wait in the batch still and are free; answers which. Call it in a transaction.
+/// Cancels those of these jobs that still wait in the batch and are not locked, and returns which. Call it in a transaction.
 ///
 /// # Errors
-/// As [`cancel_of_batch`].
-pub(crate) async fn call_these_off(
+/// As [`cancel_batch_jobs`].
+pub(crate) async fn cancel_these(
     connection: &mut PgConnection,
     batch_id: BatchId,
     why: &str,
     ids: &[JobId],
 ) -> Result<Vec<JobId>, QueueError> {
-    let free = free(connection, ids, Some(batch_id)).await?;
-    if free.is_empty() {
+    let locked = try_lock_waiting(connection, ids, Some(batch_id)).await?;
+    if locked.is_empty() {
         return Ok(Vec::new());
     }
-    let CalledOff { ended, .. } = call_off(connection, &free, why, Reach::Waiting).await?;
-    leave_lines(connection, &ended).await?;
+    let Cancelled { ended, .. } = cancel_rows(connection, &locked, why, Reach::Waiting).await?;
+    leave_keys(connection, &ended).await?;
     Ok(ended.into_iter().map(|one| one.id).collect())
 }

@@ -1,7 +1,7 @@
-//! Calling many jobs off together: what a bulk action does, set by set instead of job by job.
+//! Cancelling many jobs together: what a bulk action does, set by set instead of job by job.
 
 use super::{
-    cancel::{CalledOff, Reach, call_off, drop_successor, leave_lines, lock_ahead},
+    cancel::{Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys},
     keys,
 };
 use crate::error::QueueError;
@@ -12,18 +12,18 @@ use model::{
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
-/// Calls off those of the jobs that are live and in scope, as [`super::cancel`] does with one; answers which, those included that are
-/// being processed and whose workers were asked to let go of them. Run it in a transaction.
+/// Cancels those of the jobs that are live and in scope, as [`super::cancel`] does with one, and returns which: also those that are being
+/// processed and whose workers were requested to stop. Run it in a transaction.
 ///
 /// # Errors
-/// When the database is away, or lost a race: nothing is changed, repeat.
+/// When it lost a race: nothing is changed, repeat.
 pub(crate) async fn cancel_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],
 ) -> Result<HashSet<JobId>, QueueError> {
     let mut cancelled = HashSet::with_capacity(ids.len());
-    // A second round for successors that became the row when the job before them was called off.
+    // A second round for successors that became the row when the job before them was cancelled.
     for _ in 0..2 {
         let live = sqlx::query_scalar!(
             r#"
@@ -40,16 +40,16 @@ pub(crate) async fn cancel_many(
         if live.is_empty() {
             break;
         }
-        lock_ahead(connection, &live).await?;
-        let CalledOff { ended, asked } = call_off(connection, &live, "cancelled", Reach::Rows).await?;
-        leave_lines(connection, &ended).await?;
-        cancelled.extend(ended.iter().map(|one| one.id).chain(asked));
+        lock_integrations_and_keys(connection, &live).await?;
+        let Cancelled { ended, requested } = cancel_rows(connection, &live, "cancelled", Reach::Rows).await?;
+        leave_keys(connection, &ended).await?;
+        cancelled.extend(ended.iter().map(|one| one.id).chain(requested));
     }
     let left: Vec<JobId> = ids.iter().copied().filter(|id| !cancelled.contains(id)).collect();
     if left.is_empty() {
         return Ok(cancelled);
     }
-    let behind = sqlx::query!(
+    let successors = sqlx::query!(
         r#"
         select (successor ->> 'id')::uuid as "id!: JobId", integration_id as "integration_id: IntegrationId",
             successor ->> 'serialize_key' as key
@@ -64,13 +64,13 @@ pub(crate) async fn cancel_many(
     .await?;
     // Keys before jobs: the order of locks.
     let (lanes, keys): (Vec<IntegrationId>, Vec<String>) =
-        behind.iter().filter_map(|one| Some((one.integration_id, one.key.clone()?))).unzip();
+        successors.iter().filter_map(|one| Some((one.integration_id, one.key.clone()?))).unzip();
     if !keys.is_empty() {
         keys::lock(connection, &lanes, &keys).await?;
     }
-    for one in behind {
+    for one in successors {
         let ended = drop_successor(connection, one.id).await?;
-        leave_lines(connection, &ended).await?;
+        leave_keys(connection, &ended).await?;
         cancelled.extend(ended.iter().map(|one| one.id));
     }
     Ok(cancelled)

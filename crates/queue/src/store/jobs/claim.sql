@@ -1,26 +1,26 @@
--- Claims up to $2 jobs for worker $1: fair over lanes, urgent first, limits and caps respected, a lease given. $4 and $5 say what the
--- worker's process holds already: while several lanes have work, none gets more than $3 of it. $6 names the round trip, $7 the program
--- whose lanes the worker serves (null: those of headgate).
+-- Claims up to $2 jobs for worker $1: fair over lanes, urgent first, within limits and caps, each with a lease. $4 and $5 are the lanes of jobs that
+-- the worker's process has already, with their numbers: while several lanes have work, none gets more than $3 of its slots. $6 is the id of the
+-- claim, $7 the program whose lanes the worker serves (null: those of headgate).
 --
--- Claimers of all processes take turns on one advisory lock (class 4711, object 1), taken by the statement before this one: running
--- jobs only become more inside it, so a cap read here is never exceeded. A statement of its own on purpose: this one sees
--- what the lock's last holder committed.
+-- Claimers of all processes take turns on one advisory lock (class 4711, object 1), taken by the statement before this one. During a turn the number
+-- of running jobs can only grow by this claim, so a cap read here is never exceeded. The lock is taken by a statement of its own, so that this one
+-- sees what the lock's last owner committed.
 --
--- What it costs follows what it takes, not what lies there: lanes that are closed, asleep, held or broken are not read at all, those at
--- their cap or out of rate slots are passed over before any of their jobs is read, and each lane gives only its share of what is wanted,
--- a second time only where the first did not fill the claim. Rows are carried through several steps, so the columns that later steps
--- read come first: reaching the last of 25 costs more than finding the row.
+-- The cost follows what is taken, not what is there: lanes that are closed, asleep, quiet or have an open breaker are not read at all, those at their
+-- cap or without rate slots are skipped before any of their jobs is read, and each lane is read only for its share of what is wanted, a second
+-- time only where the first did not fill the claim. Rows are carried through several steps, so the columns that later steps read come first:
+-- reaching the last of 25 costs more than finding the row.
 --
 -- One in eight of a lane's jobs is the one that has waited longest behind more urgent ones (`aged_jobs`): urgent work goes first, and
 -- nothing starves.
 --
--- It chooses; `claim_take.sql`, which follows it, takes.
+-- This part chooses the jobs; `claim_take.sql`, which is appended to it, takes them.
 with recursive woken as materialized (
-    -- Got work while they slept. One that is paused or held is awake all the same, and looked at when it may run.
+    -- Lanes that got work while they slept. One that is paused or quiet is woken too, and read once it may run.
     delete from headgate.lane_wakes returning integration_id
 ), awake as materialized (
-    -- With many lanes awake, one claim looks at those not looked at for longest, and out of turn at some that have urgent work: the first
-    -- 32 of all, and 32 from somewhere on. One more than that is read, to know whether there are more.
+    -- With many lanes awake, one claim reads those not read for longest, and out of turn some that have urgent work: the first 32 of all, and 32
+    -- from a random start on. One more than the limit is read, to know whether there are more.
     select a.* from (
         select l.integration_id, l.last_claimed_at, l.woken_at, l.jobs_per_request, l.limit_keys, l.cap, l.is_probe
         from headgate.runnable_lanes l
@@ -71,7 +71,7 @@ with recursive woken as materialized (
     cross join lateral (select x.* from headgate.runnable_lanes x where x.integration_id = u.integration_id offset 0) l
     where l.program = coalesce($7::text, '')
 ), tallied as materialized (
-    -- What runs of each lane, unfolded deltas included. Grouped instead of joined: neither side has an index.
+    -- How many jobs of each lane run, unfolded deltas included. Grouped instead of joined, because neither side has an index.
     select x.integration_id, max(x.last_claimed_at) as last_claimed_at, max(x.woken_at) as woken_at,
         max(x.jobs_per_request) as jobs_per_request, max(x.limit_keys) as limit_keys, max(x.cap) as cap, bool_or(x.is_probe) as is_probe,
         sum(x.running)::int as running, sum(x.busy)::int as busy
@@ -80,7 +80,7 @@ with recursive woken as materialized (
             0 as busy
         from visited v
         union all
-        -- Summed first: there may be a thousand of them, and sorting them took longer than all the rest.
+        -- Summed first: there may be a thousand deltas, and sorting them took longer than all the rest.
         select d.integration_id, null, null, null, null, null, null, sum(d.n), 0 from headgate.job_count_deltas d where d.status = 1
         group by d.integration_id
         union all
@@ -95,13 +95,13 @@ with recursive woken as materialized (
     group by x.integration_id
     having max(x.cap) is not null
 ), sharing as materialized (
-    -- Whether some of them pass one limit together: integrations of one external account.
+    -- Whether several lanes share a rate limit: integrations of one external account.
     select count(*) > count(distinct k.key) as is_any from tallied t cross join unnest(t.limit_keys) as k (key)
 ), single_rooms as materialized (
-    -- How many jobs each lane may take: its free concurrency, and what its limits let go within half a second, so that jobs are not
-    -- taken to be given back.
-    -- Where a request tells of several jobs, a claim takes those of one request, and none while as many jobs run as requests
-    -- may: each request in flight holds a job at least, so there are never too many, over all processes.
+    -- How many jobs each lane may take: its free concurrency, and what its rate limits allow within half a second, so that jobs are not claimed only
+    -- to be released.
+    -- Where a request bundles several jobs, a claim takes those of one request, and none while as many jobs run as requests may: each request in
+    -- flight has at least one job, so there are never too many requests, over all processes.
     select t.integration_id, t.last_claimed_at, t.woken_at, cardinality(t.limit_keys) > 0 as is_limited, t.is_probe,
         least(
             case
@@ -125,8 +125,8 @@ with recursive woken as materialized (
     where not (select is_any from sharing) or not s.is_limited or s.room <= 0 or s.share <= 0
         or (select r.job_id from headgate.ready r where r.integration_id = s.integration_id limit 1) is null
     union all
-    -- Lanes that have work, may still take some and pass one limit together divide its slots, those not served for longest getting one more. One that gets none
-    -- gives way to the others, and is not served for longest the next time.
+    -- Lanes that have work, may take some and share a rate limit divide its slots; those not served for longest get one more. A lane that gets none
+    -- gives way to the others and keeps its `last_claimed_at`, so it comes first the next time.
     select d.integration_id, max(d.last_claimed_at), max(d.woken_at), true, bool_or(d.is_probe),
         least(max(d.room), least(min(d.part), $2::int)::int * max(d.jobs_per_request)), max(d.share), coalesce(min(d.part) = 0, false)
     from (
@@ -144,7 +144,7 @@ with recursive woken as materialized (
 ), quota as materialized (
     select greatest(ceil($2::int::numeric / greatest(count(*), 1)), 1)::int as n from rooms where room > 0
 ), firsts as materialized (
-    -- The most urgent and oldest of each lane: its share of the claim.
+    -- The most urgent and oldest jobs of each lane: its share of the claim.
     select l.integration_id, c.turn, l.quota, l.room, l.share, c.rank, c.created_at, c.job_id, c.entry, l.last_claimed_at, l.is_limited,
         l.is_probe
     from (select r.*, least(r.room, q.n) as quota from rooms r cross join quota q where r.room > 0) l
@@ -158,14 +158,14 @@ with recursive woken as materialized (
         ) f
     ) c
 ), fulls as materialized (
-    -- Lanes that gave all they were asked for, with the last that they gave: they may have more.
+    -- Lanes that filled their share, with the last job of it: they may have more.
     select f.*, floor(f.quota / 8.0 + random())::int as aged from firsts f where f.turn = f.quota
-), lacking as materialized (
-    -- What the lanes that have more are asked for: their part of what is still wanted; more when more urgent jobs wait there.
+), remaining as materialized (
+    -- How many jobs each of these lanes is read for again: its part of what is still wanted, or more when urgent jobs wait there.
     select g.are_several, greatest(ceil(($2::int - g.given)::numeric / greatest(h.more, 1)), 0)::int as n,
         ceil($2::int::numeric / greatest(h.urgent, 1))::int as urgent
     from (
-        -- What goes beyond a lane's share is not given while others wait.
+        -- Jobs beyond a lane's share of the process are not taken while other lanes wait.
         select count(*) filter (where turn = 1) > 1 as are_several, count(*) filter (where turn <= share) as given from firsts
     ) g, (
         select count(*) filter (where least(room, share) > quota) as more,
@@ -177,7 +177,7 @@ with recursive woken as materialized (
         l.room, l.share, s.rank, s.created_at, s.job_id, s.entry, l.last_claimed_at, l.is_limited, l.is_probe
     from (
         select f.*, least(f.room - f.quota, case when f.rank < 0 then greatest(k.n, k.urgent) else k.n end) as wants
-        from fulls f cross join lacking k
+        from fulls f cross join remaining k
     ) l
     cross join lateral (
         select r.rank, r.created_at, r.job_id, r.ctid as entry from headgate.ready r
@@ -191,13 +191,13 @@ with recursive woken as materialized (
         a.rank, a.created_at, a.job_id, a.entry, l.last_claimed_at, l.is_limited, l.is_probe
     from (
         select f.* from fulls f
-        -- No `exists`: the planner may make a join of it that reads all of `ready` once for every lane (a test found it).
+        -- No `exists`: the planner may turn it into a join that reads all of `ready` once for every lane (a test found it).
         where f.aged > 0
             and (select r.job_id from headgate.ready r where r.integration_id = f.integration_id and r.rank > f.rank limit 1) is not null
     ) l
     cross join lateral headgate.aged_jobs(l.integration_id, l.rank, l.aged) a
 ), candidates as materialized (
-    -- The merge is fair: every lane's first before any lane's second. What has aged takes its lane's first places.
+    -- The merge is fair: the first job of every lane comes before the second of any. Aged jobs take the first places of their lane.
     select f.entry, f.integration_id, f.job_id, f.is_limited, f.is_probe
     from (
         select c.*, c.rank < 0 as goes_first, c.turn + case
@@ -214,18 +214,18 @@ with recursive woken as materialized (
         union all
         select a.*, true, a.turn from aged a
     ) f
-    cross join lacking k
+    cross join remaining k
     where f.place <= f.room and (f.place <= f.share or not k.are_several)
     order by f.goes_first desc, f.place, f.last_claimed_at nulls first, f.created_at
     limit $2::int
 ), tried as materialized (
-    -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that someone folds into or calls off
-    -- right now is passed over, and the claim is part of no deadlock.
+    -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that is just being folded into or cancelled is
+    -- skipped, so that the claim is part of no deadlock.
     select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held, j.id, c.integration_id, c.job_id
     from candidates c
     left join lateral (
         select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
-            -- Its batch may have been paused a moment ago: nothing of it begins from then on.
+            -- Its batch may have been paused a moment ago: no job of it begins from then on.
             j.is_held or case
                 when j.follows_batch and j.successor is null
                     then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
@@ -234,16 +234,16 @@ with recursive woken as materialized (
         from headgate.jobs j where j.id = c.job_id
         for update skip locked offset 0
     ) j on true
-), instead as materialized (
-    -- For what was passed over, its lane gives as many from behind: one whose first job a producer holds for long would give nothing to
-    -- claims that ask it for one. Not from far behind: each try costs a row, some 4 us of everybody's turn. From further behind where all that was
-    -- tried is held, or a producer that holds a lane's first hundred would keep it from its work.
+), replacements as materialized (
+    -- For locked jobs that were skipped, the lane gives as many later ones: otherwise a lane whose first job a producer keeps locked would give
+    -- nothing to claims that want one job of it. They are searched not far behind, because each try costs a row, some 4 us of everybody's turn; but
+    -- further behind where all tried jobs are locked, or a producer that has a lane's first hundred locked would stop the lane.
     select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_held
     from (
-        select h.*, case when h.is_shut then 1024 / count(*) filter (where h.is_shut) over () else 0 end as reach
+        select h.*, case when h.is_all_locked then 1024 / count(*) filter (where h.is_all_locked) over () else 0 end as reach
         from (
             select t.integration_id, bool_or(t.is_limited) as is_limited, bool_or(t.is_probe) as is_probe,
-                count(*) filter (where t.id is null) as n, bool_and(t.id is null) as is_shut
+                count(*) filter (where t.id is null) as n, bool_and(t.id is null) as is_all_locked
             from tried t
             group by t.integration_id
         ) h
@@ -271,16 +271,16 @@ with recursive woken as materialized (
     ) s
 ), locked as materialized (
     select l.entry, l.is_limited, l.is_probe, l.status, l.due_at, l.is_held,
-        -- Asked once: a job that falls due meanwhile is either claimed or put back, never neither.
+        -- Evaluated once: a job that becomes due meanwhile is either claimed or put back, never neither.
         (l.status = 0 or l.due_at <= clock_timestamp()) and not l.is_held as is_due
     from (
         select t.entry, t.is_limited, t.is_probe, t.status, t.due_at, t.is_held from tried t
-        -- An entry without a job just goes.
+        -- An entry without a job is deleted.
         where t.id is not null or (select k.id from headgate.jobs k where k.id = t.job_id) is null
         union all
-        select i.entry, i.is_limited, i.is_probe, i.status, i.due_at, i.is_held from instead i
+        select r.entry, r.is_limited, r.is_probe, r.status, r.due_at, r.is_held from replacements r
     ) l
-), looked_at as (
+), examined as (
     select c.integration_id, true as is_served, false as is_idle, false as is_empty, false as is_woken from candidates c
     union all
     select f.integration_id, false, false, false, false from firsts f where f.turn = 1

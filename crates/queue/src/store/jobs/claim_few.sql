@@ -1,11 +1,11 @@
--- The everyday claim of a system that is not busy, where so few jobs are ready that all of those that may run can be taken: nothing has to be
--- divided. What `claim.sql` decides for all cases, with nothing that these do not need: starting that one takes Postgres longer than running it.
+-- The usual claim of a system that is not busy: so few jobs are ready that all of those that may run can be taken, and nothing has to be divided. It
+-- decides as `claim.sql` does, without everything that this case does not need: to start that statement takes Postgres longer than to run it.
 --
--- It takes all or nothing. Where more is ready than it looks at, a lane cannot give all it has, or two lanes pass one limit together, somebody
--- has to wait, and `claim.sql` says who: it answers one row of nulls then.
+-- It takes all or nothing. Where more is ready than it reads, a lane cannot give all it has, or two lanes share a rate limit, some jobs have to
+-- wait, and `claim.sql` decides which: this statement returns one row of nulls then.
 with few as materialized (
-    -- One more than may be taken, to know whether there are more. In the order of the index: the table may begin with pages of what was taken
-    -- long ago.
+    -- One more than may be taken, to know whether there are more. In the order of the index, because the table may begin with pages of entries that
+    -- were taken long ago.
     select r.integration_id, r.job_id, r.ctid as entry from headgate.ready r
     order by r.integration_id, r.rank, r.created_at, r.job_id
     limit least($2::int, 32) + 1
@@ -19,7 +19,7 @@ with few as materialized (
 ), running as materialized (
     select d.integration_id, sum(d.n)::int as n from headgate.job_count_deltas d where d.status = 1 group by d.integration_id
 ), rooms as materialized (
-    -- As `single_rooms` there. One whose room is none is at its cap or out of rate slots: nothing of it is claimable.
+    -- As `single_rooms` of `claim.sql`. A lane without room is at its cap or has no rate slots: none of its jobs can be claimed.
     select r.integration_id, r.n, r.is_probe, r.is_asleep, r.limit_keys, cardinality(r.limit_keys) > 0 as is_limited,
         least(
             case
@@ -51,7 +51,7 @@ with few as materialized (
         from rooms o cross join unnest(o.limit_keys) as k (key) where o.room > 0
     ) l
 ), woken as materialized (
-    -- A note is left to who decides.
+    -- Only where this statement decides: otherwise the rows are for `claim.sql`.
     delete from headgate.lane_wakes where (select is_decided from answer) returning integration_id
 ), chosen as materialized (
     select r.* from rooms r where r.room > 0 and (select is_decided from answer)
@@ -62,7 +62,7 @@ with few as materialized (
     join few f on f.integration_id = c.integration_id
     left join lateral (
         select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
-            -- As there.
+            -- As in `claim.sql`.
             j.is_held or case
                 when j.follows_batch and j.successor is null
                     then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
@@ -71,10 +71,10 @@ with few as materialized (
         from headgate.jobs j where j.id = f.job_id
         for update skip locked offset 0
     ) j on true
-    -- An entry without a job just goes.
+    -- An entry without a job is deleted.
     where j.id is not null or (select k.id from headgate.jobs k where k.id = f.job_id) is null
-), looked_at as (
-    -- Where nothing is divided, nobody goes to the end of the line.
+), examined as (
+    -- Where nothing is divided, no lane goes to the end of the order.
     select c.integration_id, false as is_served, false as is_idle, false as is_empty, true as is_woken from chosen c where c.is_asleep
     union all
     select w.integration_id, false, false, false, true from woken w

@@ -1,4 +1,4 @@
-//! What a claim took.
+//! What a claim returns.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -9,7 +9,7 @@ use model::{
 use serde_json::Value;
 use sqlx::{Decode, Postgres, Row as _, Type, postgres::PgRow};
 
-/// The rows of a claim as they came: reading 2,000 takes milliseconds, in which the next claim is at work already.
+/// The rows of a claim, undecoded: decoding 2,000 takes milliseconds, in which the next claim can already run.
 #[derive(Debug)]
 pub struct Claimed {
     pub(super) batch_id: ClaimBatchId,
@@ -17,7 +17,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// The round trip they came with.
+    /// The claim they came with.
     #[must_use]
     pub const fn batch_id(&self) -> ClaimBatchId {
         self.batch_id
@@ -35,10 +35,10 @@ impl Claimed {
         self.rows.is_empty()
     }
 
-    /// The leases, and whose slots they take.
+    /// The leases, with the integrations whose slots they take.
     ///
     /// # Errors
-    /// When the statement answers what it should not.
+    /// When a column has another type than expected.
     pub fn leases(&self) -> Result<Vec<(AssignmentId, IntegrationId)>, QueueError> {
         self.rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
@@ -46,7 +46,7 @@ impl Claimed {
     /// The jobs, in the order in which they are begun.
     ///
     /// # Errors
-    /// When the statement answers what it should not.
+    /// When a column has another type than expected.
     pub fn jobs(self) -> Result<Vec<ClaimedJob>, QueueError> {
         let mut jobs: Vec<ClaimedJob> =
             self.rows.iter().map(|row| ClaimedJob::read(row, self.batch_id)).collect::<Result<_, _>>()?;
@@ -55,16 +55,16 @@ impl Claimed {
     }
 }
 
-/// A job this process holds now.
+/// A job that this process has under a lease.
 #[derive(Clone, Debug)]
 pub struct ClaimedJob {
-    /// The round trip it came with.
+    /// The claim it came with.
     pub claim_batch_id: ClaimBatchId,
-    /// Which job.
+    /// The job's id.
     pub id: JobId,
-    /// Whose.
+    /// The app it belongs to.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its lane.
     pub integration_id: IntegrationId,
     /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
@@ -72,50 +72,50 @@ pub struct ClaimedJob {
     pub assignment_id: AssignmentId,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
-    /// Since when it could have begun: when it was accepted, or later where it was to wait.
+    /// Since when it could have begun: when it was accepted, or the later time it was to wait for.
     pub run_at: DateTime<Utc>,
     /// Lower goes first (`model::job::rank`).
     pub rank: i16,
-    /// Whether its integration's circuit breaker was not closed when it was claimed: what comes of it is told at once.
+    /// Whether its integration's circuit breaker was not closed when it was claimed: its result is reported at once.
     pub is_probe: bool,
-    /// Whether it was claimed after `expires_at`: it is called off instead of run.
+    /// Whether it was claimed after `expires_at`: it is cancelled instead of run.
     pub is_expired: bool,
     /// Whether its integration has rate limits.
     pub is_limited: bool,
     /// Begin of this attempt.
     pub started_at: DateTime<Utc>,
-    /// Time one attempt may take, if the job says.
+    /// Timeout of one attempt, if the job has its own.
     pub timeout_ms: Option<i32>,
-    /// This attempt.
+    /// The number of this attempt, from 1.
     pub attempt: i16,
-    /// The last one.
+    /// The number of the last attempt.
     pub max_attempts: i16,
-    /// Whether an attempt before this one vanished with its worker.
+    /// Whether an earlier attempt may have sent something of which no answer was recorded.
     pub may_have_arrived: bool,
-    /// Whether everything is to be sent.
+    /// Whether everything is to be sent, not the difference.
     pub is_full: bool,
-    /// What kind of job.
+    /// The type of job.
     pub job_type: String,
-    /// Of a record's change.
+    /// Type of the record, for a record's change.
     pub record_type: Option<String>,
-    /// Of a record's change.
+    /// Id of the record, for a record's change.
     pub record_id: Option<String>,
-    /// One live job per integration and id.
+    /// At most one live job per integration and id.
     pub deduplication_id: Option<String>,
     /// Jobs of one key run one at a time.
     pub serialize_key: Option<String>,
-    /// Ties together what belongs together.
+    /// Correlation id of the newest change.
     pub correlation_id: String,
-    /// The trace it came with.
+    /// The trace it was accepted with.
     pub trace: Option<TraceContext>,
-    /// What the job was made with.
+    /// The payload it was accepted with.
     pub payload: Option<Value>,
 }
 
 impl ClaimedJob {
     fn read(row: &PgRow, claim_batch_id: ClaimBatchId) -> Result<Self, sqlx::Error> {
         let mut columns = Columns { row, next: 0 };
-        // As `claim.sql` selects them: fields are filled in the order in which they are written here.
+        // In the order of the select of `claim_take.sql`: struct fields are evaluated in the order in which they are written here.
         Ok(Self {
             assignment_id: columns.next()?,
             integration_id: columns.next()?,
@@ -146,7 +146,7 @@ impl ClaimedJob {
         })
     }
 
-    /// Type and id of the record, of a record's change.
+    /// Type and id of the record, for a record's change.
     #[must_use]
     pub fn record(&self) -> Option<(String, String)> {
         self.record_type.clone().zip(self.record_id.clone())

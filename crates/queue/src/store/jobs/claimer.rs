@@ -4,74 +4,74 @@ use crate::{
     error::QueueError,
     pool::prepare,
     store::jobs::{
-        claim::{BEGIN, Claims, SESSION_SETTINGS, begin, claim_few, claim_on, prepare_few},
+        claim::{BEGIN, ClaimRequest, SESSION_SETTINGS, begin, claim_few, claim_on, prepare_few},
         claimed::Claimed,
     },
 };
 use sqlx::{Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use std::{sync::Arc, time::Duration};
 
-/// Ends the claim's turn before what it wrote is on disk: the next claim is made meanwhile.
+/// Ends the claim's turn before its writes are on disk, so that the next claim can run meanwhile.
 const COMMIT_AHEAD_OF_DISK: &str = "set local synchronous_commit = off; commit";
 
-/// From so many jobs on, claims do not wait for the disk in their turn. Fewer wait there: that is one answer less.
-const MANY: usize = 100;
+/// From so many jobs on, claims do not wait for the disk during their turn. Smaller ones do: that saves a round trip.
+const MIN_ASYNC_COMMIT: usize = 100;
 
-/// What a claim of few may take, as `claim_few.sql` says too.
-const FEW: usize = 32;
-/// So many claims are made the thorough way when one of few was of no use, and one after so many of few in a row: it has lanes fall asleep
-/// that have nothing to do.
-const THOROUGH: u32 = 16;
+/// How many jobs a claim of few may take. `claim_few.sql` has the same number.
+const MAX_FEW: usize = 32;
+/// After a claim of few that was of no use so many full claims follow, and after so many claims of few in a row comes one full claim: only
+/// that one puts idle lanes to sleep.
+const FULL_CLAIM_INTERVAL: u32 = 16;
 
-/// Nothing of a claim takes so long.
-const LONGEST_STATEMENT: Duration = Duration::from_secs(15);
+/// No statement of a claim takes anything like this long.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A connection for claims alone, kept open: nobody queues for it, nobody has to ask whether it is sound, and what a claim is planned by
-/// is set once. A job on an idle system waits for one answer.
+/// A connection for claims alone, kept open: there is no wait for the pool and no check of the connection, and the planner settings of a claim
+/// are made once. A job on an idle system waits for one round trip.
 #[derive(Debug)]
 pub struct Claimer {
     options: Arc<PgConnectOptions>,
     open: Option<PgConnection>,
-    /// So many of the next claims are not tried to be one of few.
-    thorough_claims: u32,
-    /// So many of the last ones were.
-    claims_of_few: u32,
-    /// As the last look said.
+    /// How many of the next claims are full ones.
+    full_claims: u32,
+    /// How many claims of few there were in a row.
+    short_claims: u32,
+    /// As the last [`find_next_work`](Self::find_next_work) reported.
     are_lanes_left: bool,
 }
 
-/// Whether what was committed would survive the database's crash.
+/// Whether a commit would survive a crash of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// It would.
     OnDisk,
-    /// Only once [`reach_disk`] has answered. Claimed jobs may not begin before: a database that crashes would have forgotten their
-    /// leases, and give them to somebody else while they run.
+    /// Only once [`wait_until_durable`] has returned. Claimed jobs may not begin before: a database that crashes would have lost their leases,
+    /// and give the jobs to another worker while they run.
     AheadOfDisk,
 }
 
 /// What there is to do after a claim that got less than it wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead {
+pub struct NextWork {
     /// Jobs that became claimable.
     pub promoted: i32,
-    /// There are more lanes than one claim looks at.
+    /// Whether there are more lanes than one claim reads.
     pub are_lanes_left: bool,
-    /// Something claimable was left, because its lane is at its limits, or came since.
+    /// Whether claimable jobs were left because their lane is at its limits, or have arrived since.
     pub is_work_left: bool,
-    /// When something is due next.
+    /// The time until the next job is due.
     pub wake_in: Option<Duration>,
 }
 
 impl Claimer {
-    /// Connects with the pool's options, when it is first needed and after each failure.
+    /// Uses the pool's options. It connects at the first claim and after each failure.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
         Self {
             options: pool.connect_options(),
             open: None,
-            thorough_claims: 0,
-            claims_of_few: 0,
+            full_claims: 0,
+            short_claims: 0,
             are_lanes_left: false,
         }
     }
@@ -79,96 +79,94 @@ impl Claimer {
     /// As [`claim`](super::claim()), but many jobs may be claimed [ahead of the disk](Durability::AheadOfDisk).
     ///
     /// # Errors
-    /// As [`claim`](super::claim()). Whether the jobs were claimed is then unknown: `give_back_unknown` finds out.
-    pub async fn claim(&mut self, claims: &Claims) -> Result<(Claimed, Durability), QueueError> {
+    /// As [`claim`](super::claim()). Whether jobs were claimed is then unknown: `release_orphans` finds out.
+    pub async fn claim(&mut self, request: &ClaimRequest) -> Result<(Claimed, Durability), QueueError> {
         let mut connection = self.take().await?;
         if self.expects_few() {
-            self.claims_of_few += 1;
-            // Also where this one fails.
-            self.thorough_claims = THOROUGH;
-            if let Some(claimed) = claim_few(&mut connection, claims).await? {
-                self.thorough_claims = 0;
+            self.short_claims += 1;
+            // Set before the claim, so that it also holds when the claim fails.
+            self.full_claims = FULL_CLAIM_INTERVAL;
+            if let Some(claimed) = claim_few(&mut connection, request).await? {
+                self.full_claims = 0;
                 self.open = Some(connection);
                 return Ok((claimed, Durability::OnDisk));
             }
         }
-        // Not by sqlx's transactions, which know one way to commit.
+        // Plain statements, because sqlx's transactions have one way to commit only.
         sqlx::raw_sql(BEGIN).execute(&mut connection).await?;
-        let claimed = claim_on(&mut connection, claims).await?;
-        let (commit, durability) = if claimed.len() < MANY {
+        let claimed = claim_on(&mut connection, request).await?;
+        let (commit, durability) = if claimed.len() < MIN_ASYNC_COMMIT {
             ("commit", Durability::OnDisk)
         } else {
             (COMMIT_AHEAD_OF_DISK, Durability::AheadOfDisk)
         };
         sqlx::raw_sql(commit).execute(&mut connection).await?;
         self.open = Some(connection);
-        self.claims_of_few = 0;
-        self.thorough_claims = match claimed.len() {
-            FEW.. => self.thorough_claims.max(1),
-            _ => self.thorough_claims.saturating_sub(1),
+        self.short_claims = 0;
+        self.full_claims = match claimed.len() {
+            MAX_FEW.. => self.full_claims.max(1),
+            _ => self.full_claims.saturating_sub(1),
         };
         Ok((claimed, durability))
     }
 
-    /// As [`look_ahead`], on the claimer's connection.
-    ///
-    /// # Errors
-    /// When the database is away.
-    pub async fn look_ahead(
+    /// As [`find_next_work`], on the claimer's connection.
+    pub async fn find_next_work(
         &mut self,
-        most: i32,
-        lately: Duration,
+        limit: i32,
+        recently: Duration,
         program: Option<&str>,
-    ) -> Result<Ahead, QueueError> {
+    ) -> Result<NextWork, QueueError> {
         let mut connection = self.take().await?;
-        let ahead = look_ahead_on(&mut connection, most, lately, program).await?;
+        let next = find_next_work_on(&mut connection, limit, recently, program).await?;
         self.open = Some(connection);
-        self.are_lanes_left = ahead.are_lanes_left;
-        Ok(ahead)
+        self.are_lanes_left = next.are_lanes_left;
+        Ok(next)
     }
 
-    /// Whether little is ready, as far as the last claims and the last look tell.
+    /// Whether little is ready, as far as the last claims show.
     const fn expects_few(&self) -> bool {
-        self.thorough_claims == 0 && self.claims_of_few < THOROUGH && !self.are_lanes_left
+        self.full_claims == 0 && self.short_claims < FULL_CLAIM_INTERVAL && !self.are_lanes_left
     }
 
-    /// Taken out until all went well: a claim that failed or was cut off may leave a connection inside a transaction.
+    /// Takes the connection out; it is put back only after success, because a claim that failed or was cut off may leave it inside a transaction.
     async fn take(&mut self) -> Result<PgConnection, QueueError> {
         if let Some(connection) = self.open.take() {
             return Ok(connection);
         }
         let mut connection = PgConnection::connect_with(&self.options).await?;
-        prepare(&mut connection, Some(LONGEST_STATEMENT)).await?;
+        prepare(&mut connection, Some(STATEMENT_TIMEOUT)).await?;
         sqlx::raw_sql(SESSION_SETTINGS).execute(&mut connection).await?;
         prepare_few(&mut connection).await?;
         Ok(connection)
     }
 }
 
-/// What a claim that got less than it wanted finds out: makes due jobs claimable, at most `most`, and tells what there is to do and when.
+/// What follows a claim that got less than it wanted: makes up to `limit` due jobs claimable, and returns what there is to do and when. Lanes
+/// last claimed from within `recently` do not count as left over.
 ///
 /// # Errors
-/// When the database is away.
-pub async fn look_ahead(
+/// When other processes kept it from its turn for two seconds.
+pub async fn find_next_work(
     pool: &PgPool,
-    most: i32,
-    lately: Duration,
+    limit: i32,
+    recently: Duration,
     program: Option<&str>,
-) -> Result<Ahead, QueueError> {
+) -> Result<NextWork, QueueError> {
     let mut transaction = begin(pool).await?;
-    let ahead = look_ahead_on(&mut transaction, most, lately, program).await?;
+    let next = find_next_work_on(&mut transaction, limit, recently, program).await?;
     transaction.commit().await?;
-    Ok(ahead)
+    Ok(next)
 }
 
-/// Spelled out instead of `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions that are planned otherwise: each sets and
-/// resets four settings, and the whole took three times as long.
-async fn look_ahead_on(
+/// Written out instead of calling the functions `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions with other planner
+/// settings: each sets and resets four of them, and together they took three times as long.
+async fn find_next_work_on(
     connection: &mut PgConnection,
-    most: i32,
-    lately: Duration,
+    limit: i32,
+    recently: Duration,
     program: Option<&str>,
-) -> Result<Ahead, QueueError> {
+) -> Result<NextWork, QueueError> {
     let row = sqlx::query!(
         r#"
         select
@@ -186,12 +184,12 @@ async fn look_ahead_on(
                     -- No `exists`: see `claim.sql`.
                     and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
             )
-            -- A lane that was woken since sleeps until a claim has read the note.
+            -- A lane that was woken since sleeps until a claim has read its row of `lane_wakes`.
             or exists (select from headgate.lane_wakes) as "is_work_left!",
             (extract(epoch from least(
                 (select min(due_at) from headgate.waiting),
                 (
-                    -- A claim looks half a second ahead of the next slot.
+                    -- A claim takes jobs whose rate slot comes within half a second.
                     select min(greatest(
                         l.held_until,
                         (
@@ -207,13 +205,13 @@ async fn look_ahead_on(
                 )
             ) - clock_timestamp()) * 1000)::float8 as wake_in_ms
         "#,
-        most,
-        lately.as_secs_f64(),
+        limit,
+        recently.as_secs_f64(),
         program,
     )
     .fetch_one(connection)
     .await?;
-    Ok(Ahead {
+    Ok(NextWork {
         promoted: row.promoted,
         are_lanes_left: row.are_lanes_left,
         is_work_left: row.is_work_left,
@@ -221,14 +219,11 @@ async fn look_ahead_on(
     })
 }
 
-/// Ends the connections of who keeps the turn because it does not take its answer: a process that was stopped while its jobs came. Answers
-/// how many; what they claimed is undone with them.
+/// Terminates sessions that keep the claim's turn because their client does not read the answer: a process that was stopped while its jobs arrived.
+/// Returns how many; what they claimed is rolled back.
 ///
 /// Neither `statement_timeout` nor `idle_in_transaction_session_timeout` ends a session that waits for its client to read.
-///
-/// # Errors
-/// When the database is away.
-pub async fn end_stopped_claims(pool: &PgPool) -> Result<i64, QueueError> {
+pub async fn terminate_stalled_claims(pool: &PgPool) -> Result<i64, QueueError> {
     let count = sqlx::query_scalar!(
         r#"
         select count(*) filter (where pg_terminate_backend(a.pid)) as "count!"
@@ -244,12 +239,12 @@ pub async fn end_stopped_claims(pool: &PgPool) -> Result<i64, QueueError> {
     Ok(count)
 }
 
-/// Waits until all that was committed before this call is on disk, as durable as the server makes any transaction.
+/// Waits until everything committed before this call is on disk, as durable as the server makes any transaction.
 ///
 /// # Errors
-/// When the database is away: what was committed ahead of the disk may be lost.
-pub async fn reach_disk(pool: &PgPool) -> Result<(), QueueError> {
-    // The smallest transaction that is waited for: one record in the log, read by nobody.
+/// On any error, what was committed ahead of the disk may be lost.
+pub async fn wait_until_durable(pool: &PgPool) -> Result<(), QueueError> {
+    // The smallest transaction whose commit waits for the disk: one WAL record that nobody reads.
     sqlx::query("select pg_logical_emit_message(true, 'headgate', '')").execute(pool).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Another payload for a job that failed, before it is brought back.
+//! Changing the payload of a failed job before it is requeued.
 
 use crate::{error::QueueError, store::jobs::find};
 use model::{
@@ -9,10 +9,10 @@ use model::{
 use serde_json::Value;
 use sqlx::PgConnection;
 
-/// Gives a dead letter's job another payload; answers the job as it was. Run it in a transaction, before the job is requeued.
+/// Replaces the payload of a dead letter and returns the job as it was. Run it in a transaction, before the job is requeued.
 ///
 /// # Errors
-/// [`QueueError::NotFound`]; [`QueueError::WrongState`] when it has not failed, or follows a record: then what is sent is the record's.
+/// [`QueueError::NotFound`]; [`QueueError::WrongState`] when the job has not failed, or belongs to a record: then the record's data are sent.
 pub async fn change_payload(
     connection: &mut PgConnection,
     scope: Scope,
@@ -35,6 +35,6 @@ pub async fn change_payload(
     )
     .execute(connection)
     .await?;
-    // Someone else was quicker: it is no dead letter any more.
+    // No row: somebody else requeued or purged it meanwhile.
     if changed.rows_affected() == 0 { Err(wrong) } else { Ok(job) }
 }

@@ -1,10 +1,10 @@
-//! Accepting jobs: inserted, or folded into the one that waits.
+//! Accepting jobs: they are inserted, or folded into the one that waits.
 
 use crate::{
     error::QueueError,
     store::jobs::{
         columns::{column, sparse},
-        hold, keys,
+        keys, park,
     },
 };
 use chrono::{DateTime, Utc};
@@ -20,46 +20,46 @@ use std::collections::{HashMap, HashSet};
 /// A job to be accepted. Integration, app and batch have been looked up and belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
-    /// Whose.
+    /// The app it belongs to.
     pub app_id: AppId,
-    /// For which integration.
+    /// Its lane.
     pub integration_id: IntegrationId,
-    /// What kind; a record's change gives its event type.
+    /// Its type; for a record's change the type of the event.
     pub job_type: String,
-    /// What the job is made with.
+    /// The payload.
     pub payload: Option<Value>,
-    /// Type and id of the record, of a record's change.
+    /// Type and id of the record, for a record's change.
     pub record: Option<(String, String)>,
     /// One live job per integration and id: a further one folds into it.
     pub deduplication_id: Option<String>,
     /// Jobs of one key run one at a time, in the order of acceptance.
     pub serialize_key: Option<String>,
-    /// Ties together what belongs together.
+    /// Correlation id.
     pub correlation_id: String,
-    /// The trace it came with.
+    /// The trace of the call.
     pub trace: Option<TraceContext>,
     /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
     /// -100 to 100, higher first.
     pub priority: i16,
-    /// Not before then; none: now.
+    /// It runs at this time or later; none: now.
     pub run_at: Option<DateTime<Utc>>,
-    /// It gathers changes: each that is folded in puts `run_at` off to its own, never beyond this.
+    /// Debouncing: each change that is folded in moves `run_at` to its own, never beyond this time.
     pub gathers_until: Option<DateTime<Utc>>,
-    /// Called off when it waits then, wherever that is.
+    /// It is cancelled if it still waits at this time, whatever it waits for.
     pub expires_at: Option<DateTime<Utc>>,
     /// 1 to 100.
     pub max_attempts: i16,
-    /// Time for one attempt; none: the engine's default.
+    /// Timeout of one attempt; none: the engine's default.
     pub timeout_ms: Option<i32>,
-    /// Whether everything is to be sent and not the difference.
+    /// Whether everything is to be sent, not the difference.
     pub is_full: bool,
 }
 
-/// So many of the changes that were folded into a job are kept by kind and time: the last ones. The statement says so too.
-const MOST_TWINS: usize = 20;
-/// So many of a job's correlation ids are kept: the last ones. The statement says so too.
-const MOST_CORRELATIONS: usize = 20;
+/// A job keeps type and time of the last so many changes folded into it. The statement has the same number.
+const MAX_FOLDED_KEPT: usize = 20;
+/// A job keeps the last so many of its correlation ids. The statement has the same number.
+const MAX_CORRELATIONS_KEPT: usize = 20;
 
 /// Integration and deduplication id.
 type Key<'a> = (IntegrationId, &'a str);
@@ -67,7 +67,7 @@ type Key<'a> = (IntegrationId, &'a str);
 /// One row of the statement: a spec, with those of the same call folded into it.
 struct Row<'a> {
     id: JobId,
-    /// Where the first of them stands in the input.
+    /// The index of the first of them in the input.
     position: usize,
     spec: &'a JobSpec,
     /// The most urgent of them.
@@ -82,21 +82,19 @@ struct Row<'a> {
     batch_id: Option<BatchId>,
     is_full: bool,
     folded: i32,
-    /// What kind the spec and each of them is, in order; empty when there are none.
+    /// The job types of the spec and of those folded into it, in order; empty when nothing was folded.
     kinds: Vec<&'a str>,
-    /// The different correlation ids of the spec and of each of them, the newest last; empty when there are none but the spec's.
+    /// The distinct correlation ids of the spec and of those folded into it, the newest last; empty when there is only the spec's.
     correlations: Vec<&'a str>,
-    /// The last one there was.
     trace: Option<TraceContext>,
 }
 
 impl<'a> Row<'a> {
-    /// What it may fold into something by.
     fn key(&self) -> Option<Key<'a>> {
         Some((self.spec.integration_id, self.spec.deduplication_id.as_deref()?))
     }
 
-    /// A change of this correlation id is folded into it.
+    /// Notes the correlation id of a change that is folded in.
     fn correlate(&mut self, id: &'a str) {
         if self.correlations.is_empty() {
             if id == self.spec.correlation_id {
@@ -104,28 +102,26 @@ impl<'a> Row<'a> {
             }
             self.correlations.push(&self.spec.correlation_id);
         }
-        self.correlations.retain(|known| *known != id);
+        self.correlations.retain(|seen| *seen != id);
         self.correlations.push(id);
     }
 
-    /// How many of its correlation ids are not kept.
     fn earlier_correlations(&self) -> usize {
-        self.correlations.len().saturating_sub(MOST_CORRELATIONS)
+        self.correlations.len().saturating_sub(MAX_CORRELATIONS_KEPT)
     }
 
-    /// Whether it can be folded into nothing and stands in no line.
     fn is_plain(&self) -> bool {
         self.spec.deduplication_id.is_none() && self.spec.serialize_key.is_none()
     }
 }
 
-/// Accepts jobs; answers in the order of the input the job that will do the work of each.
+/// Accepts jobs; returns, in the order of the input, the job that will do the work of each.
 ///
-/// One statement for all; plus, when there are any, one for jobs that became more urgent, one for those that were held, and some for
-/// serialize keys. Send the wake-up ([`crate::Waker`]) after the commit.
+/// It takes one statement for all jobs, and, only when there are any, one for jobs that became more urgent, one for those that were parked, and
+/// some for serialize keys. Send the wake-up ([`crate::Waker`]) after the commit.
 ///
 /// # Errors
-/// When the database is away, or lost a race (a deadlock): the caller repeats its transaction.
+/// When it lost a race (a deadlock): the caller repeats its transaction.
 pub async fn enqueue(
     connection: &mut PgConnection,
     specs: &[JobSpec],
@@ -156,8 +152,8 @@ pub async fn enqueue(
         keyed.into_iter().map(|(_, keyed)| keyed).collect()
     };
     // The key rows are locked before any job's row.
-    let places = keys::take_places(connection, &keyed).await?;
-    // All or none: the order of acceptance is the order of one statement.
+    let positions = keys::reserve_positions(connection, &keyed).await?;
+    // Only if all rows are plain: two statements would not keep the order of acceptance.
     if rows.iter().all(Row::is_plain) {
         store_plain(connection, &rows).await?;
         return Ok(answers(specs, &rows, &row_of, &[]));
@@ -173,11 +169,11 @@ pub async fn enqueue(
     if !sooner.is_empty() {
         bring_forward(connection, &sooner).await?;
     }
-    let held: Vec<JobId> = folded.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
-    if !held.is_empty() {
-        hold::let_go(connection, &held).await?;
+    let parked: Vec<JobId> = folded.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
+    if !parked.is_empty() {
+        park::resume(connection, &parked).await?;
     }
-    if !places.is_empty() {
+    if !positions.is_empty() {
         let folded = by_key(&folded);
         let unused: HashSet<JobId> = rows
             .iter()
@@ -187,35 +183,35 @@ pub async fn enqueue(
             .map(|row| row.id)
             .collect();
         let (unused, taken): (Vec<_>, Vec<_>) =
-            places.into_iter().partition(|place| unused.contains(&place.job_id));
-        keys::line_up(connection, taken).await?;
+            positions.into_iter().partition(|one| unused.contains(&one.job_id));
+        keys::join_queue(connection, taken).await?;
         if !unused.is_empty() {
-            // Folded into a job that may have another key: a key with nobody in line is forgotten.
+            // Folded into a job that may have another key: a key without jobs is deleted.
             let (lanes, keys): (Vec<_>, Vec<_>) =
-                unused.into_iter().map(|place| (place.integration_id, place.key)).unzip();
+                unused.into_iter().map(|one| (one.integration_id, one.key)).unzip();
             keys::advance(connection, &lanes, &keys).await?;
         }
     }
     Ok(answers(specs, &rows, &row_of, &folded))
 }
 
-/// A job that folds into nothing, stands in no line and takes from its lane what it does not say itself.
-pub(crate) struct Alone {
+/// A job with neither deduplication id nor serialize key, for which the lane's defaults are looked up by the statement.
+pub(crate) struct SingleJob {
     pub(crate) spec: JobSpec,
     /// None: the lane's, or else that of the spec.
     pub(crate) max_attempts: Option<i16>,
 }
 
-/// Accepts one job by one statement, which is its own transaction where the connection is in none.
+/// Accepts one job by one statement, which is its own transaction unless the connection is in one.
 ///
 /// # Errors
-/// [`QueueError::NotFound`] when its lane was deleted or switched off; when the database is away.
-pub(crate) async fn enqueue_alone(
+/// [`QueueError::NotFound`] when its lane was deleted or disabled.
+pub(crate) async fn enqueue_single(
     connection: &mut PgConnection,
-    Alone { spec, max_attempts }: &Alone,
+    SingleJob { spec, max_attempts }: &SingleJob,
 ) -> Result<EnqueuedJob, QueueError> {
     let id = sqlx::query_file_scalar!(
-        "src/store/jobs/enqueue_alone.sql",
+        "src/store/jobs/enqueue_single.sql",
         JobId::generate().0,
         spec.integration_id.0,
         spec.run_at,
@@ -235,17 +231,17 @@ pub(crate) async fn enqueue_alone(
     Ok(EnqueuedJob { id, outcome: EnqueueOutcome::Created })
 }
 
-/// Folds the duplicates of one call in memory: the statement cannot touch a row twice. Answers the rows, and for each spec the
-/// id of its row.
+/// Folds the duplicates within one call in memory, because `on conflict do update` cannot touch a row twice. Returns the rows, and for each spec
+/// the id of its row.
 fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
     let mut rows: Vec<Row<'_>> = Vec::with_capacity(specs.len());
     let mut row_of = Vec::with_capacity(specs.len());
-    let mut known: HashMap<(IntegrationId, &str), usize> = HashMap::new();
+    let mut seen: HashMap<(IntegrationId, &str), usize> = HashMap::new();
     for (position, spec) in specs.iter().enumerate() {
         let rank = rank(&spec.job_type, spec.priority);
-        let twin =
-            spec.deduplication_id.as_deref().and_then(|id| known.get(&(spec.integration_id, id)).copied());
-        if let Some(row) = twin.and_then(|index| rows.get_mut(index)) {
+        let duplicate =
+            spec.deduplication_id.as_deref().and_then(|id| seen.get(&(spec.integration_id, id)).copied());
+        if let Some(row) = duplicate.and_then(|index| rows.get_mut(index)) {
             if rank < row.rank {
                 row.rank = rank;
                 row.urgent = spec;
@@ -262,7 +258,7 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             // Now (none) is sooner than any time.
             row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
             row.gathers_until = row.gathers_until.zip(spec.gathers_until).map(|(a, _)| a);
-            // As the statement folds into a row: never (none) is the latest of all, the last one's wish counts where it has one.
+            // By the rules of the statement: never (none) is the latest time of all, and of other settings the last one given counts.
             row.expires_at = row.expires_at.zip(spec.expires_at).map(|(a, b)| a.max(b));
             row.max_attempts = row.max_attempts.max(spec.max_attempts);
             row.timeout_ms = spec.timeout_ms.or(row.timeout_ms);
@@ -290,7 +286,7 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
             trace: spec.trace,
         };
         if let Some(id) = spec.deduplication_id.as_deref() {
-            known.insert((spec.integration_id, id), rows.len());
+            seen.insert((spec.integration_id, id), rows.len());
         }
         row_of.push(row.id);
         rows.push(row);
@@ -298,20 +294,20 @@ fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
     (rows, row_of)
 }
 
-/// What became of a row that was folded into one that was there.
+/// A row that was folded into an existing job.
 struct Folded {
     /// The job that will do the work.
     id: JobId,
     integration_id: IntegrationId,
     deduplication_id: Option<String>,
-    /// The row it stands in: another job's, when it is a successor.
+    /// The row that has it: another job's, when it is a successor.
     row_id: JobId,
     is_more_urgent: bool,
-    /// It may wait for this time.
+    /// The time it waits for, of a pending job.
     run_at: Option<DateTime<Utc>>,
-    /// Which was not there yet.
+    /// Whether that time is still to come.
     is_later: bool,
-    /// It was held with its batch: whoever wants it now does not wait for that.
+    /// Whether it was parked with its batch: with a new change it no longer is.
     is_held: bool,
 }
 
@@ -340,8 +336,8 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Fo
         &sparse(rows, |row| row.payload.as_ref()) as &[Option<&Value>],
         &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
         &sparse(rows, |row| (row.folded > 0).then(|| {
-            // As many as the statement keeps.
-            let last = row.kinds.len().saturating_sub(MOST_TWINS);
+            // The statement keeps no more than these.
+            let last = row.kinds.len().saturating_sub(MAX_FOLDED_KEPT);
             Value::from(row.kinds[last..].to_vec())
         })) as &[Option<Value>],
         &sparse(rows, |row| {
@@ -358,7 +354,7 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Fo
     Ok(stored)
 }
 
-/// The everyday statement for jobs that fold into nothing: it has nothing to answer.
+/// The statement for the usual case, jobs that cannot be folded. It returns nothing.
 async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(), QueueError> {
     sqlx::query_file!(
         "src/store/jobs/enqueue_plain.sql",
@@ -386,9 +382,9 @@ async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<
     Ok(())
 }
 
-/// Moves the `ready` entries of jobs that became more urgent. A statement of its own, because it must see what was committed while
-/// the fold waited for the job's row. It never waits for an entry: a claim that holds one waits for no job either. (A promotion
-/// locks the job, so that none puts an entry of the old rank in behind our back.)
+/// Moves the `ready` entries of jobs that became more urgent. It is a statement of its own, because it must see what was committed while the fold
+/// waited for the job's row. It never waits for an entry, as a claim that has one locked never waits for a job. (A promotion locks the job, so
+/// none can insert an entry with the old rank meanwhile.)
 pub(super) async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
@@ -417,7 +413,7 @@ pub(super) async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Re
     Ok(())
 }
 
-/// Moves the `waiting` entries of pending jobs to their earlier `run_at`, or to `ready` when that has come.
+/// Moves the `waiting` entries of pending jobs to their earlier `run_at`, or to `ready` when that time has come.
 async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
@@ -456,9 +452,9 @@ fn by_key(folded: &[Folded]) -> HashMap<Key<'_>, &Folded> {
     keyed.collect()
 }
 
-/// The rows whose time is the one this call asked for: their entries in `waiting`, if they stand there, have to follow.
+/// The jobs whose `run_at` is the one this call asked for: their entries in `waiting`, if they have one, must follow.
 fn brought_forward(rows: &[Row<'_>], folded: &[Folded]) -> Vec<JobId> {
-    // The everyday fold asks for no time, and what it folds into waits for none.
+    // In the usual case the call asks for no time, and the job it folds into waits for none.
     if rows.iter().all(|row| row.run_at.is_none()) && folded.iter().all(|row| !row.is_later) {
         return Vec::new();
     }
@@ -466,7 +462,7 @@ fn brought_forward(rows: &[Row<'_>], folded: &[Folded]) -> Vec<JobId> {
     let is_asked_for = |row: &Row<'_>| {
         let folded = folded.get(&row.key()?)?;
         let at = folded.run_at?;
-        // Now (none) is what the statement says it is.
+        // "Now" (none) is the time of the statement.
         let is_ours =
             row.run_at.map_or(folded.is_later, |asked| asked.timestamp_micros() == at.timestamp_micros());
         is_ours.then_some(folded.row_id)

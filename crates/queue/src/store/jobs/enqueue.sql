@@ -1,12 +1,12 @@
--- Accepts jobs in one statement: new ones are inserted, a job whose deduplication id has a live row folds into it when it waits, or
--- becomes its successor when it is being processed (or has a successor already). The unique index is the judge; the row lock of
+-- Accepts jobs in one statement: new ones are inserted; a job whose deduplication id has a live row folds into that row when it waits, or
+-- becomes its successor when it is being processed (or folds into the successor it has already). The unique index decides; the row lock of
 -- `on conflict do update` keeps a claim from beginning before the fold is done.
 --
--- The rows come sorted by (integration, deduplication id): the order in which finishing locks too.
+-- The rows come sorted by (integration, deduplication id): finishing locks in the same order.
 --
--- Nothing is joined to what came in: what is new of a row says the row itself (`previous_rank`, which only a fold sets; `is_joined`, which
--- only a fold into a successor sets), and what the call asked for its caller knows. So there is nothing for a planner to get wrong, and
--- 40,000 rows cost forty times what 1,000 do.
+-- Nothing is joined to the arguments: the stored row itself says what is new of it (`previous_rank`, which only a fold sets; `is_joined`, which
+-- only a fold into a successor sets), and the caller knows what it asked for. So there is nothing for a planner to get wrong, and 40,000 rows
+-- cost forty times what 1,000 do.
 with moment as materialized (
     select clock_timestamp() as now
 ), stored as materialized (
@@ -17,13 +17,13 @@ with moment as materialized (
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
         g.rank, null, g.priority, g.max_attempts, g.is_full,
-        -- A record's job that comes with a batch is a re-sync's.
+        -- A job of a record that comes with a batch belongs to a re-sync.
         g.batch_id is not null and g.record_id is not null, g.folded,
-        -- Where this call has several of it: the first one too, which `get` leaves out.
+        -- Only where this call has several changes; the first of them is the job itself, which `get` leaves out.
         case when g.kinds is not null then array(
             select headgate.twin(k.kind, g.created_at) from jsonb_array_elements_text(g.kinds) with ordinality k (kind, n) order by k.n
         ) end,
-        -- Where they have several.
+        -- Only where they have several.
         case when g.correlations is not null then array(
             select k.id from jsonb_array_elements_text(g.correlations) with ordinality k (id, n) order by k.n
         ) end,
@@ -31,7 +31,7 @@ with moment as materialized (
         g.job_type, g.record_type, g.record_id, g.deduplication_id,
         g.serialize_key, g.correlation_id, g.payload
     from (
-        -- Unnested side by side and null columns empty: see `enqueue_plain.sql`. That hands rows on in their order, too.
+        -- Unnested side by side in the select list, null columns as empty arrays: see `enqueue_plain.sql`. It also keeps the rows in order.
         select unnest($1::uuid[]) as id, unnest($2::uuid[]) as app_id, unnest($3::uuid[]) as integration_id,
             unnest($4::uuid[]) as batch_id, unnest($5::timestamptz[]) as run_at, unnest($6::timestamptz[]) as expires_at,
             unnest($7::int[]) as timeout_ms, unnest($8::smallint[]) as rank, unnest($9::smallint[]) as priority,
@@ -40,7 +40,7 @@ with moment as materialized (
             unnest($16::text[]) as deduplication_id, unnest($17::text[]) as serialize_key, unnest($18::text[]) as correlation_id,
             unnest($19::jsonb[]) as payload, unnest($21::jsonb[]) as kinds, unnest($22::jsonb[]) as correlations,
             unnest($23::int[]) as earlier_correlations, unnest($24::text[]) as traceparent, unnest($25::timestamptz[]) as gathers_until,
-            -- The order of acceptance is the order of the input, not the order of the locks.
+            -- Jobs are accepted in the order of the input, not in the order of the locks.
             m.now + unnest($20::int[]) * interval '1 microsecond' as created_at
         from moment m
     ) g
@@ -57,7 +57,7 @@ with moment as materialized (
         end,
         payload = case when j.status = 1 or j.successor is not null then j.payload else excluded.payload end,
         is_full = case when j.status = 1 or j.successor is not null then j.is_full else j.is_full or excluded.is_full end,
-        -- A live change must not be held with a paused batch.
+        -- A live change must not be parked with a paused batch.
         follows_batch = case
             when j.status = 1 or j.successor is not null then j.follows_batch else j.follows_batch and excluded.follows_batch
         end,
@@ -69,7 +69,7 @@ with moment as materialized (
                 then j.twins[cardinality(j.twins) - 18:] || headgate.twin(excluded.job_type, excluded.created_at)
             else (j.twins || excluded.twins)[cardinality(j.twins || excluded.twins) - 19:]
         end,
-        -- The last twenty, and how many before them.
+        -- The last twenty, and how many there were before them.
         (correlation_ids, earlier_correlations) = (
             select c.ids[cardinality(c.ids) - 19:], nullif(coalesce(j.earlier_correlations, 0) + c.more, 0)
             from (
@@ -90,12 +90,12 @@ with moment as materialized (
         end,
         run_at = case
             when j.status = 1 or j.successor is not null then j.run_at
-            -- The quiet begins anew, unless it is over: then the job may stand in `ready`.
+            -- The debounce starts again, unless it is over: then the job may be in `ready`.
             when j.status = 0 and j.gathers_until is not null and excluded.gathers_until is not null and j.run_at > excluded.created_at
                 then least(j.gathers_until, excluded.run_at)
             else least(j.run_at, excluded.run_at)
         end,
-        -- With a change that does not wait all of it goes.
+        -- A change that is not debounced ends the debounce of the whole job.
         gathers_until = case
             when j.status = 1 or j.successor is not null or excluded.gathers_until is not null then j.gathers_until
         end,
@@ -169,7 +169,7 @@ with moment as materialized (
     returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.is_held, j.run_at, j.created_at,
         j.previous_rank is null as is_new,
         j.successor is not null and not j.successor ? 'is_joined' as is_new_successor,
-        -- Asked once: a job must not be neither due nor waiting because the clock moved on between two steps.
+        -- Evaluated once: otherwise the clock could move on between two steps, and a job would get neither entry.
         j.run_at <= greatest(clock_timestamp(), j.created_at) as is_due,
         (j.successor ->> 'id')::uuid as successor_id,
         case when j.successor is null then j.batch_id else (j.successor ->> 'batch_id')::uuid end as batch_id,
@@ -193,7 +193,7 @@ with moment as materialized (
     from (
         select batch_id, 1 as n from stored where is_new or is_new_successor
         union all
-        -- A fold that moved the job into this call's batch.
+        -- A fold moved the job into the batch of this call.
         select d.batch_id, d.n
         from stored s
         cross join lateral (values (s.batch_id, 1), (s.previous_batch_id, -1)) d (batch_id, n)
@@ -203,12 +203,12 @@ with moment as materialized (
     group by batch_id
     having sum(n) <> 0
 )
--- Of what was folded alone: new rows are as they came.
+-- Only folded jobs: the caller knows the new ones.
 select coalesce(s.successor_id, s.id) as "id!: JobId", s.integration_id as "integration_id!: IntegrationId", s.deduplication_id,
     s.id as "row_id!: JobId",
     (s.successor_id is null and s.status <> 1 and s.rank < s.previous_rank) as "is_more_urgent!",
     s.is_held as "is_held!",
-    -- Of a row that may wait for a time: whether it is this call's knows who asked for it.
+    -- Only of a row that may wait for a time. The caller finds out whether that is the time it asked for.
     case when s.successor_id is null and s.status = 0 then s.run_at end as run_at,
     s.run_at >= m.now as "is_later!"
 from stored s

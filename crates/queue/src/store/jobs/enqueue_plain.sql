@@ -1,9 +1,8 @@
--- Accepts jobs that nothing can be folded into and that stand in no line: no deduplication id, no serialize key. What `enqueue.sql` does
--- for all, with nothing that these do not need: a third of its cost.
+-- Accepts jobs with neither deduplication id nor serialize key: `enqueue.sql` without everything that these do not need, for a third of its cost.
 --
--- Each step unnests the columns it needs by itself: carrying whole rows, payloads and all, from step to step costs more. They are unnested
--- side by side in a select list, which hands them on one row at a time; in `from`, Postgres first stores every column for itself (a
--- fifth of the statement). A column of nothing but nulls comes as an empty array: unnesting fills it up.
+-- Each step unnests the columns it needs by itself: carrying whole rows, payloads included, from step to step costs more. They are unnested
+-- side by side in a select list, which yields one row at a time; in `from`, Postgres first stores every column separately (a fifth of the
+-- statement). A column with only nulls comes as an empty array, which `unnest` fills up.
 with moment as materialized (
     select clock_timestamp() as now
 ), stored as (
@@ -13,7 +12,7 @@ with moment as materialized (
     )
     select g.id, g.app_id, g.integration_id, g.batch_id, g.created_at, coalesce(g.run_at, g.created_at), g.expires_at, g.timeout_ms,
         g.rank, g.rank, g.priority, g.max_attempts, g.is_full,
-        -- A record's job that comes with a batch is a re-sync's.
+        -- A job of a record that comes with a batch belongs to a re-sync.
         g.batch_id is not null and g.record_id is not null, g.job_type, g.record_type, g.record_id, g.correlation_id, g.traceparent,
         g.payload
     from (
@@ -23,7 +22,7 @@ with moment as materialized (
             unnest($10::smallint[]) as max_attempts, unnest($11::boolean[]) as is_full, unnest($12::text[]) as job_type,
             unnest($13::text[]) as record_type, unnest($14::text[]) as record_id, unnest($15::text[]) as correlation_id,
             unnest($16::jsonb[]) as payload, unnest($18::text[]) as traceparent,
-            -- The order of acceptance is the order of the input.
+            -- Jobs are accepted in the order of the input.
             m.now + unnest($17::int[]) * interval '1 microsecond' as created_at
         from moment m
     ) g
@@ -41,7 +40,7 @@ with moment as materialized (
     select g.run_at, g.id, g.integration_id
     from unnest($1::uuid[], $3::uuid[], $5::timestamptz[]) as g (id, integration_id, run_at)
     cross join moment m
-    -- Where none is for later, that column is empty, and the others are not read.
+    -- If no job has a time, that array is empty, and the others are not read.
     where $5::timestamptz[] <> '{}' and g.run_at > m.now
 ), batched as (
     insert into headgate.batch_deltas (batch_id, total)

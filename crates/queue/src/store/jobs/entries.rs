@@ -1,16 +1,16 @@
-//! Entries of the queue: a job that waits is found by its entry in `ready`, or by the one in `waiting` until its time has come.
+//! Entries of the queue: a waiting job is found by its entry in `ready`, or in `waiting` until its time has come.
 //!
-//! Which jobs have an entry says the view `unqueued_jobs`: those that are not held and, of a serialize key, the first of its line alone. The
-//! statements that accept and end jobs make those of jobs without a key, and of jobs that a worker had; everything else lets jobs in here.
+//! The view `unqueued_jobs` defines which jobs ought to have an entry: those that are not parked and, of each serialize key, only the head. The
+//! statements that accept and end jobs insert the entries of jobs without a key, and of jobs that a worker had; all others are inserted here.
 
 use super::cancel::lock;
 use crate::error::QueueError;
 use model::id::JobId;
 use sqlx::PgConnection;
 
-/// Lets those of the jobs into the queue that belong there and are not in it; answers how many.
+/// Inserts the entries of those of the jobs that ought to have one and have none; returns how many.
 ///
-/// The caller has locked their rows, or the keys of which they are the first: who else would let them in waits for that.
+/// The caller has locked their rows, or the keys whose heads they are: anybody else who would insert the entries waits for these locks.
 pub(crate) async fn enter_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<i64, QueueError> {
     if ids.is_empty() {
         return Ok(0);
@@ -43,10 +43,10 @@ pub(crate) async fn enter_queue(connection: &mut PgConnection, ids: &[JobId]) ->
     Ok(entered)
 }
 
-/// Takes jobs out of the queue; their rows are locked now.
+/// Locks jobs and removes their entries.
 pub(super) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<(), QueueError> {
     lock(connection, ids).await?;
-    // What follows in this transaction is planned for the tables as they are, not as they were when the plan was kept.
+    // The statements that follow in this transaction are planned for the tables as they are, not as they were when the plan was cached.
     sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
         .fetch_one(&mut *connection)
         .await?;

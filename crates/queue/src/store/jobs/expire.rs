@@ -1,32 +1,29 @@
-//! Jobs whose time was over before anybody could claim them.
+//! Jobs that expire before they can be claimed.
 //!
-//! A claim ends what has expired when it takes it (`claim.sql`). What no claim takes, because its integration is paused, held, broken or
-//! limited, because it waits for its time, its retry or its key, or because its re-sync is paused, is ended here, and what that leaves
-//! behind is the same: an attempt that is counted and took no time, `cancelled`, with the outcome `expired`.
+//! An expired job that a claim takes is ended by its worker (`claim_take.sql` marks it). One that no claim takes, because its integration is paused,
+//! quiet, limited or has an open breaker, because it waits for its time, its retry or its key, or because its re-sync is paused, is ended
+//! here, with the same result: an attempt that is counted and took no time, `cancelled`, with the outcome `expired`.
 
 use super::{
-    cancel::{CalledOff, Reach, call_off, leave_lines},
-    free::free,
+    cancel::{Cancelled, Reach, cancel_rows, leave_keys},
+    try_lock::try_lock_waiting,
 };
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::id::{JobId, WorkerId};
 use sqlx::PgConnection;
 
-/// A job that has expired, and since when: the order in which they are looked through.
-pub(crate) type Since = (DateTime<Utc>, JobId);
+/// An expired job and since when it is: the order in which they are processed.
+pub(crate) type ExpiredJob = (DateTime<Utc>, JobId);
 
-/// The next `most` jobs that have expired and that nobody processes, after one of them, but for some. By a cursor, because those that cannot
-/// be ended yet would hide all others.
-///
-/// # Errors
-/// When the database is away.
+/// The next `limit` expired jobs after a cursor that are not being processed, without the excluded ones. There is a cursor, because jobs that
+/// cannot be ended yet would hide all others.
 pub(crate) async fn expired(
     connection: &mut PgConnection,
-    after: Option<Since>,
-    most: i64,
-    but_for: &[JobId],
-) -> Result<Vec<Since>, QueueError> {
+    after: Option<ExpiredJob>,
+    limit: i64,
+    excluded: &[JobId],
+) -> Result<Vec<ExpiredJob>, QueueError> {
     let rows = sqlx::query!(
         r#"
         select j.expires_at as "expires_at!", j.id as "id: JobId" from headgate.jobs j
@@ -37,29 +34,29 @@ pub(crate) async fn expired(
         "#,
         after.map(|(at, _)| at),
         after.map(|(_, id)| id.0),
-        most,
-        but_for as &[JobId],
+        limit,
+        excluded as &[JobId],
     )
     .fetch_all(connection)
     .await?;
     Ok(rows.into_iter().map(|row| (row.expires_at, row.id)).collect())
 }
 
-/// Ends those of the jobs that have expired still, in the name of a process; answers how many. What somebody else holds right now, itself or
-/// the key that it would leave, is passed over. Call it in a transaction, and wake the workers after the commit.
+/// Ends those of the jobs that are still expired, in the name of a worker; returns how many. Jobs that are locked elsewhere, or whose key is, are
+/// skipped. Call it in a transaction, and wake the workers after the commit.
 ///
 /// # Errors
-/// When the database is away, refuses one of them, or the statement lost a race: nothing is changed.
+/// When the database refuses one of them, or the statement lost a race: nothing is changed.
 pub(crate) async fn expire(
     connection: &mut PgConnection,
     ids: &[JobId],
     by: WorkerId,
 ) -> Result<usize, QueueError> {
-    let free = free(connection, ids, None).await?;
-    if free.is_empty() {
+    let locked = try_lock_waiting(connection, ids, None).await?;
+    if locked.is_empty() {
         return Ok(0);
     }
-    let CalledOff { ended, .. } = call_off(connection, &free, "expired", Reach::Expired { by }).await?;
-    leave_lines(connection, &ended).await?;
+    let Cancelled { ended, .. } = cancel_rows(connection, &locked, "expired", Reach::Expired { by }).await?;
+    leave_keys(connection, &ended).await?;
     Ok(ended.len())
 }

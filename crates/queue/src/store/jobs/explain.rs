@@ -1,4 +1,4 @@
-//! Why a job is not running: gathers what the gates are judged by; the rule is `model::rules::explain`.
+//! Why a job is not running: reads the state that `model::rules::explain` judges.
 
 use crate::{error::QueueError, store::jobs::get::find};
 use chrono::{DateTime, Utc};
@@ -10,7 +10,8 @@ use model::{
 };
 use sqlx::PgPool;
 
-/// What goes first is counted in the order of its index, and only so far: a bitmap has all of it looked up before it is cut off.
+/// Without bitmap scans: jobs that go first are counted in the order of the index and only up to a limit, and a bitmap scan reads all of them
+/// before the limit applies.
 const BEGIN: &str = "begin read only; set local enable_bitmapscan = off";
 
 /// Why the job is not running, or when it will.
@@ -27,7 +28,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             (select max(greatest(r.tat_us, r.hold_until_us)) from headgate.rate_limits r where r.key = any (l.limit_keys)) as next_slot_us,
             coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0) as "processing!",
             case
-                -- Nobody but an external worker takes these: one that holds some is the sign of life there is.
+                -- Only external workers take these, and they register nowhere: jobs being processed are the only sign that there is one.
                 when l.is_external then coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0)
                 else (select count(*) from headgate.workers w where w.lease_until > clock_timestamp() and not w.is_draining
                     and w.slots > 0 and w.program is not distinct from l.served_by and (w.job_types is null or $4 = any (w.job_types)))
@@ -50,7 +51,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
                     ) r
                     where j.id = $2
                 ) before
-            -- A change that came during the attempt of the one before.
+            -- The job whose successor it is.
             ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!",
             (
                 select r.id from headgate.jobs j join headgate.resyncs r on r.batch_id = j.batch_id
@@ -58,7 +59,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             ) as "paused_resync: ResyncId",
             exists (
                 select from headgate.jobs j left join headgate.workers w on w.id = j.worker_id
-                -- An external worker has a lease for each job, a process of ours one for all. The sweep takes both at their end.
+                -- An external worker has a lease for each job, a process of ours one for all. Lease recovery covers both.
                 where j.id = $2 and j.status = 1 and coalesce(j.lease_until, w.lease_until, '-infinity') <= clock_timestamp()
             ) as "is_lost!",
             (select w.due_at from headgate.waiting w where w.job_id = $2) as due_at,
@@ -77,7 +78,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     .fetch_one(&mut *transaction)
     .await?;
     transaction.rollback().await?;
-    // Where a limit, or something that failed, put it off.
+    // A limit or a failure may have put it off.
     let not_before = |at: DateTime<Utc>| row.due_at.map_or(at, |due_at| at.max(due_at));
     let gates = Gates {
         status: job.status,
@@ -103,7 +104,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         is_external: row.is_external,
         workers: row.workers,
         program: row.program,
-        // One that is held, or waits behind its key, stands in no queue.
+        // A job that is parked, or waits for its key, has no entry in the queue.
         ahead: if row.paused_resync.is_some() || row.ahead_of_key > 0 { 0 } else { row.ahead },
         is_lost: row.is_lost,
         is_unqueued: row.is_unqueued,

@@ -1,8 +1,7 @@
-//! A filter as conditions: one builder for lists, dead letters and bulk actions, so that a button touches what its list shows. [`super::arms`]
-//! lead to what they are asked of.
+//! A filter as SQL conditions: one builder for lists, dead letters and bulk actions, so that an action applies to exactly what its list shows.
+//! [`super::arms`] chooses the access paths.
 //!
-//! What the API calls a job lies in four places ([`Part`]); each condition is written for the place it is asked of, and a place
-//! that cannot hold what is asked for says `false`.
+//! Jobs lie in several tables ([`Part`]). Each condition is written for one part; in a part that cannot match it is `false`.
 
 use super::{filter_time, record_key::deduplication_id};
 use model::{
@@ -15,15 +14,15 @@ use model::{
 };
 use sqlx::{Postgres, QueryBuilder};
 
-/// Where jobs lie. In all of a part's SQL its row is `j`.
+/// Where jobs are stored. In all SQL of a part its row is `j`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// `jobs`.
     Live,
-    /// Those of them that failed, by way of `failing_jobs`: little beside `jobs`, and in the order of ids. Asked instead of all that are
-    /// live where only such jobs can match ([`Part::of`]).
+    /// Rows of `jobs` that have failed before, through `failing_jobs`: small compared with `jobs`, and in the order of ids. It is read instead of
+    /// `jobs` where only such jobs can match ([`Part::of`]).
     Failing,
-    /// The change that waits behind a processing job of the same deduplication id: `jobs.successor`.
+    /// Jobs that wait for a processing job of the same deduplication id: `jobs.successor`.
     Successors,
     /// `finished_jobs`: completed and cancelled.
     Finished,
@@ -32,11 +31,12 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Everything that is a job, each once.
+    /// All parts, so that each job is found once.
     pub(crate) const ALL: [Self; 4] = [Self::Live, Self::Successors, Self::Finished, Self::Dead];
 
-    /// Everything that may match, each once. Nothing of `jobs` that an attempt changes is indexed; who waits for another one has failed
-    /// before, and so has who failed by some cause. What is told by something narrower is found by that.
+    /// The parts that may match, so that each job is found once. `jobs` has no index of columns that an attempt changes; but a job that waits for a
+    /// retry has failed before, and so has one with a failure cause: these are found through `failing_jobs`, unless the filter has a narrower
+    /// condition.
     pub(crate) fn of(filter: &JobFilter) -> impl Iterator<Item = Self> {
         let has_failed = match filter.status {
             Some(JobStatus::ToBeRetried | JobStatus::Retrying) => true,
@@ -54,12 +54,12 @@ impl Part {
         })
     }
 
-    /// For `from`: [`Part::relation`] as [`Part::row`], and what is [`Part::joined`].
+    /// For `from`: [`Part::relation`] under the alias [`Part::row`], with the join [`Part::joined`].
     pub(crate) fn table(self) -> String {
         format!("{} {}{}", self.relation(), self.row(), self.joined())
     }
 
-    /// What has the rows in the order of their ids.
+    /// The table that has an index in the order of the ids.
     pub(super) fn relation(self) -> &'static str {
         match self {
             Self::Live | Self::Successors => "headgate.jobs",
@@ -69,25 +69,23 @@ impl Part {
         }
     }
 
-    /// The name of its row.
     pub(super) fn row(self) -> &'static str {
         if self == Self::Failing { "f" } else { "j" }
     }
 
-    /// What belongs to each of them.
+    /// The join that belongs to each row of it.
     pub(super) fn joined(self) -> &'static str {
         match self {
-            // `offset 0`: one probe each, whatever the planner believes about the table.
+            // `offset 0`: one probe each, whatever the statistics say.
             Self::Failing => {
                 " cross join lateral (select * from headgate.jobs x where x.id = f.job_id offset 0) j"
             }
-            // Those of a deleted app are nobody's.
+            // Jobs of a deleted app are in no list.
             Self::Finished => " join headgate.apps a on a.id = j.app_id",
             Self::Live | Self::Successors | Self::Dead => "",
         }
     }
 
-    /// The job's id.
     pub(crate) fn job_id(self) -> &'static str {
         match self {
             Self::Live | Self::Finished => "j.id",
@@ -97,7 +95,6 @@ impl Part {
         }
     }
 
-    /// The name of the job's status.
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Live | Self::Failing => {
@@ -110,7 +107,7 @@ impl Part {
         }
     }
 
-    /// A column the successor has of its own.
+    /// A column that a successor has in its JSON.
     pub(crate) fn own(self, column: &'static str) -> String {
         match self {
             Self::Successors => format!("(j.successor ->> '{column}')"),
@@ -119,16 +116,16 @@ impl Part {
     }
 }
 
-/// Of `j`: what is left of an integration that is being deleted is nobody's any more. Asked once for a statement.
+/// Leaves out rows `j` of integrations that are being deleted. The sub-query runs once per statement.
 ///
-/// `coalesce`: without it the planner takes the list for ten integrations, believes that of few integrations nothing is kept, and sorts whole
-/// tables instead of walking an index.
+/// Without `coalesce` the planner estimates ten integrations for the array, concludes that hardly any row passes, and sorts whole tables instead of
+/// walking an index.
 const IS_KEPT: &str = " and coalesce(j.integration_id <> all (array( \
      select unnest(g.integration_ids) from headgate.deletions g where g.finished_at is null)), true)";
 
-/// Appends ` and …` for the scope, outside of which lies what is being deleted.
+/// Appends ` and …` for the scope, which leaves out integrations that are being deleted.
 pub(crate) fn push_scope(sql: &mut QueryBuilder<Postgres>, scope: Scope, part: Part) {
-    // Finished jobs stay their app's when their integration is deleted.
+    // Finished jobs belong to their app also after their integration was deleted.
     if part != Part::Finished {
         sql.push(IS_KEPT);
     }
@@ -146,12 +143,12 @@ fn push_correlation(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
     sql.push(")");
 }
 
-/// Appends: the job was accepted with this correlation id. What is live, finished or dead has an index of these in the order of ids.
+/// Appends: the job was accepted with this correlation id. The tables of live, finished and dead jobs have an index of it in the order of ids.
 pub(super) fn push_came_with(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
     sql.push(format_args!("{} = ", part.own("correlation_id"))).push_bind(id.to_owned());
 }
 
-/// Appends: a change of this correlation id was folded into the job. The index of these has no order.
+/// Appends: a change with this correlation id was folded into the job. The index of these (GIN) has no order.
 pub(super) fn push_was_folded(sql: &mut QueryBuilder<Postgres>, part: Part, id: &str) {
     if part == Part::Successors {
         sql.push("j.successor -> 'correlation_ids' ? ").push_bind(id.to_owned());
@@ -176,7 +173,7 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         record_type,
         record_id,
         error,
-        // A way of its own: `arms`.
+        // An access path of its own: `arms`.
         q: _,
         created_after: _,
         created_before: _,
@@ -249,22 +246,21 @@ pub(crate) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     }
 }
 
-/// The cause within a fingerprint, as the indexes of causes have it.
+/// SQL of the cause within a fingerprint, as the indexes of causes have it.
 pub(crate) fn cause_of(fingerprint: &str) -> String {
     format!("left({fingerprint}, {})", CauseId::DIGITS)
 }
 
-/// The cause that a fingerprint is of.
 fn cause_in(fingerprint: &str) -> String {
     fingerprint.chars().take(CauseId::DIGITS).collect()
 }
 
-/// What a fingerprint that is asked for is compared with: a whole one, or its cause.
+/// SQL of what a wanted fingerprint is compared with: the whole fingerprint of a row, or only its cause.
 pub(crate) fn compared(fingerprint: &str, column: &str) -> String {
-    if CauseId::is_all_of(fingerprint) { cause_of(column) } else { column.to_owned() }
+    if CauseId::is_cause_only(fingerprint) { cause_of(column) } else { column.to_owned() }
 }
 
-/// What of a row leads to those that failed by it, and at which value; of dead letters to those of one integration alone.
+/// The indexed expression for jobs that failed with a fingerprint, and its value; for dead letters it finds those of one integration only.
 pub(super) fn fingerprint_key(fingerprint: &str, part: Part) -> Option<(String, String)> {
     match part {
         Part::Dead => Some((compared(fingerprint, "j.fingerprint"), fingerprint.to_owned())),
@@ -273,19 +269,19 @@ pub(super) fn fingerprint_key(fingerprint: &str, part: Part) -> Option<(String, 
     }
 }
 
-/// Of one cause at one integration, or of the cause wherever it is. Completed jobs failed by nothing.
+/// Jobs that failed by one cause, at one integration or at any. Finished jobs have no cause.
 fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: Part) {
     match part {
         Part::Dead | Part::Failing => {
             if let Some((key, value)) = fingerprint_key(fingerprint, part) {
                 sql.push(format_args!(" and {key} = ")).push_bind(value);
             }
-            if part == Part::Failing && !CauseId::is_all_of(fingerprint) {
+            if part == Part::Failing && !CauseId::is_cause_only(fingerprint) {
                 sql.push(" and f.fingerprint = ").push_bind(fingerprint.to_owned());
             }
         }
         Part::Live => {
-            // Asked of each row: a planner that joins them reads all that failed by the cause.
+            // A sub-query per row: with a join the planner reads all jobs that failed by the cause.
             let own = "(select f.fingerprint from headgate.failing_jobs f where f.job_id = j.id limit 1)";
             sql.push(format_args!(" and {} = ", compared(fingerprint, own)))
                 .push_bind(fingerprint.to_owned());
@@ -299,7 +295,7 @@ fn push_fingerprint(sql: &mut QueryBuilder<Postgres>, fingerprint: &str, part: P
 pub(super) fn status_condition(status: JobStatus, part: Part) -> &'static str {
     match (part, status) {
         (Part::Live, JobStatus::Pending) => "j.status = 0",
-        // What workers hold stands in their claims as well: a probe each.
+        // Jobs being processed are listed in the claims of their workers as well: a probe for each, instead of a scan of `jobs`.
         (Part::Live, JobStatus::Processing) => {
             "j.status = 1 and j.id in (select unnest(c.job_ids) from headgate.claim_batches c)"
         }
@@ -307,7 +303,7 @@ pub(super) fn status_condition(status: JobStatus, part: Part) -> &'static str {
             "j.status = 2 and j.retry_at > clock_timestamp()"
         }
         (Part::Live, JobStatus::Retrying) => "j.status = 2 and j.retry_at <= clock_timestamp()",
-        // `now()`: a bound of the index, as the statement's clock is not.
+        // `now()` can be a bound of an index scan; `clock_timestamp()` is volatile and cannot.
         (Part::Failing, JobStatus::Retrying) => {
             "f.due_at <= now() and j.status = 2 and j.retry_at <= clock_timestamp()"
         }
@@ -336,7 +332,7 @@ fn push_ids(
     }
 }
 
-/// Leads to the index that has the record: of live jobs that of deduplication ids, of those that ended one that begins with the app.
+/// Leads to the index that has the record: for live jobs that of deduplication ids, for ended jobs one that begins with the app.
 fn push_record(sql: &mut QueryBuilder<Postgres>, record_type: &str, record_id: &str, part: Part) {
     match part {
         Part::Live | Part::Failing | Part::Successors => {
@@ -349,13 +345,13 @@ fn push_record(sql: &mut QueryBuilder<Postgres>, record_type: &str, record_id: &
     }
 }
 
-/// What the last attempt that ended was answered.
+/// The HTTP status that the last ended attempt got.
 fn push_answer(sql: &mut QueryBuilder<Postgres>, status: &AnswerStatus, part: Part) {
-    let (least, most) = status.range();
+    let (min, max) = status.range();
     let column = match part {
         Part::Finished | Part::Dead => " and j.response_status",
-        // It stands with the attempt. That ended after it began, so that only the days since then are probed; row by row, because a planner
-        // that joins them reads all attempts.
+        // The status is in the row of the attempt, which ended after it began: so only the partitions of the days since then are probed. It is a
+        // sub-query per row, because with a join the planner reads all attempts.
         Part::Live | Part::Failing => {
             " and j.status = 2 and (select a.response_status from headgate.job_attempts a where a.job_id = j.id \
              and a.finished_at >= j.started_at and a.attempt = j.attempt limit 1)"
@@ -365,7 +361,7 @@ fn push_answer(sql: &mut QueryBuilder<Postgres>, status: &AnswerStatus, part: Pa
             return;
         }
     };
-    sql.push(column).push(" between ").push_bind(least).push(" and ").push_bind(most);
+    sql.push(column).push(" between ").push_bind(min).push(" and ").push_bind(max);
 }
 
 fn push_worker(sql: &mut QueryBuilder<Postgres>, id: WorkerId, part: Part) {
@@ -375,7 +371,7 @@ fn push_worker(sql: &mut QueryBuilder<Postgres>, id: WorkerId, part: Part) {
     }
     sql.push(" and j.worker_id = ").push_bind(id);
     if matches!(part, Part::Live | Part::Failing) {
-        // What it holds: few, and told by its claims.
+        // The jobs that the worker has under a lease: they are few, and listed in its claims.
         sql.push(
             " and j.status = 1 and j.id in (select unnest(c.job_ids) from headgate.claim_batches c where c.worker_id = ",
         )
@@ -384,7 +380,7 @@ fn push_worker(sql: &mut QueryBuilder<Postgres>, id: WorkerId, part: Part) {
     }
 }
 
-/// A number matches the number and its text. A dead letter is shown by what it sent, and its job by what it was given: either finds it.
+/// A number matches the number and its text. A dead letter is shown with the body it sent, and its job with the payload it was given: either matches.
 fn push_payload(sql: &mut QueryBuilder<Postgres>, payload: &PayloadMatch, part: Part) {
     let columns: &[&str] = match part {
         Part::Live | Part::Failing | Part::Finished => &["j.payload"],
@@ -402,7 +398,7 @@ fn push_payload(sql: &mut QueryBuilder<Postgres>, payload: &PayloadMatch, part: 
     }
 }
 
-/// A pattern that finds the text wherever it stands, its own `%`, `_` and `\` taken literally.
+/// A `like` pattern that finds the text anywhere; `%`, `_` and `\` in it are taken literally.
 fn containing(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in text.chars() {
@@ -420,18 +416,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wild_cards_in_a_search_are_taken_literally() {
+    fn wildcards_in_a_search_are_taken_literally() {
         for (text, pattern) in [("a", "%a%"), ("50%", "%50\\%%"), ("a_b\\", "%a\\_b\\\\%")] {
             assert_eq!(containing(text), pattern);
         }
     }
 
     #[test]
-    fn a_status_is_looked_for_where_it_can_be() {
+    fn a_status_is_searched_only_in_parts_that_can_have_it() {
         for status in JobStatus::ALL {
-            let places =
+            let parts =
                 Part::ALL.into_iter().filter(|part| status_condition(status, *part) != "false").count();
-            assert_eq!(places, if status == JobStatus::Pending { 2 } else { 1 }, "{status:?}");
+            assert_eq!(parts, if status == JobStatus::Pending { 2 } else { 1 }, "{status:?}");
         }
     }
 }

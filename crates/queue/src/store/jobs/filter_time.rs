@@ -1,18 +1,18 @@
-//! Times of a filter as conditions, and as bounds of ids: those are what is indexed.
+//! Times of a filter as conditions on the row's times and as bounds of ids, which are what is indexed.
 //!
-//! Ids begin with the moment they were made at, by the clock of the process that made them; rows carry the database's. So a time bounds
-//! ids with ten minutes to spare, and the row's own time is compared as well.
+//! An id (UUIDv7) begins with the time of the process that made it, while the times of rows are the database's. So ids are bounded with ten
+//! minutes to spare, and the row's own time is compared as well.
 
 use super::filter::Part;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use model::{filter::JobFilter, id::first_id};
 use sqlx::{Postgres, QueryBuilder};
 
-/// How far the clock of a process may be off. One that is further off is a fault that `/readyz` and the overview name.
+/// How far the clock of a process may be off. `/readyz` and the overview report one that is further off as a fault.
 const SLACK: TimeDelta = TimeDelta::minutes(10);
 
-/// Appends ` and …` for each time of the filter. Finished jobs are those of the last 24 hours unless something says since when: the day
-/// partitions that cannot hold any are not read.
+/// Appends ` and …` for each time of the filter. Finished jobs are those of the last 24 hours unless the filter has a lower bound; partitions of
+/// other days are not read.
 pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part) {
     let filter = &filter.at(Utc::now());
     let created_at = match part {
@@ -37,7 +37,7 @@ pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
         Part::Finished => push_end(sql, filter, "j.finished_at", id, since(filter)),
         Part::Dead => {
             push_end(sql, filter, "j.failed_at", id, filter.finished_after);
-            // A dead letter's own id is of the moment of its end.
+            // A dead letter's own id has the time of its end.
             if let Some(after) = filter.finished_after {
                 sql.push(" and j.id >= ").push_bind(first_id(after - SLACK));
             }
@@ -45,10 +45,10 @@ pub(super) fn push(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: P
     }
 }
 
-/// Appends ` and …` for what bounds a walk along `id`: no more of a row than the index tells, or the day that it lies in.
+/// Appends ` and …` for the bounds of an index scan along `id`: only on columns of the index, and on the day of the partition.
 pub(super) fn push_walk(sql: &mut QueryBuilder<Postgres>, filter: &JobFilter, part: Part, id: &str) {
     let filter = &filter.at(Utc::now());
-    // A dead letter's own id is of the moment of its end, which nothing reaches before it was accepted.
+    // A dead letter's own id has the time of its end, which is never before its acceptance.
     let (after, before) = if id == part.job_id() {
         (filter.created_after, filter.created_before)
     } else {
@@ -77,17 +77,17 @@ fn push_end(
     }
     if let Some(before) = filter.finished_before {
         sql.push(format_args!(" and {ended_at} < ")).push_bind(before);
-        // Nothing ends before it was accepted.
+        // A job ends after it was accepted.
         sql.push(format_args!(" and {id} < ")).push_bind(first_id(before + SLACK));
     }
 }
 
-/// Since when finished jobs are looked for.
+/// The lower bound of when finished jobs ended.
 fn since(filter: &JobFilter) -> Option<DateTime<Utc>> {
-    // Nothing ends before it was accepted.
-    let said = filter.finished_after.max(filter.created_after);
+    // A job ends after it was accepted.
+    let given = filter.finished_after.max(filter.created_after);
     let until = filter.finished_before.unwrap_or_else(Utc::now);
-    Some(said.unwrap_or(until - TimeDelta::hours(24)))
+    Some(given.unwrap_or(until - TimeDelta::hours(24)))
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finished_jobs_are_those_of_a_day_unless_something_says_since_when() {
+    fn finished_jobs_are_those_of_a_day_unless_the_filter_has_a_lower_bound() {
         let at = |days| Some(DateTime::UNIX_EPOCH + TimeDelta::days(days));
         let filter = |created_after, finished_after, finished_before| JobFilter {
             created_after,

@@ -1,8 +1,8 @@
-//! The end of an attempt: what came of it is written together with the counters, fenced by the lease.
+//! Recording the end of an attempt: the result is written together with the counters, fenced by the lease.
 
 use crate::{
     error::QueueError,
-    pool::probing_settings,
+    pool::lookup_settings,
     store::jobs::{
         ClaimedJob,
         columns::{column, sparse},
@@ -24,19 +24,19 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use std::{collections::BTreeSet, time::Duration};
 
-/// What was done to complete a job.
+/// How a job was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum Completion {
     /// A request was sent and accepted.
     Sent,
     /// There was nothing to send.
     Unchanged,
-    /// Something else than sending.
+    /// Done, by a job that sends nothing.
     Done,
 }
 
-impl How {
-    /// As the job's `outcome` reads.
+impl Completion {
+    /// The job's `outcome`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,31 +63,31 @@ pub struct Response {
 pub struct Failure {
     /// What follows: [`Verdict::Retry`] or [`Verdict::GiveUp`].
     pub verdict: Verdict,
-    /// In words.
+    /// The error message.
     pub message: String,
     /// The answer, if one came.
     pub response: Option<Response>,
-    /// What was sent, for people to look at when the job becomes a dead letter.
+    /// The body that was sent, kept for people to see when the job becomes a dead letter.
     pub sent_body: Option<Value>,
-    /// What went over the wire, if something could have.
+    /// The HTTP exchange, if there was or may have been one.
     pub exchange: Option<Box<Exchange>>,
 }
 
-/// How a held job's attempt ends.
+/// How the attempt of a leased job ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// Done.
     Completed {
-        /// What was done.
-        how: How,
+        /// How.
+        how: Completion,
         /// The answer, if one came.
         response: Option<Response>,
         /// What the job produced.
         result: Option<Value>,
     },
-    /// Called off, with the reason.
+    /// Cancelled.
     Cancelled {
-        /// As the job's `outcome` reads.
+        /// The job's `outcome`.
         why: &'static str,
     },
     /// Tried again later.
@@ -110,35 +110,35 @@ pub enum Ending {
         /// Why it was given up.
         kind: ErrorKind,
     },
-    /// Given back, the attempt not counted.
+    /// Released: the attempt is not counted.
     Released {
-        /// Not before then.
+        /// It runs at this time or later.
         until: DateTime<Utc>,
     },
 }
 
 /// One job and how its attempt ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct End {
-    /// Which job.
+pub struct AttemptEnd {
+    /// The job's id.
     pub job_id: JobId,
-    /// For which integration.
+    /// Its lane.
     pub integration_id: IntegrationId,
-    /// Its deduplication id: with the integration the order of locks.
+    /// Its deduplication id. With the integration it gives the order of locks.
     pub deduplication_id: Option<String>,
     /// Its serialize key, which is locked first.
     pub serialize_key: Option<String>,
-    /// The lease it is held by.
+    /// The lease under which the attempt ran.
     pub assignment_id: AssignmentId,
     /// From begin to verdict.
     pub duration: Duration,
-    /// How it ends.
+    /// How the attempt ends.
     pub ending: Ending,
-    /// Whether something it sent may have arrived, and nothing else remembers that.
-    pub is_doubtful: bool,
+    /// Whether something it sent may have arrived of which no other row keeps a note.
+    pub is_uncertain: bool,
 }
 
-impl End {
+impl AttemptEnd {
     /// The end of a claimed job's attempt.
     #[must_use]
     pub fn of(job: &ClaimedJob, duration: Duration, ending: Ending) -> Self {
@@ -150,22 +150,22 @@ impl End {
             assignment_id: job.assignment_id,
             duration,
             ending,
-            is_doubtful: false,
+            is_uncertain: false,
         }
     }
 
-    /// Whether nothing of it needs more than the everyday statement: it leaves no failed attempt and puts nothing back.
+    /// Whether the statement for the usual case suffices: there is no failed attempt to record, and the job does not go back to the queue.
     #[must_use]
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_doubtful
+        matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_uncertain
     }
 
     pub(super) fn is_final(&self) -> bool {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
     }
 
-    /// Whether the job goes on, at once or so soon that a claimer has to know when.
-    fn goes_on(&self) -> bool {
+    /// Whether the job goes on, at once or at a time that a claimer has to know.
+    fn continues(&self) -> bool {
         matches!(self.ending, Ending::Retried { .. } | Ending::Released { .. })
     }
 
@@ -180,53 +180,53 @@ impl End {
 pub enum Applied {
     /// It was.
     Yes,
-    /// The job had been called off meanwhile: instead of going on, or becoming a dead letter, it ended as cancelled.
-    CalledOff,
-    /// The job came to its end some other way before (its integration was deleted): nothing was recorded.
+    /// The job had been cancelled meanwhile: instead of going on, or becoming a dead letter, it ended as cancelled.
+    Cancelled,
+    /// The job had ended before (its integration was deleted): nothing was recorded.
     AlreadyDone,
-    /// The lease was taken away: nothing was recorded.
+    /// The lease was lost: nothing was recorded.
     LeaseLost,
 }
 
 impl Applied {
-    /// Whether the attempt's end stands in the database now.
+    /// Whether the end of the attempt is in the database now.
     #[must_use]
     pub fn is_recorded(self) -> bool {
-        matches!(self, Self::Yes | Self::CalledOff)
+        matches!(self, Self::Yes | Self::Cancelled)
     }
 }
 
-/// How transactions begin whose statements probe tables by key, and do nothing else with them: accepting, finishing, steering. Without it a
-/// plan made while `jobs` was almost empty reads the whole table for every batch once it has grown, until the next `analyze`. Plans are kept:
-/// making one took longer than running it.
+/// Begins a transaction whose statements only probe tables by key: accepting, finishing, steering. Without these settings a plan made while `jobs`
+/// was almost empty reads the whole table for every batch once it has grown, until the next `analyze`. Plans are cached, because making one took
+/// longer than running it.
 ///
-/// No statement under it may join two things without an index (lists that came in, steps of its own): that can only be done pair by pair,
-/// which for 5,000 rows is 25 million pairs. `tests/it/jobs/scaling.rs` holds the hot ones to that.
-pub const BEGIN: &str = concat!("begin isolation level read committed; ", probing_settings!("set local"));
+/// No statement in such a transaction may join two sets without an index (arguments, results of its own steps): that is only possible as a nested
+/// loop, which for 5,000 rows is 25 million pairs. `tests/it/jobs/scaling.rs` checks this for the hot statements.
+pub const BEGIN: &str = concat!("begin isolation level read committed; ", lookup_settings!("set local"));
 
-/// What came of a batch of ends.
+/// The result of [`finish`].
 #[derive(Debug)]
 pub struct Finished {
     /// For each, in the order of the input, whether it was recorded.
     pub applied: Vec<Applied>,
-    /// Whether something is claimable, or will be: what waited behind one of them, or one of them itself.
+    /// Whether a job became claimable, or will: one of the ended ones itself, or one that waited for it.
     pub is_work_made: bool,
 }
 
 /// Ends a batch of attempts.
 ///
 /// # Errors
-/// When the database is away, or the batch lost a race (a deadlock, a unique row, a lock that was not given within the transaction's
-/// `lock_timeout`): repeat it in parts.
-pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Finished, QueueError> {
+/// When the batch lost a race (a deadlock, a unique row, a lock that was not granted within the transaction's `lock_timeout`): repeat it in
+/// parts.
+pub async fn finish(connection: &mut PgConnection, ends: &[AttemptEnd]) -> Result<Finished, QueueError> {
     if ends.is_empty() {
         return Ok(Finished { applied: Vec::new(), is_work_made: false });
     }
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].lock_order().cmp(&ends[*b].lock_order()));
-    let sorted: Vec<&End> = order.iter().map(|index| &ends[*index]).collect();
+    let sorted: Vec<&AttemptEnd> = order.iter().map(|index| &ends[*index]).collect();
 
-    // Also of those that go on: one that was called off meanwhile ends here, and keys are locked before jobs.
+    // Also the keys of jobs that go on: one that was cancelled meanwhile ends here, and keys are locked before jobs.
     let keys: BTreeSet<(IntegrationId, String)> =
         sorted.iter().filter_map(|end| Some((end.integration_id, end.serialize_key.clone()?))).collect();
     let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
@@ -243,16 +243,16 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Finis
     let mut ended = Vec::new();
     let mut left = (Vec::new(), Vec::new());
     let mut successors = (Vec::new(), Vec::new());
-    let mut is_work_made = sorted.iter().any(|end| end.goes_on());
+    let mut is_work_made = sorted.iter().any(|end| end.continues());
     for row in rows {
         is_work_made |= row.successor_id.is_some();
         let Some(at) = usize::try_from(row.n - 1).ok().filter(|at| *at < sorted.len()) else { continue };
-        applied[order[at]] = match (row.is_applied, row.is_called_off) {
+        applied[order[at]] = match (row.is_applied, row.is_cancelled) {
             (true, false) => Applied::Yes,
-            (true, true) => Applied::CalledOff,
+            (true, true) => Applied::Cancelled,
             (false, _) => Applied::LeaseLost,
         };
-        if row.is_applied && (row.is_called_off || sorted[at].is_final()) {
+        if row.is_applied && (row.is_cancelled || sorted[at].is_final()) {
             if let Some(key) = &sorted[at].serialize_key {
                 ended.push(sorted[at].job_id);
                 left.0.push(sorted[at].integration_id);
@@ -269,7 +269,7 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Finis
         keys::leave(connection, &left.0, &left.1, &ended).await?;
     }
     if !successors.1.is_empty() {
-        // Another key than the ended job's: whoever decides its head right now must have committed before we look.
+        // A successor may have another key than the ended job: a transaction that is advancing it now must have committed before we do.
         keys::lock(connection, &successors.0, &successors.1).await?;
         keys::advance(connection, &successors.0, &successors.1).await?;
     }
@@ -279,41 +279,40 @@ pub async fn finish(connection: &mut PgConnection, ends: &[End]) -> Result<Finis
 struct Row {
     n: i64,
     is_applied: bool,
-    /// It ended as cancelled instead.
-    is_called_off: bool,
+    is_cancelled: bool,
     successor_id: Option<JobId>,
     successor_key: Option<String>,
 }
 
-async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
-    let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
+async fn write(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>, QueueError> {
+    let params: Vec<EndParams> = ends.iter().map(|end| EndParams::of(end)).collect();
     let rows = sqlx::query_file_as!(
         Row,
         "src/store/jobs/finish.sql",
         &column(ends, |end| end.job_id.0),
         &column(ends, |end| end.assignment_id.0),
-        &column(&lines, |line| line.action),
-        &column(&lines, |line| line.outcome) as &[Option<&str>],
-        &column(&lines, |line| line.attempt_outcome) as &[Option<&str>],
-        &column(&lines, |line| line.wait_us) as &[Option<i64>],
-        &column(&lines, |line| line.wait_reason) as &[Option<&str>],
-        &column(&lines, |line| line.until) as &[Option<DateTime<Utc>>],
-        &column(&lines, |line| line
+        &column(&params, |param| param.action),
+        &column(&params, |param| param.outcome) as &[Option<&str>],
+        &column(&params, |param| param.attempt_outcome) as &[Option<&str>],
+        &column(&params, |param| param.wait_us) as &[Option<i64>],
+        &column(&params, |param| param.wait_reason) as &[Option<&str>],
+        &column(&params, |param| param.until) as &[Option<DateTime<Utc>>],
+        &column(&params, |param| param
             .response
             .map(|response| i16::try_from(response.status).unwrap_or(i16::MAX))) as &[Option<i16>],
-        &column(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+        &column(&params, |param| param.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
             as &[Option<String>],
-        &column(&lines, |line| line.duration_ms) as &[Option<i32>],
-        &column(&lines, |line| line.result.cloned()) as &[Option<Value>],
-        &column(&lines, |line| line.kind) as &[Option<&str>],
-        &column(&lines, |line| line.attempt_kind) as &[Option<&str>],
-        &column(&lines, |line| line.message.clone()) as &[Option<String>],
-        &column(&lines, |line| line.fingerprint.clone()) as &[Option<String>],
-        &column(&lines, |line| line.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
-        &column(&lines, |line| line.sent_body.cloned()) as &[Option<Value>],
-        &column(ends, |end| end.is_doubtful),
-        // Of failed attempts alone: the everyday statement knows nothing of it.
-        &column(&lines, |line| line
+        &column(&params, |param| param.duration_ms) as &[Option<i32>],
+        &column(&params, |param| param.result.cloned()) as &[Option<Value>],
+        &column(&params, |param| param.kind) as &[Option<&str>],
+        &column(&params, |param| param.attempt_kind) as &[Option<&str>],
+        &column(&params, |param| param.message.clone()) as &[Option<String>],
+        &column(&params, |param| param.fingerprint.clone()) as &[Option<String>],
+        &column(&params, |param| param.dead_letter_id.map(|id| id.0)) as &[Option<uuid::Uuid>],
+        &column(&params, |param| param.sent_body.cloned()) as &[Option<Value>],
+        &column(ends, |end| end.is_uncertain),
+        // Failed attempts only: the statement for the usual case has no column for it.
+        &column(&params, |param| param
             .exchange
             .and_then(|exchange| serde_json::to_value(exchange).ok())
             .filter(|exchange| model::json::check(exchange).is_ok())) as &[Option<Value>],
@@ -323,29 +322,29 @@ async fn write(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// The everyday statement first; what has a successor by then is ended by the other one. Its rows are locked already.
-async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec<Row>, QueueError> {
-    let lines: Vec<Line> = ends.iter().map(|end| Line::of(end)).collect();
+/// Runs the statement for the usual case; jobs that have a successor by then are ended by the general one. Their rows are locked already.
+async fn write_plain(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>, QueueError> {
+    let params: Vec<EndParams> = ends.iter().map(|end| EndParams::of(end)).collect();
     let written = sqlx::query_file!(
         "src/store/jobs/finish_plain.sql",
         &column(ends, |end| end.job_id.0),
         &column(ends, |end| end.assignment_id.0),
-        &column(&lines, |line| line.action),
-        &sparse(&lines, |line| line.outcome) as &[Option<&str>],
-        &sparse(&lines, |line| line
+        &column(&params, |param| param.action),
+        &sparse(&params, |param| param.outcome) as &[Option<&str>],
+        &sparse(&params, |param| param
             .response
             .map(|response| i16::try_from(response.status).unwrap_or(i16::MAX))) as &[Option<i16>],
-        &sparse(&lines, |line| line.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
+        &sparse(&params, |param| param.response.map(|response| sanitise(&response.excerpt, EXCERPT_CHARS)))
             as &[Option<String>],
-        &sparse(&lines, |line| line.duration_ms) as &[Option<i32>],
-        &sparse(&lines, |line| line.result) as &[Option<&Value>],
+        &sparse(&params, |param| param.duration_ms) as &[Option<i32>],
+        &sparse(&params, |param| param.result) as &[Option<&Value>],
     )
     .fetch_one(&mut *connection)
     .await?;
     let ended = |n: &i64, is_applied| Row {
         n: *n,
         is_applied,
-        is_called_off: false,
+        is_cancelled: false,
         successor_id: None,
         successor_key: None,
     };
@@ -354,16 +353,15 @@ async fn write_plain(connection: &mut PgConnection, ends: &[&End]) -> Result<Vec
     let left = written.left;
     if !left.is_empty() {
         let at = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
-        let some: Vec<&End> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();
+        let some: Vec<&AttemptEnd> = left.iter().filter_map(|n| ends.get(at(*n)).copied()).collect();
         let of_some = write(connection, &some).await?;
         rows.extend(of_some.into_iter().filter_map(|row| Some(Row { n: *left.get(at(row.n))?, ..row })));
     }
     Ok(rows)
 }
 
-/// An end as the statement's columns take it.
 #[derive(Default)]
-struct Line<'a> {
+struct EndParams<'a> {
     action: i16,
     outcome: Option<&'static str>,
     attempt_outcome: Option<&'static str>,
@@ -382,8 +380,8 @@ struct Line<'a> {
     exchange: Option<&'a Exchange>,
 }
 
-impl<'a> Line<'a> {
-    fn of(end: &'a End) -> Self {
+impl<'a> EndParams<'a> {
+    fn of(end: &'a AttemptEnd) -> Self {
         let duration_ms = Some(i32::try_from(end.duration.as_millis()).unwrap_or(i32::MAX));
         match &end.ending {
             Ending::Completed { how, response, result } => Self {
@@ -391,7 +389,7 @@ impl<'a> Line<'a> {
                 outcome: Some(how.as_str()),
                 response: response.as_ref(),
                 duration_ms,
-                // A result Postgres would refuse (a NUL, too deep) must not keep the job from completing.
+                // A result that Postgres would refuse (a NUL, too deep) must not keep the job from completing.
                 result: result.as_ref().filter(|result| model::json::check(result).is_ok()),
                 ..Self::default()
             },
@@ -436,7 +434,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The kind of one failed attempt, whatever became of the job.
+/// The error kind of one failed attempt, whatever became of the job.
 fn retry_kind(failure: &Failure) -> ErrorKind {
     match failure.verdict {
         Verdict::Retry { kind, .. } => kind,

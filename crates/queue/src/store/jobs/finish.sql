@@ -1,31 +1,31 @@
--- Ends, or gives back, a batch of held jobs: job, attempt, finished row, dead letter, counters and marks in one statement.
+-- Ends or releases a batch of leased jobs: job, attempt, finished row, dead letter, counters and marks in one statement.
 --
 -- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are locked by
--- primary key first, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all
--- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id.
+-- primary key first, one probe each (`offset 0` keeps the planner from reversing the loop: with a join it once scanned all leases for every
+-- batch, 6 times slower), the lease is tested outside, and everything is then written by id.
 --
--- action: 3 completed, 4 cancelled, 2 to be retried, 5 dead letter, 0 given back (the attempt is not counted)
+-- action: 3 completed, 4 cancelled, 2 to be retried, 5 dead letter, 0 released (the attempt is not counted)
 --
--- A job whose cancellation was requested meanwhile (`cancel_requested_of` names this lease) has no further attempt: what would go on, or
--- become a dead letter, ends as cancelled. What completed did complete.
+-- A job that was cancelled meanwhile (`cancel_requested_of` names this lease) has no further attempt: if it would go on, or become a dead letter,
+-- it ends as cancelled. If it completed, it is completed.
 with given as materialized (
     select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_us, g.wait_reason, g.until, g.response_status,
         g.response_excerpt, g.duration_ms, g.result, g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id,
-        g.sent_body, g.is_doubtful, g.exchange
+        g.sent_body, g.is_uncertain, g.exchange
     from unnest(
         $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::timestamptz[], $9::smallint[],
         $10::text[], $11::int[], $12::jsonb[], $13::text[], $14::text[], $15::text[], $16::text[], $17::uuid[], $18::jsonb[], $19::boolean[],
         $20::jsonb[]
     ) with ordinality as g (
         id, assignment_id, action, outcome, attempt_outcome, wait_us, wait_reason, until, response_status, response_excerpt, duration_ms,
-        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, is_doubtful, exchange, n
+        result, error_kind, attempt_error_kind, error_message, fingerprint, dead_letter_id, sent_body, is_uncertain, exchange, n
     )
 ), locked as materialized (
-    -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
-    select g.n, g.action as given_action, case when j.is_called_off and g.action <> 3 then 4::smallint else g.action end as action,
-        case when j.is_called_off and g.action <> 3 then 'cancelled' else g.outcome end as outcome,
+    -- A successor that a fold added before we got the lock is seen: a locking read returns the newest version of the row.
+    select g.n, g.action as given_action, case when j.is_cancelled and g.action <> 3 then 4::smallint else g.action end as action,
+        case when j.is_cancelled and g.action <> 3 then 'cancelled' else g.outcome end as outcome,
         g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.exchange, g.wait_us,
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_uncertain, g.sent_body, g.exchange, g.wait_us,
         clock_timestamp() as now,
         case g.action
             when 2 then clock_timestamp() + g.wait_us * interval '1 microsecond'
@@ -39,7 +39,7 @@ with given as materialized (
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor
     from (
         select g.n, g.id, g.assignment_id, g.action, g.outcome, g.attempt_outcome, g.wait_reason, g.response_status, g.response_excerpt, g.duration_ms, g.result,
-        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_doubtful, g.sent_body, g.exchange, g.wait_us, g.until
+        g.error_kind, g.attempt_error_kind, g.error_message, g.fingerprint, g.dead_letter_id, g.is_uncertain, g.sent_body, g.exchange, g.wait_us, g.until
         from given g order by g.n
     ) g
     cross join lateral (
@@ -47,33 +47,33 @@ with given as materialized (
         j.rank, j.priority, j.attempt, j.max_attempts, j.may_have_arrived, j.is_full, j.follows_batch, j.folded, j.twins, j.correlation_ids, j.earlier_correlations, j.traceparent,
         j.job_type, j.record_type, j.record_id,
         j.deduplication_id, j.serialize_key, j.correlation_id, j.payload, j.successor,
-        coalesce(j.cancel_requested_of = j.assignment_id, false) as is_called_off
+        coalesce(j.cancel_requested_of = j.assignment_id, false) as is_cancelled
         from headgate.jobs j where j.id = g.id
         for update offset 0
     ) j
 ), applied as materialized (
     select l.n, l.given_action, l.action, l.outcome, l.attempt_outcome, l.wait_reason, l.response_status, l.response_excerpt, l.duration_ms, l.result,
-        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_doubtful, l.sent_body, l.exchange, l.wait_us, l.now, l.due_at, l.is_due,
+        l.error_kind, l.attempt_error_kind, l.error_message, l.fingerprint, l.dead_letter_id, l.is_uncertain, l.sent_body, l.exchange, l.wait_us, l.now, l.due_at, l.is_due,
         l.id, l.app_id, l.integration_id, l.batch_id, l.worker_id, l.created_at, l.run_at, l.expires_at, l.started_at, l.timeout_ms,
         l.rank, l.priority, l.attempt, l.max_attempts, l.may_have_arrived, l.is_full, l.folded, l.twins, l.correlation_ids, l.earlier_correlations, l.traceparent,
         l.job_type, l.record_type, l.record_id,
         l.deduplication_id, l.serialize_key, l.correlation_id, l.payload, l.successor,
-        -- Its batch was paused meanwhile: it is held at once. A pause that this statement does not see yet finds the job a moment later,
-        -- and one that is over already lets it go (`hold`).
+        -- If its batch was paused meanwhile, it is parked at once. A pause that this statement does not see yet parks the job a moment later, and
+        -- one that is over already resumes it (`park.rs`).
         l.action in (0, 2) and l.follows_batch and l.successor is null
-            and exists (select 1 from headgate.batches b where b.id = l.batch_id and b.is_paused) as is_to_be_held
+            and exists (select 1 from headgate.batches b where b.id = l.batch_id and b.is_paused) as is_to_be_parked
     from locked l
     where l.is_ours
 ), removed as (
     delete from headgate.jobs j using applied a
     where j.id = a.id and a.action in (3, 4, 5) and a.successor is null
 ), succeeded as materialized (
-    -- The change that came meanwhile takes the row over: a new job with its own id and all attempts before it.
+    -- The successor takes the row over: a new job with its own id and all its attempts.
     update headgate.jobs j
     set id = (a.successor ->> 'id')::uuid,
         status = 0, attempt = 0, assignment_id = null, worker_id = null, started_at = null, retry_at = null, lease_until = null,
-        -- A recorded completion settles what may have arrived before; a dead letter does not.
-        lost_leases = 0, may_have_arrived = a.action <> 3 and (a.may_have_arrived or a.is_doubtful),
+        -- After a recorded completion nothing is uncertain any more; after a dead letter it still is.
+        lost_leases = 0, may_have_arrived = a.action <> 3 and (a.may_have_arrived or a.is_uncertain),
         error_kind = null, error_message = null, successor = null, previous_batch_id = null,
         job_type = a.successor ->> 'job_type',
         rank = (a.successor ->> 'rank')::smallint,
@@ -101,22 +101,22 @@ with given as materialized (
     set status = case when a.action = 2 or a.attempt > 1 then 2 else 0 end,
         attempt = case when a.action = 2 then a.attempt else a.attempt - 1 end,
         retry_at = case when a.action = 2 or a.attempt > 1 then a.due_at end,
-        assignment_id = null, worker_id = null, lease_until = null, is_held = a.is_to_be_held,
+        assignment_id = null, worker_id = null, lease_until = null, is_held = a.is_to_be_parked,
         lost_leases = case when a.action = 2 then 0 else j.lost_leases end,
-        may_have_arrived = j.may_have_arrived or a.is_doubtful,
+        may_have_arrived = j.may_have_arrived or a.is_uncertain,
         error_kind = case when a.action = 2 then a.error_kind else j.error_kind end,
         error_message = case when a.action = 2 then a.error_message else j.error_message end
     from applied a
     where j.id = a.id and a.action in (0, 2)
 ), for_later as (
     insert into headgate.waiting (due_at, job_id, integration_id)
-    select a.due_at, a.id, a.integration_id from applied a where a.action in (0, 2) and not a.is_due and not a.is_to_be_held
+    select a.due_at, a.id, a.integration_id from applied a where a.action in (0, 2) and not a.is_due and not a.is_to_be_parked
     union all
     select s.run_at, s.id, s.integration_id from succeeded s where not s.is_due and s.serialize_key is null
     on conflict (job_id) do update set due_at = excluded.due_at
 ), now_ready as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select a.integration_id, a.rank, a.created_at, a.id from applied a where a.action in (0, 2) and a.is_due and not a.is_to_be_held
+    select a.integration_id, a.rank, a.created_at, a.id from applied a where a.action in (0, 2) and a.is_due and not a.is_to_be_parked
     union all
     select s.integration_id, s.rank, s.created_at, s.id from succeeded s where s.is_due and s.serialize_key is null
     on conflict do nothing
@@ -140,7 +140,7 @@ with given as materialized (
     select a.id, a.integration_id, a.worker_id, a.started_at, a.now, a.duration_ms, a.attempt, a.response_status, a.attempt_outcome,
         a.attempt_error_kind, a.error_message, a.response_excerpt, case when a.action = 2 then a.wait_us / 1000 end,
         case when a.action = 2 then a.wait_reason end, a.exchange
-    -- Also of a job that was called off meanwhile.
+    -- Also the failed attempt of a job that was cancelled meanwhile.
     from applied a where a.given_action in (2, 5)
 ), dead as (
     insert into headgate.dead_letter_jobs (
@@ -150,11 +150,11 @@ with given as materialized (
         correlation_id, error_kind, error_message, response_status, fingerprint, payload, sent_body, attempts
     )
     select a.dead_letter_id, a.id, a.app_id, a.integration_id, a.batch_id, a.worker_id, a.created_at, a.run_at, a.expires_at, a.started_at,
-        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.may_have_arrived or a.is_doubtful, a.is_full, a.folded, a.twins, a.correlation_ids, a.earlier_correlations, a.traceparent,
+        a.now, a.timeout_ms, a.rank, a.priority, a.attempt, a.max_attempts, a.may_have_arrived or a.is_uncertain, a.is_full, a.folded, a.twins, a.correlation_ids, a.earlier_correlations, a.traceparent,
         a.job_type, a.record_type,
         a.record_id, a.deduplication_id, a.serialize_key, a.correlation_id, a.error_kind, a.error_message, a.response_status,
         a.fingerprint, a.payload, a.sent_body,
-        -- The whole history, as model::attempt::Attempt reads it; the attempt that ended it is not in the table for this snapshot.
+        -- All attempts, in the format of model::attempt::Attempt. The last one is appended, because this snapshot does not see its row yet.
         headgate.attempts_of(a.id) || jsonb_build_array(jsonb_build_object(
             'attempt', a.attempt, 'worker_id', a.worker_id, 'started_at', a.started_at, 'finished_at', a.now, 'outcome', a.attempt_outcome,
             'error_kind', a.attempt_error_kind, 'error_message', a.error_message, 'response_status', a.response_status,
@@ -176,15 +176,16 @@ with given as materialized (
     select i.id from headgate.integrations i
     where i.id in (
         select a.integration_id from applied a
-        where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_doubtful)
+        where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_uncertain)
     )
     order by i.id for key share
-), unsure as (
-    -- The row that remembers what may have arrived is gone; a later job of the record must know it. (A successor's row remembers.)
+), uncertain as (
+    -- The job's row, which recorded that something may have arrived, is gone, and a later job of the record must know it. (With a successor the row
+    -- stays.)
     insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
     select distinct a.integration_id, a.record_type, a.record_id, null::text[]
     from applied a join present p on p.id = a.integration_id
-    where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_doubtful)
+    where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_uncertain)
     order by a.integration_id, a.record_type, a.record_id
     on conflict (integration_id, record_type, record_id) do update set attributes = null
 ), counted as (
@@ -230,14 +231,14 @@ with given as materialized (
         order by a.integration_id, a.n desc
     ) l
     cross join lateral (
-        -- A deletion that this statement does not see yet is waited for: marks of what is gone would refer to nothing.
+        -- Waits for a deletion that this statement does not see yet: marks must not refer to an integration that is gone.
         select 1 from headgate.integrations i where i.id = l.integration_id
         for key share offset 0
     ) i
     on conflict (integration_id) do update set error_job_id = excluded.error_job_id, error_at = excluded.error_at,
         error_kind = excluded.error_kind, error_message = excluded.error_message, error_status = excluded.error_status
 )
-select l.n as "n!", coalesce(l.is_ours, false) as "is_applied!", coalesce(l.is_ours and l.action <> l.given_action, false) as "is_called_off!",
+select l.n as "n!", coalesce(l.is_ours, false) as "is_applied!", coalesce(l.is_ours and l.action <> l.given_action, false) as "is_cancelled!",
     case when l.action in (3, 4, 5) then (l.successor ->> 'id')::uuid end as "successor_id: JobId",
     case when l.action in (3, 4, 5) then l.successor ->> 'serialize_key' end as successor_key
 from locked l

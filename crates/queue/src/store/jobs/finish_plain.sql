@@ -1,10 +1,8 @@
--- The everyday end of a batch of held jobs: completed (3) or called off (4), nothing waits behind them. What `finish.sql` does for all
--- ends, with nothing that these do not need: a third of its cost. A job with a successor is left to that statement (`left`).
+-- Ends a batch of leased jobs in the usual case: completed (3) or cancelled (4), without a successor. It is `finish.sql` without everything that
+-- these do not need, for a third of its cost. Jobs with a successor are left to that statement (`left`).
 --
--- The rows come sorted by (integration, deduplication id, id), the order in which jobs are locked everywhere. They are locked by
--- primary key first, one probe each (`offset 0` keeps the planner from turning the loop around: with a join it once scanned all
--- leases for every batch, 6 times slower), the lease is tested outside, and everything is then written by id. Deleting without locking
--- first is cheaper by a WAL record a job, and wrong: what is left to the other statement would be locked out of order (a test deadlocks).
+-- Rows are locked as in `finish.sql`. Deleting without locking first would save a WAL record per job, but jobs that are left to the other statement
+-- would be locked out of order (a test deadlocks).
 with locked as materialized (
     select g.n, g.action, g.outcome, g.duration_ms, j.assignment_id is not distinct from g.assignment_id as is_ours, j.has_successor,
         j.id, j.integration_id, j.attempt, j.batch_id, j.app_id, j.worker_id, j.created_at, j.run_at, j.expires_at, j.started_at, j.timeout_ms,
@@ -12,14 +10,14 @@ with locked as materialized (
         j.job_type, j.record_type, j.record_id, j.deduplication_id, j.serialize_key,
         j.correlation_id, j.payload, g.response_status, g.response_excerpt, g.result
     from (
-        -- Unnested side by side and null columns empty: see `enqueue_plain.sql`.
+        -- Unnested side by side in the select list, null columns as empty arrays: see `enqueue_plain.sql`.
         select generate_series(1, cardinality($1::uuid[])::bigint) as n, unnest($1::uuid[]) as id, unnest($2::uuid[]) as assignment_id,
             unnest($3::smallint[]) as action, unnest($4::text[]) as outcome, unnest($5::smallint[]) as response_status,
             unnest($6::text[]) as response_excerpt, unnest($7::int[]) as duration_ms, unnest($8::jsonb[]) as result
         order by n
     ) g
     cross join lateral (
-        -- What a fold left in the row before we got its lock (a successor) is seen: a locking read answers the newest version.
+        -- A locking read returns the newest version of the row: it sees a successor that a fold added before we got the lock.
         select j.*, j.successor is not null as has_successor
         from headgate.jobs j where j.id = g.id
         for update offset 0
@@ -27,7 +25,7 @@ with locked as materialized (
 ), gone as not materialized (
     select l.* from locked l where l.is_ours and not l.has_successor
 ), deleted as (
-    -- By a list, not by a join: where statistics say that there is one job, that began with reading all of them.
+    -- By an array, not by a join: with statistics that say there is one job, the join began by reading all of them.
     delete from headgate.jobs j where j.id = any (array(select d.id from gone d))
 ), finished as (
     insert into headgate.finished_jobs (
@@ -43,7 +41,7 @@ with locked as materialized (
         d.response_excerpt, d.payload, d.result
     from gone d
 ), failing_no_more as (
-    -- Only who was tried before can have failed before: completions at the first attempt look for nothing.
+    -- A job at its first attempt cannot have failed before: nothing is searched for it.
     delete from headgate.failing_jobs f where f.job_id = any (array(select d.id from gone d where d.attempt > 1))
 ), counted as (
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)

@@ -1,4 +1,4 @@
-//! One job with its attempts, wherever it lies.
+//! One job with its attempts, whichever table it is in.
 
 use crate::{
     error::QueueError,
@@ -11,7 +11,7 @@ use model::{
     actor::Scope,
     attempt::{Attempt, AttemptOutcome},
     id::{JobId, WorkerId},
-    job::{Job, JobDetail, JobStatus, Progress, Twin},
+    job::{Job, JobDetail, JobStatus, Progress, FoldedChange},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
@@ -24,15 +24,12 @@ pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, Qu
     let mut connection = pool.acquire().await?;
     let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     let (attempts, last) = attempts(&mut connection, &job).await?;
-    let twins = twins(&mut connection, &job).await?;
+    let twins = folded_changes(&mut connection, &job).await?;
     Ok(JobDetail { job, attempts, progress: last.progress, twins, result: last.result })
 }
 
-/// The job of this id, or behind the dead letter of this id.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn behind(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
+/// The job with this id, or the one of the dead letter with this id.
+pub async fn find_by_any_id(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
     let mut connection = pool.acquire().await?;
     if let Some(job) = find(&mut connection, scope, id).await? {
         return Ok(Some(job));
@@ -49,21 +46,25 @@ pub async fn behind(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job
     }
 }
 
-/// The job, if it is in scope. A job moves from one place to the next while we look: once more finds it there.
+/// The job, if it is in scope. A job may move from one table to another during the query: a second query finds it there.
 pub(crate) async fn find(
     connection: &mut PgConnection,
     scope: Scope,
     id: JobId,
 ) -> Result<Option<Job>, QueueError> {
     for _ in 0..2 {
-        if let Some(row) = look(connection, scope, id).await? {
+        if let Some(row) = read_once(connection, scope, id).await? {
             return Ok(Some(Job::from(row)));
         }
     }
     Ok(None)
 }
 
-async fn look(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<JobRow>, QueueError> {
+async fn read_once(
+    connection: &mut PgConnection,
+    scope: Scope,
+    id: JobId,
+) -> Result<Option<JobRow>, QueueError> {
     let mut query = QueryBuilder::new("select * from (");
     for (index, part) in Part::ALL.into_iter().enumerate() {
         query.push(if index == 0 { "(" } else { " union all (" }).push(select(part));
@@ -75,14 +76,14 @@ async fn look(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<
     Ok(query.build_query_as::<JobRow>().fetch_optional(connection).await?)
 }
 
-/// What only the attempt that runs, that ended well, or that was stopped, has.
+/// What only an attempt that is running, completed or was cancelled has.
 #[derive(Default)]
 struct Last {
     progress: Option<Progress>,
     result: Option<Value>,
 }
 
-/// The failed attempts, and the one that ended well, was stopped because the job was called off, or still runs.
+/// The failed attempts, and the one that completed, was cancelled or is still running.
 async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attempt>, Last), QueueError> {
     let ended = sqlx::query_scalar!(
         r#"
@@ -105,7 +106,7 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
         r#"
         select worker_id as "worker_id: WorkerId", duration_ms, response_status, response_excerpt, null::jsonb as progress, result
         from headgate.finished_jobs
-        -- One that was called off while it waited has no worker.
+        -- A job that was cancelled while it waited has no worker.
         where id = $1 and (status = 3 or (status = 4 and outcome = 'cancelled' and worker_id is not null))
         union all
         select worker_id, null, null, null, progress, null from headgate.jobs where id = $1 and status = 1
@@ -117,7 +118,7 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
     let outcome = match job.status {
         JobStatus::Completed => Some(AttemptOutcome::Completed),
         JobStatus::Processing => Some(AttemptOutcome::Running),
-        // Unless it failed before it was stopped, or was lost: then it is among them.
+        // If the last attempt failed before it was stopped, or was lost, it is among them already.
         JobStatus::Cancelled => (attempts.last().is_none_or(|last| last.started_at != job.started_at))
             .then_some(AttemptOutcome::Cancelled),
         _ => None,
@@ -144,8 +145,8 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
     Ok((attempts, Last::default()))
 }
 
-/// What was folded into it, as the accepting statement wrote it.
-async fn twins(connection: &mut PgConnection, job: &Job) -> Result<Vec<Twin>, QueueError> {
+/// The changes that were folded into the job, as `enqueue.sql` wrote them.
+async fn folded_changes(connection: &mut PgConnection, job: &Job) -> Result<Vec<FoldedChange>, QueueError> {
     if job.folded == 0 {
         return Ok(Vec::new());
     }
@@ -170,12 +171,12 @@ async fn twins(connection: &mut PgConnection, job: &Job) -> Result<Vec<Twin>, Qu
     .fetch_optional(connection)
     .await?
     .unwrap_or_default();
-    // Of what came in one call the first is the job itself, which the statement does not leave out.
+    // When several came in one call, the first is the job itself: the statement does not leave it out.
     let more = kept.len().saturating_sub(usize::try_from(job.folded).unwrap_or_default());
-    Ok(kept.into_iter().skip(more).filter_map(Twin::unpack).collect())
+    Ok(kept.into_iter().skip(more).filter_map(FoldedChange::unpack).collect())
 }
 
-/// What went over the wire stands with the attempts, also with those whose rest a dead letter keeps.
+/// HTTP exchanges are in the rows of the attempts, also for attempts of which a dead letter keeps the rest.
 async fn add_exchanges(
     connection: &mut PgConnection,
     id: JobId,
@@ -195,7 +196,7 @@ async fn add_exchanges(
         let its = attempts
             .iter_mut()
             .find(|attempt| attempt.attempt == row.attempt && attempt.started_at == row.started_at);
-        // One that a later version wrote, and this one cannot read, is none.
+        // One that a later version wrote and this one cannot read is left out.
         if let (Some(attempt), Ok(exchange)) = (its, serde_json::from_value(row.exchange)) {
             attempt.exchange = Some(exchange);
         }

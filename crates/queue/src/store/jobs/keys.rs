@@ -1,7 +1,7 @@
 //! Serialize keys: jobs of one key run one at a time, in the order of acceptance.
 //!
-//! The row of the key is the lock; it hands out places and knows its head. Only the head stands in `ready` or `waiting`, so that
-//! the claim needs no special case. A head that waits for its retry keeps the key. Key rows are locked before jobs.
+//! The row of the key is the lock; it has the next free position and the head. Only the head has an entry in `ready` or `waiting`, so that the
+//! claim needs no special case. A head that waits for its retry stays the head. Rows of keys are locked before jobs.
 
 use super::entries::enter_queue;
 use crate::error::QueueError;
@@ -12,7 +12,6 @@ use std::{
     hash::Hash,
 };
 
-/// A job that has a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed<'a> {
     pub integration_id: IntegrationId,
@@ -20,20 +19,19 @@ pub(crate) struct Keyed<'a> {
     pub job_id: JobId,
 }
 
-/// A place in the line of a key.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct KeyPosition {
     pub integration_id: IntegrationId,
     pub key: String,
     pub seq: i64,
     pub job_id: JobId,
 }
 
-/// Locks the keys and hands out places in the order given. Places that are not used leave a gap, which is harmless.
-pub(crate) async fn take_places(
+/// Locks the keys and reserves positions in the order given. An unused position leaves a gap, which is harmless.
+pub(crate) async fn reserve_positions(
     connection: &mut PgConnection,
     keyed: &[Keyed<'_>],
-) -> Result<Vec<Place>, QueueError> {
+) -> Result<Vec<KeyPosition>, QueueError> {
     if keyed.is_empty() {
         return Ok(Vec::new());
     }
@@ -71,24 +69,27 @@ pub(crate) async fn take_places(
         .iter()
         .filter_map(|one| {
             let seq = next.get_mut(&(one.integration_id, one.key))?;
-            let place = Place {
+            let position = KeyPosition {
                 integration_id: one.integration_id,
                 key: one.key.to_owned(),
                 seq: *seq,
                 job_id: one.job_id,
             };
             *seq += 1;
-            Some(place)
+            Some(position)
         })
         .collect())
 }
 
-/// Puts jobs into the lines they took places of, and makes the first of a line without a head its head.
-pub(crate) async fn line_up(connection: &mut PgConnection, places: Vec<Place>) -> Result<(), QueueError> {
-    let lanes: Vec<IntegrationId> = places.iter().map(|place| place.integration_id).collect();
-    let keys: Vec<String> = places.iter().map(|place| place.key.clone()).collect();
-    let seqs: Vec<i64> = places.iter().map(|place| place.seq).collect();
-    let jobs: Vec<JobId> = places.iter().map(|place| place.job_id).collect();
+/// Puts jobs into the queues of their keys, at their reserved positions, and advances the keys.
+pub(crate) async fn join_queue(
+    connection: &mut PgConnection,
+    positions: Vec<KeyPosition>,
+) -> Result<(), QueueError> {
+    let lanes: Vec<IntegrationId> = positions.iter().map(|one| one.integration_id).collect();
+    let keys: Vec<String> = positions.iter().map(|one| one.key.clone()).collect();
+    let seqs: Vec<i64> = positions.iter().map(|one| one.seq).collect();
+    let jobs: Vec<JobId> = positions.iter().map(|one| one.job_id).collect();
     sqlx::query!(
         r#"
         insert into headgate.serialized_jobs (integration_id, key, seq, job_id)
@@ -105,7 +106,7 @@ pub(crate) async fn line_up(connection: &mut PgConnection, places: Vec<Place>) -
     advance(connection, &lanes, &keys).await
 }
 
-/// Locks keys without taking a place: before a job that holds one is ended. Jobs are locked after keys, everywhere.
+/// Locks keys without reserving positions, before a job that has one is ended. Jobs are locked after keys, everywhere.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
@@ -126,8 +127,8 @@ pub(crate) async fn lock(
     Ok(())
 }
 
-/// Locks those keys that nobody holds, waits for none, and answers who needs one of the others.
-pub(crate) async fn lock_free<T: Copy + Eq + Hash>(
+/// Locks the keys that are not locked elsewhere, without waiting; returns the owners of the other keys.
+pub(crate) async fn try_lock_keys<T: Copy + Eq + Hash>(
     connection: &mut PgConnection,
     needed: &[(T, IntegrationId, String)],
 ) -> Result<HashSet<T>, QueueError> {
@@ -136,7 +137,7 @@ pub(crate) async fn lock_free<T: Copy + Eq + Hash>(
     }
     let lanes: Vec<IntegrationId> = needed.iter().map(|(_, lane, _)| *lane).collect();
     let keys: Vec<String> = needed.iter().map(|(_, _, key)| key.clone()).collect();
-    let places = sqlx::query_scalar!(
+    let locked_elsewhere = sqlx::query_scalar!(
         r#"
         select g.n as "n!"
         from unnest($1::uuid[], $2::text[]) with ordinality as g (lane, key, n)
@@ -151,10 +152,11 @@ pub(crate) async fn lock_free<T: Copy + Eq + Hash>(
     )
     .fetch_all(connection)
     .await?;
-    Ok(places.into_iter().filter_map(|n| Some(needed.get(usize::try_from(n - 1).ok()?)?.0)).collect())
+    let owner = |n: i64| Some(needed.get(usize::try_from(n - 1).ok()?)?.0);
+    Ok(locked_elsewhere.into_iter().filter_map(owner).collect())
 }
 
-/// Takes jobs that came to their end out of their lines; the next of each line becomes claimable. The keys are locked.
+/// Removes ended jobs from the queues of their keys, so that the next job of each key becomes claimable. The keys are locked already.
 pub(crate) async fn leave(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
@@ -167,8 +169,8 @@ pub(crate) async fn leave(
     advance(connection, lanes, keys).await
 }
 
-/// Decides the head of each key anew: the first in line, which enters the queue. One that is still a successor enters when it becomes a row.
-/// A key with nobody in line is forgotten.
+/// Makes the first job of each key its head and lets it enter the queue. A head that is still a successor enters when it becomes a row. A key
+/// without jobs is deleted.
 pub(crate) async fn advance(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
@@ -186,7 +188,7 @@ pub(crate) async fn advance(
                 where s.integration_id = g.integration_id and s.key = g.key
                 order by s.seq limit 1
             ) h on true
-        ), forgotten as (
+        ), deleted as (
             delete from headgate.serialize_keys k using heads h
             where k.integration_id = h.integration_id and k.key = h.key and h.job_id is null
         )

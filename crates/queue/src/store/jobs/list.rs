@@ -1,10 +1,10 @@
-//! Lists of jobs in every state, newest first. SQL is put together at run time here: a condition that is not asked for is absent
-//! instead of a parameter that defeats the index.
+//! Lists of jobs of every status, newest first. SQL is built at run time here: a condition that is not wanted is absent, because an optional
+//! parameter would defeat the index.
 
 use crate::{
     error::QueueError,
     store::jobs::{
-        arms::{Arm, MOST_DUE, Way},
+        arms::{AccessPath, Arm, MAX_DUE},
         filter::Part,
         rows::{self, JobRow},
         walk::{self, Listing},
@@ -21,11 +21,12 @@ use model::{
 };
 use sqlx::PgPool;
 
-/// Jobs in every state, newest first; finished ones of the last 24 hours unless the filter says since when. A page of a filter that no index
-/// serves ends where it has looked at enough rows: it may have fewer jobs than it could, or none, and still a next page.
+/// Jobs of every status, newest first; finished ones of the last 24 hours unless the filter has a lower bound. A page of a filter that no index
+/// serves ends after a number of scanned rows: it may have fewer jobs than its limit, or none, and still a next page.
 ///
 /// # Errors
-/// `Invalid` when the filter needs another one beside it; [`QueueError::Timeout`] when it is too wide for the pool's `statement_timeout`.
+/// `Invalid` when the filter is only allowed together with another one; [`QueueError::Timeout`] when it is too wide for the pool's
+/// `statement_timeout`.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,
@@ -36,10 +37,10 @@ pub async fn list(
     read(pool, &arms, rows::columns, page, Order::Newest).await
 }
 
-/// The same, beginning with the newest or the oldest, for pages that show no payloads: they are left out.
+/// The same, beginning with the newest or the oldest, and without payloads, for pages that show none.
 ///
 /// # Errors
-/// As [`list`]; `Invalid` also when no index begins with the oldest of these.
+/// As [`list`]; `Invalid` also when no index can begin with the oldest of these.
 pub async fn list_from(
     pool: &PgPool,
     scope: Scope,
@@ -51,7 +52,6 @@ pub async fn list_from(
     read(pool, &arms, rows::columns_without_payload, page, order).await
 }
 
-/// Where such jobs lie.
 async fn arms<'f>(
     pool: &PgPool,
     scope: Scope,
@@ -67,10 +67,10 @@ async fn arms<'f>(
         );
         return Err(faults.into());
     }
-    let mut arms = Arm::of(Part::of(filter).filter(|part| may_hold(*part, filter)), scope, filter);
+    let mut arms = Arm::of(Part::of(filter).filter(|part| may_match(*part, filter)), scope, filter);
     if filter.status == Some(JobStatus::Retrying) && are_few_due(pool).await? {
         arms = arms.into_iter().map(Arm::by_due).collect();
-        arms.dedup_by(|one, other| one.way == Way::Due && other.way == Way::Due);
+        arms.dedup_by(|one, other| one.path == AccessPath::Due && other.path == AccessPath::Due);
     }
     Ok(arms)
 }
@@ -89,7 +89,7 @@ async fn read(
     Ok(walk::page(pool, arms, &jobs, page, order).await?.map(Job::from))
 }
 
-/// Whether the retry of few jobs is due: a worker that comes takes such jobs at once, however many wait for their time.
+/// Whether only few retries are due. Usually they are, however many wait for their time, because workers take them at once.
 async fn are_few_due(pool: &PgPool) -> Result<bool, QueueError> {
     let due = sqlx::query_scalar!(
         r#"
@@ -97,13 +97,12 @@ async fn are_few_due(pool: &PgPool) -> Result<bool, QueueError> {
             select from headgate.failing_jobs f where f.due_at <= now() order by f.due_at limit $1
         ) due
         "#,
-        MOST_DUE + 1
+        MAX_DUE + 1
     );
-    Ok(due.fetch_one(pool).await? <= MOST_DUE)
+    Ok(due.fetch_one(pool).await? <= MAX_DUE)
 }
 
-/// A part that cannot hold a match is not asked.
-pub(super) fn may_hold(part: Part, filter: &JobFilter) -> bool {
+pub(super) fn may_match(part: Part, filter: &JobFilter) -> bool {
     let by_status = filter.status.is_none_or(|status| match part {
         Part::Live | Part::Failing => status.is_live(),
         Part::Successors => status == JobStatus::Pending,

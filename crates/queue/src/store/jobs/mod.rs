@@ -1,10 +1,7 @@
-//! Jobs: accepted, claimed, finished, called off, asked about.
+//! Jobs: accepting, claiming, finishing, cancelling and listing them.
 
 pub(crate) mod arms;
-mod bring_back;
-#[cfg(feature = "testing")]
-mod by_hand;
-mod called_off;
+mod assignments_to_stop;
 mod cancel;
 mod cancel_batch;
 mod cancel_many;
@@ -21,61 +18,66 @@ mod explain;
 pub(crate) mod filter;
 mod filter_time;
 mod finish;
-mod free;
 mod get;
-mod hasten;
-mod held_elsewhere;
-mod hold;
-mod key_line;
+mod key_neighbours;
 pub(crate) mod keys;
-mod let_go;
 mod list;
-mod lose;
+mod locked_elsewhere;
 mod orphans;
+mod park;
 mod progress;
 mod record_key;
+mod recover;
 mod requeue;
+mod reschedule;
+mod restore;
 mod rows;
-mod take_back;
+#[cfg(feature = "testing")]
+mod test_kit;
 mod trail;
+mod try_lock;
+mod undo;
 mod unheeded;
+mod wait_for_cancel;
 pub(crate) mod walk;
 
-pub(crate) use bring_back::{Which, bring_back};
-#[cfg(feature = "testing")]
-pub(crate) use by_hand::{claim_one, in_line, let_time_pass, promote_everything, sign_off};
-pub(crate) use called_off::called_off;
-pub use cancel::{cancel, cancel_of_integration};
-pub use cancel_batch::cancel_of_batch;
-pub(crate) use cancel_batch::{call_these_off, to_call_off};
+pub(crate) use assignments_to_stop::assignments_to_stop;
+pub use cancel::{cancel, cancel_integration_jobs};
+pub use cancel_batch::cancel_batch_jobs;
+pub(crate) use cancel_batch::{batch_jobs_to_cancel, cancel_these};
 pub(crate) use cancel_many::cancel_many;
-pub use claim::{Claims, claim, claim_and_undo};
+pub use claim::{ClaimRequest, claim, claim_and_roll_back};
 pub use claimed::{Claimed, ClaimedJob};
-pub use claimer::{Ahead, Claimer, Durability, end_stopped_claims, look_ahead, reach_disk};
+pub use claimer::{
+    Claimer, Durability, NextWork, find_next_work, terminate_stalled_claims, wait_until_durable,
+};
 pub use count::{count, list_counted};
 pub use edit::change_payload;
-pub(crate) use enqueue::{Alone, enqueue_alone};
 pub use enqueue::{JobSpec, enqueue};
+pub(crate) use enqueue::{SingleJob, enqueue_single};
 pub(crate) use entries::enter_queue;
-pub(crate) use expire::{Since, expire, expired};
+pub(crate) use expire::{ExpiredJob, expire, expired};
 pub use explain::explain;
-pub use finish::{Applied, BEGIN, End, Ending, Failure, Finished, How, Response, finish};
+pub use finish::{Applied, AttemptEnd, BEGIN, Completion, Ending, Failure, Finished, Response, finish};
 pub(crate) use get::find;
-pub use get::{behind, get};
-pub use hasten::{hasten, is_any_later};
-pub(crate) use held_elsewhere::held_elsewhere;
-pub use hold::{batches_to_let_go, hold_of_batch, let_go_of_batch};
-pub(crate) use hold::{hold_these, let_these_go, to_hold, to_let_go};
-pub use key_line::key_line;
-pub use let_go::{LET_GO_PATIENCE, until_let_go};
+pub use get::{find_by_any_id, get};
+pub use key_neighbours::key_neighbours;
 pub use list::{list, list_from};
-pub use lose::{Lost, lose_of_dead_workers};
-pub(crate) use lose::{dead_claims, forget_dead_claims, lose};
-pub use orphans::{Known, give_back_unknown};
+pub(crate) use locked_elsewhere::locked_elsewhere;
+pub use orphans::{OwnClaims, release_orphans};
+pub use park::{batches_to_resume, park_batch, resume_batch};
+pub(crate) use park::{jobs_to_park, jobs_to_resume, park_these, resume_these};
 pub(crate) use progress::note_progress;
-pub use record_key::{RESERVED, deduplication_id, record_of};
+pub use record_key::{RESERVED_PREFIX, deduplication_id, record_of};
+pub use recover::{Recovered, recover_lost_leases};
+pub(crate) use recover::{claims_of_dead_workers, delete_dead_claims, recover};
 pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;
-pub(crate) use take_back::{lock_untried, revive, stand_as_before};
+pub use reschedule::{is_any_scheduled_later, reschedule_earlier};
+pub(crate) use restore::{EndedIds, restore_to_queue};
+#[cfg(feature = "testing")]
+pub(crate) use test_kit::{claim_one, claim_order, let_time_pass, promote_everything, remove_worker};
 pub use trail::{RecordKey, TrailKeys, trail};
+pub(crate) use undo::{lock_untried, restore_attempts, restore_cancelled};
 pub(crate) use unheeded::{forget_requests, unheeded};
+pub use wait_for_cancel::{CANCEL_TIMEOUT, wait_for_cancel};

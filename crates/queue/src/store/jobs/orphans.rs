@@ -1,8 +1,8 @@
-//! Jobs a live worker holds without knowing: its claim was committed and the answer was lost with the connection.
+//! Jobs that a live worker has under a lease without knowing: its claim was committed, but the answer was lost with the connection.
 
 use crate::{
     error::QueueError,
-    store::jobs::{End, Ending, claim::take_turn, finish, held_elsewhere},
+    store::jobs::{AttemptEnd, Ending, claim::take_turn, finish, locked_elsewhere},
 };
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
@@ -14,32 +14,32 @@ use std::{
 
 /// What a process knows of its own claims.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// Batches it got an answer for.
+pub struct OwnClaims {
+    /// Claims it got an answer for.
     pub batches: Vec<ClaimBatchId>,
-    /// Jobs it runs: never given back, whatever their batch.
+    /// Jobs it runs: they are never released, whatever claim they are from.
     pub running: Vec<AssignmentId>,
-    /// Jobs it is done with and could not write the end of, and their batches: given back although their batch is known.
+    /// Jobs it is done with and whose end it could not write, with their claims: they are released although the claim is known.
     pub stuck: HashMap<AssignmentId, ClaimBatchId>,
-    /// Whether a claim may have failed: it may be under way still, on a connection that broke.
+    /// Whether a claim may have failed: it may still be under way, on a connection that broke.
     pub is_claim_open: bool,
 }
 
-/// How long all claims of the deployment may be held up by one that asks: three short statements.
+/// Such a transaction, three short statements, takes the turn of the claims: the timeouts bound how long it may delay all claims of the deployment.
 const BEGIN: &str = "begin isolation level read committed; set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'; \
     set local statement_timeout = '5s'";
 
-/// Gives back what a worker holds without knowing, or cannot end; answers which. No claim of this worker may be under way, but for one
-/// whose connection broke: that one is waited for by its turn.
+/// Releases jobs that a worker has without knowing, or cannot end; returns which. No claim of this worker may be under way, except one whose
+/// connection broke: taking the turn waits for that one.
 ///
-/// While all is well this reads the worker's own batches and is in no claim's way. Only what looks wrong is looked at during a turn.
+/// Normally this only reads the worker's own claims and delays no other claim. Only claims that look wrong are checked during a turn.
 ///
 /// # Errors
-/// When the database is away, or other processes kept it from its turn for five seconds.
-pub async fn give_back_unknown(
+/// When other processes kept it from its turn for five seconds.
+pub async fn release_orphans(
     pool: &PgPool,
     worker_id: WorkerId,
-    known: &Known,
+    known: &OwnClaims,
 ) -> Result<Vec<AssignmentId>, QueueError> {
     struct Row {
         batch_id: ClaimBatchId,
@@ -50,8 +50,7 @@ pub async fn give_back_unknown(
         assignment_id: Option<AssignmentId>,
     }
     if known.is_claim_open {
-        // Whatever is under way has come to its end when its turn has. (But for one whose message the network still keeps: the next look finds
-        // what that took.)
+        // A claim under way has ended when we get the turn. (One whose message is still in the network has not: the next call finds what it took.)
         let mut transaction = pool.begin_with(BEGIN).await?;
         take_turn(&mut transaction).await?;
         transaction.rollback().await?;
@@ -62,7 +61,7 @@ pub async fn give_back_unknown(
     }
     let stuck: Vec<AssignmentId> = known.stuck.keys().copied().collect();
     let mut transaction = pool.begin_with(BEGIN).await?;
-    // A statement of its own: the next one sees what the lock's last holder committed.
+    // A statement of its own: the next one sees what the last owner of the lock committed.
     take_turn(&mut transaction).await?;
     let rows = sqlx::query_as!(
         Row,
@@ -91,31 +90,32 @@ pub async fn give_back_unknown(
     }
     let batches: Vec<ClaimBatchId> =
         rows.iter().map(|row| row.batch_id).filter(|id| !known.batches.contains(id)).collect();
-    // A job that failed and was claimed again stands in two batches: it ends once.
-    let mut met = HashSet::new();
-    let ends: Vec<End> = rows
+    // A job that failed and was claimed again is listed in two claims: it ends once.
+    let mut seen = HashSet::new();
+    let ends: Vec<AttemptEnd> = rows
         .into_iter()
         .filter_map(|row| {
-            let assignment_id = row.assignment_id.filter(|id| met.insert(*id))?;
-            Some(End {
+            let assignment_id = row.assignment_id.filter(|id| seen.insert(*id))?;
+            Some(AttemptEnd {
                 job_id: row.job_id?,
                 integration_id: row.integration_id?,
                 deduplication_id: row.deduplication_id,
-                // One that was called off meanwhile ends here and moves its key on.
+                // A job that was cancelled meanwhile ends here and advances its key.
                 serialize_key: row.serialize_key,
                 assignment_id,
                 duration: Duration::ZERO,
                 ending: Ending::Released { until: DateTime::UNIX_EPOCH },
-                // One whose claim was never answered was never begun.
-                is_doubtful: known.stuck.contains_key(&assignment_id),
+                // A job whose claim was never answered has never begun.
+                is_uncertain: known.stuck.contains_key(&assignment_id),
             })
         })
         .collect();
     let mut transaction = pool.begin_with(BEGIN).await?;
-    // What a producer holds right now is given back the next time: the claimer waits for us.
-    let held = held_elsewhere(&mut transaction, &ends).await?;
-    let (kept, ends): (Vec<_>, Vec<_>) = ends.into_iter().enumerate().partition(|(at, _)| held.contains(at));
-    let ends: Vec<End> = ends.into_iter().map(|(_, end)| end).collect();
+    // Jobs that a producer has locked are released the next time, because the claimer waits for this call.
+    let locked = locked_elsewhere(&mut transaction, &ends).await?;
+    let (kept, ends): (Vec<_>, Vec<_>) =
+        ends.into_iter().enumerate().partition(|(at, _)| locked.contains(at));
+    let ends: Vec<AttemptEnd> = ends.into_iter().map(|(_, end)| end).collect();
     finish(&mut transaction, &ends).await?;
     let kept: Vec<JobId> = kept.into_iter().map(|(_, end)| end.job_id).collect();
     sqlx::query!(
@@ -129,11 +129,11 @@ pub async fn give_back_unknown(
     Ok(ends.into_iter().map(|end| end.assignment_id).collect())
 }
 
-/// Batches that something may be wrong with: those nobody here knows, and those of jobs that cannot be ended.
+/// Claims that may have jobs to release: those this process does not know, and those of jobs that cannot be ended.
 async fn suspects(
     pool: &PgPool,
     worker_id: WorkerId,
-    known: &Known,
+    known: &OwnClaims,
 ) -> Result<Vec<ClaimBatchId>, QueueError> {
     let mut suspects = sqlx::query_scalar!(
         r#"select id as "id: ClaimBatchId" from headgate.claim_batches where worker_id = $1 and id <> all ($2)"#,

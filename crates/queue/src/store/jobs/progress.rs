@@ -1,13 +1,10 @@
-//! How far an attempt is.
+//! Progress of attempts.
 
 use crate::error::QueueError;
 use model::id::{AssignmentId, JobId};
 use sqlx::PgPool;
 
-/// Notes how far the attempt under this lease is; false when the lease holds no more or is to be let go of, and nothing is noted.
-///
-/// # Errors
-/// When the database is away.
+/// Notes the progress of the attempt under this lease. False, and nothing is noted, when the lease was lost or the job was cancelled.
 pub(crate) async fn note_progress(
     pool: &PgPool,
     (job_id, assignment_id): (JobId, AssignmentId),
@@ -15,7 +12,7 @@ pub(crate) async fn note_progress(
     note: &str,
 ) -> Result<bool, QueueError> {
     let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    // Progress that a crash forgets was of an attempt that the crash ended: nobody waits for the disk.
+    // No wait for the disk: a crash of the database that loses the progress ends the attempt as well.
     let noted = sqlx::query!(
         r#"
         with relaxed as materialized (select set_config('synchronous_commit', 'off', true) as setting)

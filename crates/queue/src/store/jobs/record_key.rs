@@ -1,28 +1,28 @@
-//! The deduplication id of a record's job: one live job per integration stands for all of a record's changes, and is found by it.
+//! The deduplication id of a record's job: each integration has one live job for all changes of a record, which is found by this id.
 
 use sha2::{Digest, Sha256};
 
-/// Callers of `POST /jobs` may not use deduplication ids that begin with it: a job of theirs must not swallow a record's change.
-pub const RESERVED: &str = "headgate:";
+/// Callers of `POST /jobs` may not use deduplication ids that begin with this: no record's change must be folded into a job of theirs.
+pub const RESERVED_PREFIX: &str = "headgate:";
 
-const LONGEST: usize = 255;
+const MAX_CHARS: usize = 255;
 
 /// `headgate:record:type:id`; a colon inside the type is escaped, so that no two records share an id. Longer ones become a hash.
 #[must_use]
 pub fn deduplication_id(record_type: &str, record_id: &str) -> String {
     let record_type = record_type.replace('%', "%25").replace(':', "%3A");
-    let plain = format!("{RESERVED}record:{record_type}:{record_id}");
-    if plain.chars().count() <= LONGEST {
+    let plain = format!("{RESERVED_PREFIX}record:{record_type}:{record_id}");
+    if plain.chars().count() <= MAX_CHARS {
         return plain;
     }
-    format!("{RESERVED}record#{:x}", Sha256::digest(&plain))
+    format!("{RESERVED_PREFIX}record#{:x}", Sha256::digest(&plain))
 }
 
-/// Type and id of the record behind such an id; none behind a hash.
+/// Type and id of the record that such an id is made of; none for a hash.
 #[must_use]
 pub fn record_of(deduplication_id: &str) -> Option<(String, String)> {
     let (record_type, record_id) =
-        deduplication_id.strip_prefix(RESERVED)?.strip_prefix("record:")?.split_once(':')?;
+        deduplication_id.strip_prefix(RESERVED_PREFIX)?.strip_prefix("record:")?.split_once(':')?;
     Some((record_type.replace("%3A", ":").replace("%25", "%"), record_id.to_owned()))
 }
 

@@ -1,4 +1,4 @@
-//! A job as every list and every look-up reads it, wherever its row lies: live, behind a live row, finished, dead.
+//! Columns of a job as lists and look-ups read them, for each part: live, successor, finished, dead.
 
 use crate::store::jobs::filter::Part;
 use chrono::{DateTime, Utc};
@@ -10,7 +10,6 @@ use model::{
 };
 use serde_json::Value;
 
-/// One row of the union of all places a job may lie in.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct JobRow {
     pub id: JobId,
@@ -48,18 +47,18 @@ pub(crate) struct JobRow {
     pub now: DateTime<Utc>,
 }
 
-/// Of every place. The type is looked up for the rows that are shown: joined, it would be for all that are looked at.
+/// Columns of every part. The integration's type is a sub-query, which runs for returned rows only: a join would run for all scanned ones.
 const EVERYWHERE: &str = "j.app_id, j.integration_id, \
      coalesce((select i.integration_type from headgate.integrations i where i.id = j.integration_id), 'webhook') as integration_type";
 
-/// Of rows of `jobs j`.
+/// Columns of `jobs j`.
 const LIVE: &str = "j.id, j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, case when j.status = 0 then j.gathers_until end as gathers_until, j.retry_at, j.expires_at, j.started_at, \
      case when j.cancel_requested_of = j.assignment_id then j.cancel_requested_at end as cancel_requested_at, \
      null::timestamptz as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, j.folded, \
      clock_timestamp() as now";
 
-/// Of successors: pending jobs that stand behind a row of `jobs j`.
+/// Columns of successors: pending jobs in the JSON of a row of `jobs j`.
 const SUCCESSORS: &str = "(j.successor ->> 'id')::uuid as id, j.successor ->> 'job_type' as job_type, 0::smallint as status, \
      (j.successor ->> 'priority')::smallint as priority, nullif(j.successor -> 'payload', 'null') as payload, j.record_type, \
      j.record_id, j.deduplication_id, j.successor ->> 'serialize_key' as serialize_key, \
@@ -70,14 +69,14 @@ const SUCCESSORS: &str = "(j.successor ->> 'id')::uuid as id, j.successor ->> 'j
      null::timestamptz as cancel_requested_at, null::timestamptz as ended_at, (j.successor ->> 'created_at')::timestamptz as created_at, null::text as error_kind, \
      null::text as error_message, null::text as outcome, (j.successor ->> 'folded')::int as folded, clock_timestamp() as now";
 
-/// Of rows of `finished_jobs j`. They outlive their app until retention drops their day, and are nobody's then; those of an integration
-/// that was deleted are their app's still.
+/// Columns of `finished_jobs j`. The rows outlive a deleted app until retention drops their day, and are in no list then; those of a deleted
+/// integration still belong to their app.
 const FINISHED: &str = "j.id, j.job_type, j.status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, j.serialize_key, \
      j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, j.expires_at, \
      j.started_at, null::timestamptz as cancel_requested_at, j.finished_at as ended_at, j.created_at, null::text as error_kind, null::text as error_message, \
      j.outcome, j.folded, clock_timestamp() as now";
 
-/// Of rows of `dead_letter_jobs j`.
+/// Columns of `dead_letter_jobs j`.
 const DEAD: &str = "j.job_id as id, j.job_type, 5::smallint as status, j.priority, j.payload, j.record_type, j.record_id, j.deduplication_id, \
      j.serialize_key, j.correlation_id, j.correlation_ids, j.earlier_correlations, j.batch_id, j.attempt, j.max_attempts, j.run_at, null::timestamptz as gathers_until, null::timestamptz as retry_at, \
      j.expires_at, j.started_at, null::timestamptz as cancel_requested_at, j.failed_at as ended_at, j.created_at, j.error_kind, j.error_message, null::text as outcome, \
@@ -115,7 +114,7 @@ impl From<JobRow> for Job {
     fn from(row: JobRow) -> Self {
         let status = JobStatus::from_code(row.status, row.retry_at, row.now);
         let ended = |wanted: JobStatus| row.ended_at.filter(|_| status == wanted);
-        // A finished row keeps no error: why a job was called off is its outcome.
+        // A finished row has no error: its outcome says why it was cancelled.
         let is_expired = status == JobStatus::Cancelled && row.outcome.as_deref() == Some("expired");
         let error_kind = if is_expired {
             Some(ErrorKind::Expired)

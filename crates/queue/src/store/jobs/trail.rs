@@ -1,5 +1,5 @@
-//! Every job about one thing, wherever its row lies: by record, correlation, deduplication id or its own. Each way is an index of its own,
-//! so each is asked apart, a page's worth at a time, and the newest of all are taken.
+//! All jobs about one thing, of every part: by record, correlation id, deduplication id or job id. Each has an index of its own, so each is a
+//! sub-query limited to a page, and the newest rows of all are taken.
 
 use crate::{
     error::QueueError,
@@ -25,26 +25,26 @@ use uuid::Uuid;
 /// Names a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordKey {
-    /// Whose.
+    /// The app it belongs to.
     pub app_id: AppId,
-    /// Its type.
+    /// The record's type.
     pub record_type: String,
-    /// Its id.
+    /// The record's id, as the app has it.
     pub record_id: String,
 }
 
-/// What the jobs are about: any of it.
+/// What the jobs are about: a job that matches any of it is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrailKeys {
-    /// These records; a few.
+    /// Jobs of these records; only a few.
     pub records: Vec<RecordKey>,
-    /// This correlation id.
+    /// Jobs with this correlation id.
     pub correlation_id: Option<String>,
-    /// This deduplication id; jobs that are about no record.
+    /// Jobs with this deduplication id that are about no record.
     pub deduplication_id: Option<String>,
     /// This job.
     pub job_id: Option<JobId>,
-    /// Of one app alone.
+    /// Only jobs of this app.
     pub app_id: Option<AppId>,
 }
 
@@ -55,7 +55,7 @@ impl TrailKeys {
     }
 }
 
-/// The jobs, newest first, with how often each failed and began anew.
+/// The jobs, newest first, with how often each failed and was requeued.
 ///
 /// # Errors
 /// [`QueueError::Timeout`] when the pool's `statement_timeout` is over.
@@ -79,7 +79,7 @@ pub async fn trail(
 }
 
 fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<Postgres> {
-    // A job moves from one place to the next while we look, and two ways may lead to one.
+    // `distinct on`: a job may move from one table to another during the query, and several sub-queries may find it.
     let mut sql = QueryBuilder::new("select * from (select distinct on (id) * from (");
     let mut is_first = true;
     for part in Part::ALL {
@@ -105,7 +105,7 @@ fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<
             arm(&|sql| {
                 sql.push(select(part)).push(" and j.deduplication_id = ").push_bind(id.clone());
                 sql.push(match part {
-                    // One live job per integration and id: probed for each.
+                    // There is one live job per integration and id: one probe per integration.
                     Part::Live | Part::Failing | Part::Successors => {
                         " and j.integration_id in (select o.id from headgate.integrations o)"
                     }
@@ -125,7 +125,7 @@ fn statement(scope: Scope, keys: &TrailKeys, page: PageRequest) -> QueryBuilder<
     sql
 }
 
-/// Jobs of records: the live one of each integration by its deduplication id, those that ended by the record.
+/// Jobs of records: the live one of each integration by its deduplication id, ended ones by the record.
 fn push_of_records(
     sql: &mut QueryBuilder<Postgres>,
     part: Part,
@@ -165,7 +165,6 @@ fn push_end(sql: &mut QueryBuilder<Postgres>, part: Part, scope: Scope, keys: &T
     sql.push(format_args!(" order by {} desc limit {}", part.job_id(), page.limit + 1));
 }
 
-/// What the attempts of a job say together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
     failed_attempts: i64,
@@ -195,14 +194,13 @@ async fn histories(pool: &PgPool, ids: &[Uuid]) -> Result<HashMap<JobId, History
 
 impl History {
     fn of(attempts: &[Attempt]) -> Self {
-        // A lost lease does not count: the same attempt is made again.
-        let begins_anew =
-            |pair: &[Attempt]| matches!(pair, [before, after] if after.attempt < before.attempt);
+        // A requeue begins with a lower number. After a lost lease the number is the same: that does not count.
+        let restarts = |pair: &[Attempt]| matches!(pair, [before, after] if after.attempt < before.attempt);
         Self {
             failed_attempts: i64::try_from(attempts.len()).unwrap_or(i64::MAX),
             requeues: attempts
                 .windows(2)
-                .filter(|pair| begins_anew(pair))
+                .filter(|pair| restarts(pair))
                 .count()
                 .try_into()
                 .unwrap_or(i64::MAX),

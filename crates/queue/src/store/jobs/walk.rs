@@ -1,8 +1,8 @@
-//! Pages of lists. Where nothing leads to the rows that match alone, a page looks at so many rows in the order of the list and at no more:
-//! it says where to go on, whatever it found.
+//! Pages of lists. Where no index leads to the matching rows only, a page scans a limited number of rows in the order of the list, and says where
+//! the next page begins, whatever it found.
 
 use super::{
-    arms::{Arm, Way},
+    arms::{AccessPath, Arm},
     filter::{self, Part},
     filter_time,
 };
@@ -14,26 +14,25 @@ use model::{
 use sqlx::{FromRow, PgPool, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
 
-/// Rows of each place that a page looks at first, for each that it may show: nearly all lists are filled by these.
-const LOOKED_AT_FIRST: i64 = 10;
-/// Rows of each place that a page looks at when it was not filled. What lies behind them is the next page's. 10,000 took 260 ms where none
-/// matched, and a page has 100.
-const LOOKED_AT: i64 = 3_000;
+/// How many rows of each part a page scans first, for each row it may show: nearly all lists are filled by these.
+const FIRST_SCAN_PER_ITEM: i64 = 10;
+/// How many rows of each part a page scans when it was not filled. The next page continues behind them. 10,000 took 260 ms where none matched, and a
+/// page has 100.
+const MAX_SCANNED: i64 = 3_000;
 
-/// What is listed.
 pub(crate) struct Listing<R> {
-    /// What the list is in the order of.
+    /// SQL of the id by which the list is ordered.
     pub(crate) id: fn(Part) -> &'static str,
     pub(crate) id_of: fn(&R) -> Uuid,
     /// `select …`, up to `from`; the id is named `id`.
     pub(crate) columns: fn(Part) -> String,
 }
 
-/// The rows that a page may be of.
+/// The ids that a page may have.
 #[derive(Clone, Copy)]
 struct Range {
     after: Option<Uuid>,
-    /// The last that is looked at.
+    /// The last id that is scanned.
     until: Option<Uuid>,
     order: Order,
 }
@@ -41,7 +40,7 @@ struct Range {
 /// A page of what the arms find.
 ///
 /// # Errors
-/// When the database is away; [`QueueError::Timeout`].
+/// [`QueueError::Timeout`] when the pool's `statement_timeout` is over.
 pub(crate) async fn page<R>(
     pool: &PgPool,
     arms: &[Arm<'_>],
@@ -53,32 +52,31 @@ where
     R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
 {
     let PageRequest { limit, after } = request;
-    let mut looked_at = limit * LOOKED_AT_FIRST;
+    let mut scanned = limit * FIRST_SCAN_PER_ITEM;
     loop {
-        let until = end(pool, arms, listing, request, order, looked_at).await?;
+        let until = end(pool, arms, listing, request, order, scanned).await?;
         let mut query = statement(arms, listing, Range { after, until, order }, limit + 1);
         let rows = query.build_query_as::<R>().fetch_all(pool).await?;
-        let page = Page::from_surplus(rows, limit, listing.id_of).that_looked_as_far_as(until);
+        let page = Page::from_surplus(rows, limit, listing.id_of).scanned_until(until);
         let is_full = usize::try_from(limit).is_ok_and(|limit| page.items.len() >= limit);
-        if until.is_none() || is_full || looked_at >= LOOKED_AT {
+        if until.is_none() || is_full || scanned >= MAX_SCANNED {
             return Ok(page);
         }
-        looked_at = LOOKED_AT;
+        scanned = MAX_SCANNED;
     }
 }
 
-/// The union of all ways, each limited by itself.
-fn statement<R>(arms: &[Arm<'_>], listing: &Listing<R>, range: Range, most: i64) -> QueryBuilder<Postgres> {
+fn statement<R>(arms: &[Arm<'_>], listing: &Listing<R>, range: Range, limit: i64) -> QueryBuilder<Postgres> {
     let (_, direction) = directions(range.order);
     let mut sql = QueryBuilder::new("select * from (");
     for (n, arm) in arms.iter().enumerate() {
         let (part, id) = (arm.part, (listing.id)(arm.part));
         sql.push(if n == 0 { "(" } else { " union all (" });
-        let is_led = arm.push_lead(&mut sql);
+        let is_driven = arm.push_driver(&mut sql);
         sql.push((listing.columns)(part)).push(" from ");
         if arm.is_walked() {
-            // As the index has them: what is asked of a row is asked outside, and there is a limit that is none. Otherwise a planner that
-            // believes that few rows match reads and sorts all of them.
+            // The sub-query reads rows in the order of the index; conditions are applied outside, behind a limit of null, which limits nothing and
+            // fences the sub-query off. Otherwise a planner that expects few rows to match reads and sorts all of them.
             sql.push(format_args!("(select {}.* from ", part.row()));
             arm.push_walk(&mut sql, id, range);
             sql.push(format_args!(" limit (select null::bigint)) {}{} where true", part.row(), arm.joined()));
@@ -88,21 +86,21 @@ fn statement<R>(arms: &[Arm<'_>], listing: &Listing<R>, range: Range, most: i64)
             range.push(&mut sql, id);
         }
         arm.push_conditions(&mut sql);
-        sql.push(format_args!(" order by {id} {direction} limit {most}"));
-        sql.push(if is_led { ") led)" } else { ")" });
+        sql.push(format_args!(" order by {id} {direction} limit {limit}"));
+        sql.push(if is_driven { ") driven)" } else { ")" });
     }
-    sql.push(format_args!(") found order by id {direction} limit {most}"));
+    sql.push(format_args!(") found order by id {direction} limit {limit}"));
     sql
 }
 
-/// Where the page ends that looks at so many rows of each way: at the first id beyond which one of them was not looked at.
+/// The last id of a page that scans `scanned` rows of each arm: beyond it one of the arms was not scanned. None when all were scanned to their end.
 async fn end<R>(
     pool: &PgPool,
     arms: &[Arm<'_>],
     listing: &Listing<R>,
     PageRequest { limit, after }: PageRequest,
     order: Order,
-    looked_at: i64,
+    scanned: i64,
 ) -> Result<Option<Uuid>, QueueError> {
     let walked: Vec<&Arm<'_>> = arms.iter().filter(|arm| arm.is_walked()).collect();
     if walked.is_empty() {
@@ -113,20 +111,20 @@ async fn end<R>(
     for (n, arm) in walked.into_iter().enumerate() {
         let id = (listing.id)(arm.part);
         sql.push(if n == 0 { "(" } else { " union all (" });
-        let is_led = arm.push_lead(&mut sql);
+        let is_driven = arm.push_driver(&mut sql);
         sql.push(format_args!("select {id} as id from "));
         arm.push_walk(&mut sql, id, Range { after, until: None, order });
         sql.push(" limit 1 offset ");
-        if let Way::Integrations(app_id) = arm.way {
+        if let AccessPath::Integrations(app_id) = arm.path {
             sql.push(format_args!(
-                "(select greatest({looked_at} / greatest(count(*), 1), {limit}) from headgate.integrations o where o.app_id = "
+                "(select greatest({scanned} / greatest(count(*), 1), {limit}) from headgate.integrations o where o.app_id = "
             ));
             sql.push_bind(app_id).push(")");
         } else {
-            // Not told to the planner, which would read a table that has no more than that from end to end.
-            sql.push(format_args!("(select {looked_at})"));
+            // A sub-select hides the number from the planner, which would otherwise scan a table of about that size sequentially.
+            sql.push(format_args!("(select {scanned})"));
         }
-        sql.push(if is_led { ") led)" } else { ")" });
+        sql.push(if is_driven { ") driven)" } else { ")" });
     }
     sql.push(format_args!(") ends order by id {direction} limit 1"));
     Ok(sql.build_query_scalar().fetch_optional(pool).await?)
@@ -144,23 +142,22 @@ impl Range {
     }
 }
 
-/// What stands before the ids in the index that is walked.
-struct Front {
-    /// A column of the row, or what is computed of it.
+/// The key before the ids in the index that is scanned.
+struct IndexPrefix {
+    /// A column, or an expression on one.
     key: String,
     value: Value,
 }
 
-/// What the index is entered at.
 enum Value {
-    /// What leads to the rows tells it.
-    Led,
+    /// The id of the driving table (`k`).
+    Driver,
     Id(Uuid),
     Text(String),
 }
 
 impl Arm<'_> {
-    /// Appends what is walked along: a table and what its index in the order of `id` tells of a row, in the index's order.
+    /// Appends a table with conditions on columns of its index in the order of `id`, ordered as the index.
     fn push_walk(&self, sql: &mut QueryBuilder<Postgres>, id: &str, range: Range) {
         let (part, row) = (self.part, self.part.row());
         let (_, direction) = directions(range.order);
@@ -170,33 +167,33 @@ impl Arm<'_> {
         }
         filter_time::push_walk(sql, self.filter, part, id);
         range.push(sql, id);
-        let Some(Front { key, value }) = self.front() else {
+        let Some(IndexPrefix { key, value }) = self.index_prefix() else {
             if self.filter.status == Some(JobStatus::Cancelled) {
                 sql.push(" and ").push(filter::status_condition(JobStatus::Cancelled, part));
             }
             sql.push(format_args!(" order by {id} {direction}"));
             return;
         };
-        // From its value to its value: of equal ones the order of the ids alone is asked, for which a planner walks them in another index, past
-        // all rows of others.
+        // A range from the value to the value, ordered by key and id. With an equality the planner needs the order of the ids only, and may walk
+        // another index, past all rows of other values.
         for bound in [">=", "<="] {
             sql.push(format_args!(" and {key} {bound} "));
             match &value {
                 Value::Id(id) => sql.push_bind(*id),
                 Value::Text(text) => sql.push_bind(text.clone()),
-                Value::Led => sql.push("k.id"),
+                Value::Driver => sql.push("k.id"),
             };
         }
         sql.push(format_args!(" order by {key} {direction}, {id} {direction}"));
     }
 
-    fn front(&self) -> Option<Front> {
-        // Of the few that stand behind a processing job there is one index.
+    fn index_prefix(&self) -> Option<IndexPrefix> {
+        // Successors have one index, without a prefix.
         if self.part == Part::Successors {
             return None;
         }
         let row = self.part.row();
-        let of = |column: &str, value| Some(Front { key: format!("{row}.{column}"), value });
+        let of = |column: &str, value| Some(IndexPrefix { key: format!("{row}.{column}"), value });
         if let Some(id) = self.correlated() {
             return of("correlation_id", Value::Text(id.to_owned()));
         }
@@ -206,10 +203,10 @@ impl Arm<'_> {
         if let Some(fingerprint) = &self.filter.fingerprint
             && let Some((key, value)) = filter::fingerprint_key(fingerprint, self.part)
         {
-            return Some(Front { key, value: Value::Text(value) });
+            return Some(IndexPrefix { key, value: Value::Text(value) });
         }
-        if let Way::Integrations(_) = self.way {
-            return of("integration_id", Value::Led);
+        if let AccessPath::Integrations(_) = self.path {
+            return of("integration_id", Value::Driver);
         }
         if let Some(id) = self.filter.integration_id {
             return of("integration_id", Value::Id(id.0));
@@ -219,7 +216,7 @@ impl Arm<'_> {
     }
 }
 
-/// What comes after an id, and which end comes first.
+/// The comparison with the last id of the page before, and the sort direction.
 fn directions(order: Order) -> (&'static str, &'static str) {
     match order {
         Order::Newest => ("<", "desc"),

@@ -1,16 +1,16 @@
-//! Doing it, through the statements the single buttons run (one row is a set of one), so that a bulk action can do nothing they
-//! could not.
+//! Applies an operation to rows, with the statements of the actions on single jobs (one row is a set of one), so that a bulk operation can do nothing
+//! that they cannot.
 
 use super::{
-    memory,
     selection::Selection,
-    why::{self, Reasons},
+    skip_reasons::{self, Reasons},
+    undo_state,
 };
 use crate::{
     error::QueueError,
     store::{
         dead_letters,
-        jobs::{self, Which},
+        jobs::{self, EndedIds},
     },
 };
 use model::{
@@ -20,14 +20,13 @@ use model::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-/// Rows of one transaction: few enough that nobody waits long for their locks, enough that commits do not cost most.
+/// Rows of one transaction: few enough that nobody waits long for their locks, enough that commits are not the largest cost.
 pub(super) const GROUP: usize = 250;
 
-/// How long a group waits for a job that somebody holds: row by row, only that one is tried again. Longer, and a producer that takes its time
-/// would keep every bulk action waiting.
+/// How long a group waits for a locked job; then its rows are tried one by one, and only the locked one again. With a longer timeout a slow
+/// producer would keep every bulk operation waiting.
 pub(super) const BEGIN: &str = "begin; set local lock_timeout = '500ms'";
 
-/// How it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub changed: i64,
@@ -39,16 +38,16 @@ impl Tally {
         Self { changed: count(changed), skipped }
     }
 
-    /// So many of so many, the others not there any more.
-    fn of_letters(changed: usize, of: usize) -> Self {
-        let gone = count(of.saturating_sub(changed));
+    /// The dead letters that were not changed are gone.
+    fn of_letters(changed: usize, selected: usize) -> Self {
+        let gone = count(selected.saturating_sub(changed));
         let skipped = (gone > 0).then_some((SkipReason::Gone, gone)).into_iter().collect();
         Self::new(changed, skipped)
     }
 }
 
 impl Selection {
-    /// Applies the action to each, and remembers where it stood; those not in a state that allows it any more are skipped.
+    /// Applies the action to each, and saves its earlier state; those whose state no longer allows it are skipped.
     pub(super) async fn apply(
         &self,
         conn: &mut PgConnection,
@@ -63,24 +62,24 @@ impl Selection {
             },
             (BulkSubject::Jobs, BulkAction::Cancel) => {
                 let jobs = typed(ids, JobId);
-                memory::before_cancel(conn, scope, operation, &jobs).await?;
+                undo_state::save_before_cancel(conn, scope, operation, &jobs).await?;
                 let changed = jobs::cancel_many(conn, scope, &jobs).await?.into_iter().collect();
                 self.tally(conn, operation, &jobs, changed).await
             }
             (BulkSubject::Jobs, BulkAction::Requeue) => {
                 let jobs = typed(ids, JobId);
-                dead_letters::keep(conn, scope, operation, ids).await?;
-                memory::before_requeue(conn, scope, operation, &jobs).await?;
+                dead_letters::keep_copies(conn, scope, operation, ids).await?;
+                undo_state::save_before_requeue(conn, scope, operation, &jobs).await?;
                 let changed: Vec<JobId> = jobs::requeue_many(conn, scope, &jobs).await?.into_iter().collect();
-                dead_letters::forget(conn, operation, ids, &changed).await?;
+                dead_letters::discard_copies(conn, operation, ids, &changed).await?;
                 self.tally(conn, operation, &jobs, changed).await
             }
             (BulkSubject::DeadLetters, BulkAction::Requeue) => {
                 let letters = typed(ids, DeadLetterId);
-                dead_letters::keep(conn, scope, operation, ids).await?;
-                let back = jobs::bring_back(conn, scope, Which::DeadLetters(&letters)).await?;
+                dead_letters::keep_copies(conn, scope, operation, ids).await?;
+                let back = jobs::restore_to_queue(conn, scope, EndedIds::DeadLetters(&letters)).await?;
                 let jobs: Vec<JobId> = back.iter().map(|one| one.job_id).collect();
-                dead_letters::forget(conn, operation, ids, &jobs).await?;
+                dead_letters::discard_copies(conn, operation, ids, &jobs).await?;
                 Ok(Tally::of_letters(jobs.len(), ids.len()))
             }
             (BulkSubject::DeadLetters, BulkAction::Purge) => {
@@ -88,7 +87,7 @@ impl Selection {
                 let purged = dead_letters::purge_many(conn, scope, Some(operation), &letters).await?;
                 Ok(Tally::of_letters(purged, ids.len()))
             }
-            // Refused when they are asked for.
+            // Refused by `NewBulk::check`.
             (BulkSubject::Jobs, BulkAction::Purge)
             | (BulkSubject::DeadLetters, BulkAction::Cancel)
             | (BulkSubject::App | BulkSubject::Integration, _)
@@ -106,9 +105,9 @@ impl Selection {
         if changed.len() == ids.len() {
             return Ok(Tally::new(changed.len(), Reasons::new()));
         }
-        memory::forget_others(conn, operation, ids, &changed).await?;
+        undo_state::discard_unchanged(conn, operation, ids, &changed).await?;
         let left: Vec<JobId> = ids.iter().copied().filter(|id| !changed.contains(id)).collect();
-        Ok(Tally::new(changed.len(), why::where_they_stand(conn, &left).await?))
+        Ok(Tally::new(changed.len(), skip_reasons::of(conn, &left).await?))
     }
 }
 
@@ -120,7 +119,7 @@ fn typed<T>(ids: &[Uuid], of: impl Fn(Uuid) -> T) -> Vec<T> {
     ids.iter().copied().map(of).collect()
 }
 
-/// Whether trying again may help: see [`crate::error::is_race`].
+/// Whether a retry may succeed: see [`crate::error::is_race`].
 pub(super) fn is_race(error: &QueueError) -> bool {
     matches!(error, QueueError::Database(error) if crate::error::is_race(error))
 }

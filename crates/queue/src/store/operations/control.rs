@@ -1,4 +1,4 @@
-//! Pause, resume, abort. Run them in a transaction with what else is to hold. Each waits for the group of rows that is being changed and holds for every one after it.
+//! Pause, resume, abort. Each waits for the group of rows that is being changed, and takes effect from the next one on.
 
 use super::read;
 use crate::error::QueueError;
@@ -9,7 +9,7 @@ use model::{
 };
 use sqlx::PgConnection;
 
-/// Stops it until it is resumed.
+/// Stops an operation until it is resumed.
 ///
 /// # Errors
 /// `WrongOperationState` when it is neither held nor running; `NotFound`.
@@ -22,7 +22,7 @@ pub async fn pause(
     change(connection, scope, id, Change { from: &from, to: OperationState::Paused, wanted: "paused" }).await
 }
 
-/// Goes on: with the rest of the hold, if that is not over.
+/// Continues an operation, with the rest of its hold if that is not over.
 ///
 /// # Errors
 /// `WrongOperationState` when it is not paused; `NotFound`.
@@ -35,10 +35,10 @@ pub async fn resume(
     change(connection, scope, id, Change { from: &from, to: OperationState::Held, wanted: "resumed" }).await
 }
 
-/// Stops it for good. What was changed stays changed.
+/// Ends an operation early. What was changed stays changed.
 ///
 /// # Errors
-/// `WrongOperationState` when it has come to its end; `NotFound`.
+/// `WrongOperationState` when it has ended; `NotFound`.
 pub async fn abort(
     connection: &mut PgConnection,
     scope: Scope,
@@ -67,7 +67,7 @@ async fn change(
         update headgate.operations
         set state = case when $4 = 'held' and hold_until <= clock_timestamp() then 'running' else $4 end,
             finished_at = case when $4 = 'aborted' then clock_timestamp() end,
-            -- A pause is no debt to be caught up with.
+            -- The time of a pause is not caught up with.
             paced_until = case when $4 = 'held' then null else paced_until end
         where id = $1 and ($2::uuid is null or app_id = $2) and state = any ($3)
         "#,

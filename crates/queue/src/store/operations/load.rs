@@ -8,7 +8,7 @@ use model::{
 use sqlx::PgPool;
 use std::collections::BTreeMap;
 
-/// By limit, the slowest first. Where several limits hold for an integration, the tightest counts.
+/// By limit, the slowest first. If several limits apply to an integration, the tightest counts.
 pub(super) async fn added(pool: &PgPool, parts: &[DryRunPart]) -> Result<Vec<AddedLoad>, QueueError> {
     let mut added: BTreeMap<IntegrationId, i64> = BTreeMap::new();
     for part in parts {
@@ -67,7 +67,7 @@ mod tests {
     use super::drain;
 
     #[test]
-    fn a_limit_lets_so_many_pass_in_its_time() {
+    fn a_limit_allows_so_many_requests_per_window() {
         for (jobs, requests, per_seconds, seconds) in [(3_000, 20, 1, 150), (10, 600, 60, 1), (1, 1, 60, 60)]
         {
             assert_eq!(drain(jobs, requests, per_seconds), seconds);

@@ -1,24 +1,24 @@
-//! Bulk actions: one button, many jobs.
+//! Bulk operations: one action on many jobs.
 //!
-//! Each is a row. Up to 100 are done at once by whoever asked; more are held for a while, worked off in chunks by the leader, and can be
-//! paused, resumed and aborted. What is touched is decided when it is asked for: the exact number is counted, and later jobs are not
-//! touched. What was changed is remembered for 24 hours, so that it can be taken back: that is a bulk action too.
+//! Each is a row. The request itself does up to 100 jobs; larger operations are held for a while, then done in chunks by the leader, and can be
+//! paused, resumed and aborted. The jobs are determined by the request: their exact number is counted, and later jobs are not
+//! touched. The earlier state of what was changed is kept for 24 hours for an undo, which is a bulk operation too.
 
 mod apply;
 mod control;
+mod group;
 mod load;
-mod memory;
 mod read;
 mod run;
 mod selection;
+mod skip_reasons;
 mod start;
-mod turn;
 mod undo;
-mod why;
+mod undo_state;
 
 pub use control::{abort, pause, resume};
-pub use memory::forget_expired;
 pub use read::{get, list};
-pub use run::{Waiting, begin_held, run_chunk, unfinished};
-pub use start::{Asked, BulkStart, ask, begun, start};
+pub use run::{RunningOperation, begin_held, run_chunk, running};
+pub use start::{BulkStart, PreparedBulk, outcome, prepare, start};
 pub use undo::undo;
+pub use undo_state::delete_expired;

@@ -1,6 +1,6 @@
-//! Bulk actions, and deletions of apps and integrations, as people see them.
+//! Reading bulk operations, and deletions of apps and integrations, which are listed with them.
 
-use super::{undo::is_undoable, why::Reasons};
+use super::{skip_reasons::Reasons, undo::is_undoable};
 use crate::error::QueueError;
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
@@ -13,13 +13,11 @@ use model::{
 use sqlx::{PgExecutor, PgPool, types::Json};
 use uuid::Uuid;
 
-/// Rows a second an operation without a chosen rate manages, for estimates.
-pub(super) const PACE: i64 = 5_000;
+/// Rows a second of an operation without a rate, for estimates.
+pub(super) const UNLIMITED_RATE: i64 = 5_000;
 
-/// How long what was changed is remembered.
-const REMEMBERED: TimeDelta = TimeDelta::hours(24);
+const UNDO_PERIOD: TimeDelta = TimeDelta::hours(24);
 
-/// A row as it is read.
 struct Row {
     id: OperationId,
     subject: String,
@@ -50,7 +48,7 @@ impl TryFrom<Row> for Operation {
     type Error = QueueError;
 
     fn try_from(row: Row) -> Result<Self, QueueError> {
-        // CHECKs of the table admit known names only.
+        // CHECKs of the table allow known names only.
         let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
         let action = row.action.parse().map_err(unknown)?;
         let state = row.state.parse().map_err(unknown)?;
@@ -61,14 +59,14 @@ impl TryFrom<Row> for Operation {
             .map(|(reason, count)| Skipped { reason: *reason, count: *count })
             .collect();
         skipped_reasons.sort_by_key(|skipped| std::cmp::Reverse(skipped.count));
-        let undo_until = row.finished_at.unwrap_or(row.now) + REMEMBERED;
+        let undo_until = row.finished_at.unwrap_or(row.now) + UNDO_PERIOD;
         let can_undo = !matches!(action, BulkAction::Undo | BulkAction::Delete)
             && is_undoable(state)
             && row.changed > 0
             && undo_until > row.now;
         let hold = row.hold_until.map_or(0, |until| (until - row.now).num_seconds().max(0));
         let left = (row.matched - row.changed - row.skipped).max(0);
-        let is_going_on = matches!(state, OperationState::Held | OperationState::Running);
+        let is_under_way = matches!(state, OperationState::Held | OperationState::Running);
         Ok(Self {
             id: row.id,
             subject: row.subject.parse().map_err(unknown)?,
@@ -86,7 +84,7 @@ impl TryFrom<Row> for Operation {
             breakdown: row.breakdown.0,
             sample: row.sample.0,
             rate_per_second: row.rate_per_second,
-            eta_seconds: is_going_on.then(|| hold + seconds_for(left, row.rate_per_second)),
+            eta_seconds: is_under_way.then(|| hold + seconds_for(left, row.rate_per_second)),
             undoes: row.undoes,
             undone_by: row.undone_by,
             undo_until: can_undo.then_some(undo_until),
@@ -98,9 +96,8 @@ impl TryFrom<Row> for Operation {
     }
 }
 
-/// How long so many take.
 pub(super) fn seconds_for(rows: i64, rate_per_second: Option<i32>) -> i64 {
-    let rate = rate_per_second.map_or(PACE, i64::from).max(1);
+    let rate = rate_per_second.map_or(UNLIMITED_RATE, i64::from).max(1);
     (rows + rate - 1) / rate
 }
 
@@ -117,10 +114,7 @@ pub async fn get(
     rows.into_iter().next().ok_or(QueueError::NotFound)
 }
 
-/// Operations, newest first. Deletions are told to whoever sees all apps.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Operations, newest first. Deletions are listed only in the scope of all apps.
 pub async fn list(pool: &PgPool, scope: Scope, page: PageRequest) -> Result<Page<Operation>, QueueError> {
     let operations = rows(pool, scope, None, page.after, page.limit + 1).await?;
     Ok(Page::from_surplus(operations, page.limit, |operation| operation.id.0))
@@ -131,7 +125,7 @@ async fn rows(
     scope: Scope,
     one: Option<OperationId>,
     after: Option<Uuid>,
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<Operation>, QueueError> {
     let rows = sqlx::query_as!(
         Row,
@@ -172,7 +166,7 @@ async fn rows(
         scope.app_id() as Option<AppId>,
         one as Option<OperationId>,
         after,
-        most,
+        limit,
     )
     .fetch_all(executor)
     .await?;

@@ -1,12 +1,12 @@
-//! Working off bulk actions, in chunks, by the leader.
+//! Runs bulk operations in chunks.
 //!
-//! What is to be done next stands in the row (cursor, pace): whoever leads goes on where the last one stood.
+//! The row has the progress (cursor, pace), so a new leader continues where the last one stopped.
 
 use super::{
     apply::{GROUP, is_race},
+    group::{GroupRun, Runner},
     read,
     selection::Selection,
-    turn::{Runner, Turn},
     undo::Undone,
 };
 use crate::{error::QueueError, store::leader::Term, wake};
@@ -19,13 +19,10 @@ use model::{
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
 
-/// Rows looked up together.
+/// Rows read together.
 const CHUNK: i64 = 500;
 
-/// Moves on those whose hold is over; answers how many.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Starts the held operations whose hold is over; returns how many.
 pub async fn begin_held(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let begun = sqlx::query!(
         r#"
@@ -41,22 +38,19 @@ pub async fn begin_held(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(begun.rows_affected())
 }
 
-/// A running operation and how long its chosen rate makes it wait.
+/// A running operation, and how long it has to wait to keep its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// Which.
+pub struct RunningOperation {
+    /// The operation.
     pub id: OperationId,
-    /// 0: its next chunk may begin.
+    /// Until its next chunk may begin; 0: now.
     pub wait_ms: i64,
 }
 
 /// Every running operation, the oldest first.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn unfinished(pool: &PgPool) -> Result<Vec<Waiting>, QueueError> {
+pub async fn running(pool: &PgPool) -> Result<Vec<RunningOperation>, QueueError> {
     let running = sqlx::query_as!(
-        Waiting,
+        RunningOperation,
         r#"
         select id as "id: OperationId",
             coalesce(greatest(ceil(extract(epoch from paced_until - clock_timestamp()) * 1000), 0), 0)::bigint as "wait_ms!"
@@ -70,40 +64,35 @@ pub async fn unfinished(pool: &PgPool) -> Result<Vec<Waiting>, QueueError> {
     Ok(running)
 }
 
-/// Works off one chunk; true when the operation has more to do and may do so at once.
-///
-/// # Errors
-/// When the database cannot be asked; what was done until then is done and counted.
+/// Runs one chunk; true when the operation has more to do and need not wait. On an error, what was done until then is committed and counted.
 pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<bool, QueueError> {
-    work(pool, Runner::Leader(term), id).await
+    run_chunk_by(pool, Runner::Leader(term), id).await
 }
 
-/// Works off a small one whole, for whoever asked for it. When that does not come to its end the leader goes on after a while.
-///
-/// # Errors
-/// When the database cannot be asked; what was done until then is done and counted.
+/// Runs a small operation to its end, in its request. If that fails, what was done until then is committed and counted, and the leader
+/// continues after a while.
 pub(super) async fn run_now(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
-    while work(pool, Runner::Asker, id).await? {}
+    while run_chunk_by(pool, Runner::Request, id).await? {}
     read::get(pool, scope, id).await
 }
 
-async fn work(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, QueueError> {
+async fn run_chunk_by(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, QueueError> {
     let Some(Plan { selection, mut cursor, upper_id, rate, late }) = plan(pool, runner, id).await? else {
         return Ok(false);
     };
-    let most = rate.map_or(CHUNK, |rate| owed(rate, late));
-    let ids = selection.ids(pool, cursor, upper_id, most).await?;
-    let is_last = i64::try_from(ids.len()).is_ok_and(|found| found < most);
+    let limit = rate.map_or(CHUNK, |rate| paced_chunk(rate, late));
+    let ids = selection.ids(pool, cursor, upper_id, limit).await?;
+    let is_last = i64::try_from(ids.len()).is_ok_and(|found| found < limit);
     let mut changed = 0;
     let mut left = ids.as_slice();
     let mut size = GROUP;
     let mut races = 0;
     while !left.is_empty() {
         let (group, rest) = left.split_at(size.min(left.len()));
-        let turn = Turn { operation_id: id, runner, cursor, rate };
-        match turn.run(pool, &selection, group).await {
+        let run = GroupRun { operation_id: id, runner, cursor, rate };
+        match run.apply(pool, &selection, group).await {
             Ok(Some(tally)) => changed += tally.changed,
-            // Paused, aborted, or another leader's now.
+            // Paused, aborted, or another process leads now.
             Ok(None) => return Ok(false),
             Err(error @ (QueueError::Unavailable(_) | QueueError::Timeout)) => return Err(error),
             // Row by row only the one in question fails or waits.
@@ -111,19 +100,19 @@ async fn work(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, Qu
                 size = 1;
                 continue;
             }
-            // A worker was faster. (So often in a row with one row: something is wrong with that row.)
+            // A worker was faster. (After 20 races in a row with the same row, something is wrong with that row.)
             Err(error) if is_race(&error) && races < 20 => {
                 races += 1;
                 continue;
             }
-            // One row that cannot be changed must not keep the rest waiting for ever.
-            Err(error) => turn.pass_over(pool, group, &error).await?,
+            // One row that cannot be changed must not block the rest for ever.
+            Err(error) => run.skip(pool, group, &error).await?,
         }
         cursor = group.last().copied();
         left = rest;
         races = 0;
     }
-    // Whatever put something into the queue: a requeue, or the undo of a cancel.
+    // Actions that put jobs into the queue: a requeue, or the undo of a cancel.
     if matches!(selection.action, BulkAction::Requeue | BulkAction::Undo) && changed > 0 {
         wake::all(pool).await?;
     }
@@ -134,8 +123,8 @@ async fn work(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, Qu
     Ok(rate.is_none())
 }
 
-/// With a chosen rate about a quarter of a second's worth, so that the pace is even, and what it is late by.
-fn owed(rate: i32, late_seconds: f64) -> i64 {
+/// The chunk of an operation with a rate: rows for a quarter of a second, so that the pace is even, and for the time it is late, up to a second.
+fn paced_chunk(rate: i32, late_seconds: f64) -> i64 {
     ((f64::from(rate) * (0.25 + late_seconds.clamp(0.0, 1.0))) as i64).max(1)
 }
 
@@ -144,7 +133,7 @@ struct Plan {
     cursor: Option<Uuid>,
     upper_id: Uuid,
     rate: Option<i32>,
-    /// How many seconds ago its next chunk might have begun.
+    /// Seconds since the next chunk was due.
     late: f64,
 }
 
@@ -159,7 +148,7 @@ async fn plan(pool: &PgPool, runner: Runner, id: OperationId) -> Result<Option<P
         where o.id = $1 and o.state = 'running' and ($2 or o.paced_until is null or o.paced_until <= clock_timestamp())
         "#,
         id as OperationId,
-        matches!(runner, Runner::Asker),
+        matches!(runner, Runner::Request),
     )
     .fetch_optional(pool)
     .await?
@@ -183,7 +172,7 @@ async fn plan(pool: &PgPool, runner: Runner, id: OperationId) -> Result<Option<P
     Ok(Some(Plan { selection, cursor, upper_id, rate: row.rate_per_second, late: row.late }))
 }
 
-/// The end: what came to its own end between the count and its turn was skipped.
+/// Ends an operation: jobs that ended by themselves after the count are counted as skipped.
 async fn finish(
     pool: &PgPool,
     runner: Runner,
@@ -214,12 +203,12 @@ async fn finish(
 
 #[cfg(test)]
 mod tests {
-    use super::owed;
+    use super::paced_chunk;
 
     #[test]
-    fn what_is_late_is_caught_up_with_up_to_a_second() {
+    fn an_operation_that_is_late_catches_up_by_at_most_a_second() {
         for (rate, late, rows) in [(20, 0.0, 5), (20, 0.25, 10), (20, 60.0, 25), (1, 0.0, 1), (3, 0.5, 2)] {
-            assert_eq!(owed(rate, late), rows, "{rate} {late}");
+            assert_eq!(paced_chunk(rate, late), rows, "{rate} {late}");
         }
     }
 }

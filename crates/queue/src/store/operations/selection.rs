@@ -1,6 +1,6 @@
-//! Which jobs a bulk action is about.
+//! The rows of a bulk operation.
 
-use super::{memory, undo::Undone};
+use super::{undo::Undone, undo_state};
 use crate::{
     error::QueueError,
     store::jobs::{arms::Arm, filter::Part},
@@ -15,32 +15,32 @@ use model::{
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;
 
-/// What is done to which rows, and whose they may be.
+/// An action, and the rows it is for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Selection {
     pub subject: BulkSubject,
     pub action: BulkAction,
     pub scope: Scope,
-    /// Named one by one, or by the filter.
+    /// Given one by one; none: by the filter.
     pub ids: Option<Vec<Uuid>>,
     pub filter: JobFilter,
-    /// What an undo is about instead.
+    /// Of an undo, the operation whose rows it is for instead.
     pub undoes: Option<Undone>,
 }
 
-/// What a selection found.
+/// What a selection matches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Found {
     pub matched: i64,
-    /// The highest id: later ones are not touched.
+    /// The highest id: jobs with higher ones came later and are not touched.
     pub upper_id: Option<Uuid>,
     pub parts: Vec<DryRunPart>,
 }
 
 impl Selection {
-    /// Where to look. By a filter, only where the action applies: "cancel everything of this integration" is not about what is
-    /// done already, and jobs that were called off come back only when they are asked for. Ids are looked up wherever they
-    /// are, so that those which cannot be changed count as skipped.
+    /// The tables to search. With a filter, only those to which the action applies: "cancel everything of this integration" does not
+    /// mean jobs that have ended, and cancelled jobs are requeued only if the filter asks for them. Ids are looked up in all
+    /// tables, so that those which cannot be changed count as skipped.
     fn parts(&self) -> &'static [Part] {
         match (self.subject, self.action, &self.ids) {
             (BulkSubject::DeadLetters, ..) => &[Part::Dead],
@@ -57,7 +57,7 @@ impl Selection {
         }
     }
 
-    /// The id that is listed, kept as the cursor and given to the action.
+    /// The id that is listed, stored as the cursor and passed to the action.
     fn id_of(&self, part: Part) -> &'static str {
         match self.subject {
             BulkSubject::DeadLetters => "j.id",
@@ -65,9 +65,9 @@ impl Selection {
         }
     }
 
-    /// The ways to what the lists show; those that are named are probed for by their ids.
+    /// The statements of the lists; given ids are looked up.
     fn arms(&self) -> Vec<Arm<'_>> {
-        // Those that failed by a cause have its index; all that live are asked for it one by one.
+        // Failing jobs have an index by cause; without it the cause of every live job would be looked up.
         let by_failing = self.ids.is_none() && Part::of(&self.filter).any(|part| part == Part::Failing);
         let parts = self.parts().iter().map(|part| match part {
             Part::Live if by_failing => Part::Failing,
@@ -80,7 +80,7 @@ impl Selection {
         }
     }
 
-    /// Appends a union of all that is selected: of each way what `select` says and `end` orders and limits.
+    /// Appends a union of all that is selected: every arm begins with `select` and ends with what `end` appends.
     fn push(
         &self,
         sql: &mut QueryBuilder<Postgres>,
@@ -95,7 +95,7 @@ impl Selection {
                     sql.push_bind(ids.clone()).push(")");
                 } else if matches!(arm.part, Part::Live | Part::Failing) && self.action == BulkAction::Requeue
                 {
-                    // A pending job is in the queue already, a processing one is about to tell.
+                    // A pending job is in the queue already, and a processing one is about to end.
                     sql.push(" and j.status = 2");
                 }
                 end(sql, arm.part);
@@ -104,7 +104,7 @@ impl Selection {
         }
     }
 
-    /// How many there are, exactly, by integration and status.
+    /// The exact numbers by integration and status.
     pub(super) async fn find(&self, pool: &PgPool) -> Result<Found, QueueError> {
         // There is no max() of uuids before Postgres 18; their text sorts alike.
         let mut sql =
@@ -133,10 +133,10 @@ impl Selection {
         pool: &PgPool,
         after: Option<Uuid>,
         upper: Uuid,
-        most: i64,
+        limit: i64,
     ) -> Result<Vec<Uuid>, QueueError> {
         if let Some(undone) = self.undoes {
-            return memory::jobs(pool, undone.id, after, most).await;
+            return undo_state::jobs(pool, undone.id, after, limit).await;
         }
         let mut sql = QueryBuilder::new("select id from (");
         let select = |part: Part| format!("select {} as id", self.id_of(part));
@@ -146,14 +146,14 @@ impl Selection {
             if let Some(after) = after {
                 sql.push(format_args!(" and {id} > ")).push_bind(after);
             }
-            sql.push(format_args!(" order by {id} limit ")).push_bind(most);
+            sql.push(format_args!(" order by {id} limit ")).push_bind(limit);
         });
-        sql.push(") matched order by id limit ").push_bind(most);
+        sql.push(") matched order by id limit ").push_bind(limit);
         Ok(sql.build_query_scalar().fetch_all(pool).await?)
     }
 
-    /// The newest few jobs, for people to look at.
-    pub(super) async fn sample(&self, pool: &PgPool, most: i64) -> Result<Vec<SampleRow>, QueueError> {
+    /// The newest jobs, to be shown.
+    pub(super) async fn sample(&self, pool: &PgPool, limit: i64) -> Result<Vec<SampleRow>, QueueError> {
         let mut sql =
             QueryBuilder::new("select job_id, integration_id, job_type, record_type, record_id from (");
         let select = |part: Part| {
@@ -164,9 +164,9 @@ impl Selection {
             )
         };
         self.push(&mut sql, select, |sql, part| {
-            sql.push(format_args!(" order by {} desc limit ", part.job_id())).push_bind(most);
+            sql.push(format_args!(" order by {} desc limit ", part.job_id())).push_bind(limit);
         });
-        sql.push(") matched order by job_id desc limit ").push_bind(most);
+        sql.push(") matched order by job_id desc limit ").push_bind(limit);
         Ok(sql.build_query_as().fetch_all(pool).await?)
     }
 }

@@ -1,4 +1,4 @@
-//! Asking for a bulk action.
+//! Starting a bulk operation.
 
 use super::{
     load,
@@ -22,25 +22,25 @@ use model::{
 };
 use sqlx::{PgConnection, PgPool, types::Json};
 
-/// How long more are held unless the caller says.
-const HOLD_SECONDS: i32 = 30;
-/// How long the leader leaves a small one to whoever asked for it.
-const LEFT_ALONE_SECONDS: i32 = 10;
-/// Jobs a dry run shows.
+/// The hold of a larger operation, unless the caller gives one.
+const DEFAULT_HOLD_SECONDS: i32 = 30;
+/// How long the leader leaves a small operation to its request.
+const REQUEST_ONLY_SECONDS: i32 = 10;
+/// Jobs that a dry run shows.
 const SAMPLE: i64 = 5;
 
-/// What came of it.
+/// The result of [`start`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum BulkStart {
     /// Nothing was touched: what would be.
     DryRun(DryRun),
-    /// Done, or begun.
+    /// The operation is done or begun.
     Outcome(BulkOutcome),
 }
 
-/// A bulk action that was asked for and counted; nothing is touched yet.
+/// A bulk operation whose jobs are counted; nothing is touched yet.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct PreparedBulk {
     selection: Selection,
     found: Found,
     sample: Vec<SampleRow>,
@@ -50,57 +50,54 @@ pub struct Asked {
     requested_by: String,
 }
 
-/// Counts a bulk action within the actor's scope.
+/// Counts the jobs of a bulk operation within the actor's scope. What does not exist, or is outside the scope, does not match.
 ///
 /// # Errors
-/// `Invalid` with every fault of `new`; `NotFound` never: what does not exist, or is not the actor's, does not match.
-pub async fn ask(
+/// `Invalid` with every fault of `new`.
+pub async fn prepare(
     pool: &PgPool,
     actor: &Actor,
     subject: BulkSubject,
     new: NewBulk,
-) -> Result<Asked, QueueError> {
+) -> Result<PreparedBulk, QueueError> {
     new.check(subject)?;
     let ids = new.ids.map(|mut ids| {
         ids.sort_unstable();
         ids.dedup();
         ids
     });
-    // What is older than an hour now is what is meant, also when its turn comes in another hour.
+    // Relative times are fixed now: "older than an hour" means what is so now, also when the operation runs later.
     let filter = new.filter.unwrap_or_default().at(Utc::now());
     check(subject, &filter)?;
     let selection =
         Selection { subject, action: new.action, scope: actor.scope(), ids, filter, undoes: None };
     let found = selection.find(pool).await?;
     let sample = selection.sample(pool, SAMPLE).await?;
-    Ok(Asked {
+    Ok(PreparedBulk {
         selection,
         found,
         sample,
-        hold_seconds: new.hold_seconds.unwrap_or(HOLD_SECONDS),
+        hold_seconds: new.hold_seconds.unwrap_or(DEFAULT_HOLD_SECONDS),
         rate_per_second: new.rate_per_second,
         reason: new.reason.map(|reason| text::sanitise(&reason, 500)),
         requested_by: text::sanitise(&actor.name, 255),
     })
 }
 
-impl Asked {
-    /// How many it would touch, exactly.
+impl PreparedBulk {
+    /// The exact number of jobs.
     #[must_use]
     pub const fn matched(&self) -> i64 {
         self.found.matched
     }
 
-    /// Whether it is done at once.
+    /// Whether the request itself runs it.
     #[must_use]
     pub const fn is_small(&self) -> bool {
         self.found.matched <= AT_ONCE
     }
 
     /// What it would do.
-    ///
-    /// # Errors
-    /// When the database is away.
     pub async fn dry_run(self, pool: &PgPool) -> Result<DryRun, QueueError> {
         let matched = self.matched();
         let added_load = if self.selection.action == BulkAction::Requeue {
@@ -120,15 +117,12 @@ impl Asked {
         })
     }
 
-    /// Begins it; none when nothing matches. A small one is run after the commit, by [`begun`].
-    ///
-    /// # Errors
-    /// When the database is away.
+    /// Stores the operation; none when nothing matches. A small one is run after the commit, by [`outcome`].
     pub async fn store(&self, connection: &mut PgConnection) -> Result<Option<OperationId>, QueueError> {
         let Some(upper_id) = self.found.upper_id else { return Ok(None) };
         let id = OperationId::generate();
         let sample: Vec<JobId> = self.sample.iter().map(|row| row.job_id).collect();
-        // A small one is its asker's at first, and goes as fast as it can.
+        // A small one is left to its request at first, and has no rate.
         sqlx::query!(
             r#"
             insert into headgate.operations (id, subject, action, filter, ids, reason, requested_by, app_id, state, hold_until,
@@ -146,7 +140,7 @@ impl Asked {
             self.requested_by,
             self.selection.scope.app_id() as Option<AppId>,
             self.is_small(),
-            f64::from(if self.is_small() { LEFT_ALONE_SECONDS } else { self.hold_seconds }),
+            f64::from(if self.is_small() { REQUEST_ONLY_SECONDS } else { self.hold_seconds }),
             self.rate_per_second,
             self.found.matched,
             upper_id,
@@ -159,10 +153,10 @@ impl Asked {
     }
 }
 
-/// Counts, shows, does or begins a bulk action within the actor's scope.
+/// Makes a dry run of a bulk operation within the actor's scope, or runs it (a small one to its end).
 ///
 /// # Errors
-/// As [`ask`].
+/// As [`prepare`].
 pub async fn start(
     pool: &PgPool,
     actor: &Actor,
@@ -170,29 +164,26 @@ pub async fn start(
     new: NewBulk,
 ) -> Result<BulkStart, QueueError> {
     let is_dry = new.dry_run;
-    let asked = ask(pool, actor, subject, new).await?;
+    let prepared = prepare(pool, actor, subject, new).await?;
     if is_dry {
-        return Ok(BulkStart::DryRun(asked.dry_run(pool).await?));
+        return Ok(BulkStart::DryRun(prepared.dry_run(pool).await?));
     }
-    let id = asked.store(&mut *pool.acquire().await?).await?;
-    Ok(BulkStart::Outcome(begun(pool, actor, &asked, id).await?))
+    let id = prepared.store(&mut *pool.acquire().await?).await?;
+    Ok(BulkStart::Outcome(outcome(pool, actor, &prepared, id).await?))
 }
 
-/// What to answer once it is stored: a small one is done first.
-///
-/// # Errors
-/// When the database is away: what was not done by then the leader does.
-pub async fn begun(
+/// The outcome of a stored operation; a small one is run first. If that fails, the leader does the rest.
+pub async fn outcome(
     pool: &PgPool,
     actor: &Actor,
-    asked: &Asked,
+    prepared: &PreparedBulk,
     id: Option<OperationId>,
 ) -> Result<BulkOutcome, QueueError> {
-    let matched = asked.matched();
+    let matched = prepared.matched();
     let Some(operation_id) = id else {
         return Ok(BulkOutcome::Done(BulkDone { matched, changed: 0, skipped: 0, operation_id: None }));
     };
-    if !asked.is_small() {
+    if !prepared.is_small() {
         return Ok(BulkOutcome::Started(BulkStarted { operation_id, matched }));
     }
     let done = run_now(pool, actor.scope(), operation_id).await?;
@@ -200,7 +191,7 @@ pub async fn begun(
     Ok(BulkOutcome::Done(BulkDone { matched, changed, skipped, operation_id: Some(operation_id) }))
 }
 
-/// What no list would look for is not counted either.
+/// A filter that lists refuse is refused here too.
 fn check(subject: BulkSubject, filter: &JobFilter) -> Result<(), QueueError> {
     let mut filter = filter.clone();
     if subject == BulkSubject::DeadLetters {
@@ -227,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_take_no_time_and_many_their_hold_and_their_rate() {
+    fn small_operations_take_no_time_and_larger_ones_their_hold_and_rate() {
         for (matched, rate, hold, seconds) in
             [(100, Some(1), 30, 0), (101, Some(10), 30, 41), (25_000, None, 0, 5), (1_000, Some(1_000), 0, 1)]
         {

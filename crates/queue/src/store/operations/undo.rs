@@ -1,9 +1,9 @@
-//! Taking a bulk action back: a bulk action of its own about what the first one changed. What was tried since stays as it is.
+//! The undo of a bulk operation: an operation of its own on what the first one changed. Jobs attempted since stay as they are.
 
 use super::{
     apply::Tally,
-    memory::{self, Remembered},
-    read, why,
+    read, skip_reasons,
+    undo_state::{self, SavedState},
 };
 use crate::{
     error::QueueError,
@@ -19,7 +19,7 @@ use sqlx::PgConnection;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Stops one for good, if it has not ended, and begins to take back what it changed; answers the one that is undone. Run it in a transaction.
+/// Ends an operation, if it has not ended, and begins to undo what it changed; returns the undone operation. Run it in a transaction.
 ///
 /// # Errors
 /// `WrongOperationState` when it changed nothing, ended more than 24 hours ago, was undone before, is an undo itself or a deletion; `NotFound`.
@@ -29,7 +29,7 @@ pub async fn undo(
     id: OperationId,
 ) -> Result<Operation, QueueError> {
     let scope = actor.scope();
-    // Waits for the group of rows that is being changed; no other follows.
+    // Waits for the group of rows that is being changed; no other group follows.
     sqlx::query!(
         "select 1 as one from headgate.operations where id = $1 and ($2::uuid is null or app_id = $2) for update",
         id as OperationId,
@@ -38,7 +38,7 @@ pub async fn undo(
     .fetch_optional(&mut *connection)
     .await?;
     let first = read::get(&mut *connection, scope, id).await?;
-    let matched = memory::count(connection, id).await?;
+    let matched = undo_state::count(connection, id).await?;
     if first.undo_until.is_none() || matched == 0 {
         return Err(QueueError::WrongOperationState { state: first.state, wanted: "undone" });
     }
@@ -65,7 +65,7 @@ pub async fn undo(
     read::get(connection, scope, id).await
 }
 
-/// The one that is taken back.
+/// The operation that is undone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Undone {
     pub id: OperationId,
@@ -73,7 +73,7 @@ pub(super) struct Undone {
 }
 
 impl Undone {
-    /// Puts these jobs back where it found them.
+    /// Brings these jobs into their earlier states.
     pub(super) async fn apply(
         self,
         connection: &mut PgConnection,
@@ -81,7 +81,7 @@ impl Undone {
         ids: &[JobId],
     ) -> Result<Tally, QueueError> {
         let letters = dead_letters::of_operation(connection, self.id, ids).await?;
-        let remembered = memory::of(connection, self.id, ids).await?;
+        let saved = undo_state::saved(connection, self.id, ids).await?;
         let purged: Vec<DeadLetterId> =
             letters.iter().filter(|letter| !letter.is_requeued).map(|letter| letter.id).collect();
         let mut back: HashSet<JobId> = HashSet::new();
@@ -89,55 +89,55 @@ impl Undone {
             back.extend(dead_letters::restore_many(connection, scope, &purged).await?);
         }
         if self.action == BulkAction::Cancel {
-            let cancelled: Vec<JobId> = remembered.iter().map(|one| one.job_id).collect();
-            back.extend(jobs::revive(connection, scope, self.id, &cancelled).await?);
+            let cancelled: Vec<JobId> = saved.iter().map(|state| state.job_id).collect();
+            back.extend(jobs::restore_cancelled(connection, scope, self.id, &cancelled).await?);
         } else {
-            back.extend(self.take_out(connection, scope, &letters, &remembered).await?);
+            back.extend(self.undo_requeue(connection, scope, &letters, &saved).await?);
         }
         let left: Vec<JobId> = ids.iter().copied().filter(|id| !back.contains(id)).collect();
-        let mut reasons = why::where_they_stand(connection, &left).await?;
+        let mut reasons = skip_reasons::of(connection, &left).await?;
         if self.action == BulkAction::Requeue {
-            reasons = why::of_undone_requeue(reasons);
+            reasons = skip_reasons::for_undone_requeue(reasons);
         }
         Ok(Tally::new(back.len(), reasons))
     }
 
-    /// Requeued jobs that nobody tried yet, out of the queue again: back to the dead letters, to the cancelled ones, or to their wait.
-    async fn take_out(
+    /// Takes requeued jobs that were not attempted yet out of the queue: they are dead letters or cancelled again, or wait for their retry.
+    async fn undo_requeue(
         self,
         connection: &mut PgConnection,
         scope: Scope,
-        letters: &[dead_letters::Kept],
-        remembered: &[Remembered],
+        letters: &[dead_letters::OperationLetter],
+        saved: &[SavedState],
     ) -> Result<Vec<JobId>, QueueError> {
         let requeued = letters.iter().filter(|letter| letter.is_requeued);
         let (ids, folded): (Vec<JobId>, Vec<i32>) = requeued
             .clone()
             .map(|letter| (letter.job_id, letter.folded))
-            .chain(remembered.iter().map(|one| (one.job_id, one.folded)))
+            .chain(saved.iter().map(|state| (state.job_id, state.folded)))
             .unzip();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut untried = jobs::lock_untried(connection, scope, &ids, &folded).await?;
         let waited: HashSet<JobId> =
-            remembered.iter().filter(|one| one.was_waiting()).map(|one| one.job_id).collect();
-        let again: Vec<JobId> = untried.extract_if(.., |id| waited.contains(id)).collect();
-        if !again.is_empty() {
-            jobs::stand_as_before(connection, self.id, &again).await?;
+            saved.iter().filter(|state| state.was_waiting()).map(|state| state.job_id).collect();
+        let waiting: Vec<JobId> = untried.extract_if(.., |id| waited.contains(id)).collect();
+        if !waiting.is_empty() {
+            jobs::restore_attempts(connection, self.id, &waiting).await?;
         }
         if untried.is_empty() {
-            return Ok(again);
+            return Ok(waiting);
         }
-        let called_off = jobs::cancel_many(connection, scope, &untried).await?;
+        let cancelled = jobs::cancel_many(connection, scope, &untried).await?;
         let dead: Vec<JobId> =
-            requeued.map(|letter| letter.job_id).filter(|id| called_off.contains(id)).collect();
-        dead_letters::put_back(connection, self.id, &dead).await?;
-        Ok(again.into_iter().chain(called_off).collect())
+            requeued.map(|letter| letter.job_id).filter(|id| cancelled.contains(id)).collect();
+        dead_letters::undo_requeue(connection, self.id, &dead).await?;
+        Ok(waiting.into_iter().chain(cancelled).collect())
     }
 }
 
-/// Whether one in that state may be taken back, if it changed something.
+/// Whether an operation in that state can be undone, if it changed something.
 pub(super) const fn is_undoable(state: OperationState) -> bool {
     matches!(
         state,

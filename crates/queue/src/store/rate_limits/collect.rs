@@ -1,16 +1,13 @@
-//! The minutes that `reserve_slots` counts in the limits' own rows, copied to where they stay.
+//! Copies the minutes that `reserve_slots` counts in the rows of the limits to `rate_limit_use`.
 //!
-//! What is copied are the counts themselves and not what was added since: however often it is done, by whichever leader, the sums are
-//! exact, as long as it is done once before a third minute begins.
+//! The counts themselves are copied, not what was added since the last copy: however often it is done, by whichever leader, the sums are
+//! exact, if it is done once before a third minute begins.
 
 use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
 use sqlx::PgPool;
 
-/// Writes the minutes that changed, and the quarters of an hour they belong to; answers how many minutes.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Writes the minutes that changed, and the quarter hours they belong to; returns how many minutes.
 pub async fn collect(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     let written = sqlx::query_scalar!(
         r#"
@@ -38,7 +35,7 @@ pub async fn collect(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
             from (
                 select key, at, to_timestamp(floor(extract(epoch from at) / 900) * 900) as quarter, given, requests, per_seconds from changed
                 union all
-                -- The minutes of these quarters that stand already, and stay as they are.
+                -- The minutes of these quarter hours that are written already and have not changed.
                 select u.key, u.bucket_at, t.at, u.given, u.requests, u.per_seconds
                 from touched t
                 join headgate.rate_limit_use u on u.step_seconds = 60 and u.key = t.key

@@ -1,4 +1,4 @@
-//! Limits over time: what was given of what was allowed, and where the other side said no.
+//! Limits over time: slots used and allowed, and answers 429.
 
 use crate::error::QueueError;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,26 +9,23 @@ use model::{
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};
 
-/// A limit whose history is asked for.
+/// A limit and the integrations that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SharedLimit {
     /// Its key.
     pub key: String,
-    /// The integrations that pass it.
+    /// The integrations whose requests it counts.
     pub integrations: Vec<IntegrationId>,
-    /// Requests it allows now.
+    /// Requests it allows now per window.
     pub requests: i32,
-    /// In so many seconds.
+    /// Length of the window.
     pub per_seconds: i32,
 }
 
-/// The limits that an integration has to keep, with all that share them; in the order of their keys.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn asked(pool: &PgPool, id: IntegrationId) -> Result<Vec<Asked>, QueueError> {
+/// The limits of an integration, in the order of their keys.
+pub async fn limits_of(pool: &PgPool, id: IntegrationId) -> Result<Vec<SharedLimit>, QueueError> {
     let limits = sqlx::query_as!(
-        Asked,
+        SharedLimit,
         r#"
         select r.key, r.requests, r.per_seconds,
             array(
@@ -48,7 +45,6 @@ pub async fn asked(pool: &PgPool, id: IntegrationId) -> Result<Vec<Asked>, Queue
     Ok(limits)
 }
 
-/// One step as it is stored.
 #[derive(Clone, Copy)]
 struct Used {
     given: i64,
@@ -56,18 +52,15 @@ struct Used {
     per_seconds: i32,
 }
 
-/// The use of each of these limits, in the order asked. Exact up to this moment: what the leader has not copied yet is read where it is counted.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The use of each of these limits, in their order. Exact up to this moment: counts that the leader has not copied yet are read from the limits' rows.
 pub async fn history(
     pool: &PgPool,
-    asked: &[Asked],
+    limits: &[SharedLimit],
     window: LimitWindow,
 ) -> Result<Vec<LimitUse>, QueueError> {
-    let keys: Vec<String> = asked.iter().map(|limit| limit.key.clone()).collect();
+    let keys: Vec<String> = limits.iter().map(|limit| limit.key.clone()).collect();
     let mut ids: Vec<IntegrationId> =
-        asked.iter().flat_map(|limit| limit.integrations.iter().copied()).collect();
+        limits.iter().flat_map(|limit| limit.integrations.iter().copied()).collect();
     ids.sort_unstable();
     ids.dedup();
     let now = sqlx::query_scalar!(r#"select statement_timestamp() as "now!""#).fetch_one(pool).await?;
@@ -77,28 +70,28 @@ pub async fn history(
     let used = used(pool, &keys, window, begin, last).await?;
     let refused = refused(pool, &ids, window, begin).await?;
     let edits = edits(pool, &ids, begin).await?;
-    Ok(asked
+    Ok(limits
         .iter()
         .map(|limit| {
             let own = used.get(&limit.key);
-            // The limit in force is known of steps with use; between them it was what it was before.
-            let mut force = own
+            // The limit in force is known for steps with use; steps between them have that of the step before.
+            let mut in_force = own
                 .and_then(|own| own.values().next())
                 .map_or((limit.requests, limit.per_seconds), |first| (first.requests, first.per_seconds));
             let steps = (0..window.steps()).map(|n| {
                 let at = begin + step * n;
                 let used = own.and_then(|own| own.get(&at));
                 if let Some(used) = used {
-                    force = (used.requests, used.per_seconds);
+                    in_force = (used.requests, used.per_seconds);
                 }
                 if at == last {
-                    force = (limit.requests, limit.per_seconds);
+                    in_force = (limit.requests, limit.per_seconds);
                 }
                 LimitStep {
                     at,
                     given: used.map_or(0, |used| used.given),
-                    allowed: f64::from(force.0) * f64::from(window.step_seconds())
-                        / f64::from(force.1.max(1)),
+                    allowed: f64::from(in_force.0) * f64::from(window.step_seconds())
+                        / f64::from(in_force.1.max(1)),
                     refused: limit.integrations.iter().filter_map(|id| refused.get(&(*id, at))).sum(),
                 }
             });
@@ -114,7 +107,7 @@ pub async fn history(
         .collect())
 }
 
-/// What was given, by key and step. Of the last three quarters of a day's chart the minutes are summed: the newest are not copied yet.
+/// Slots used, by key and step. The last three quarter hours of a day's chart are summed from minutes, because the newest are not copied yet.
 async fn used(
     pool: &PgPool,
     keys: &[String],
@@ -123,7 +116,7 @@ async fn used(
     last: DateTime<Utc>,
 ) -> Result<HashMap<String, BTreeMap<DateTime<Utc>, Used>>, QueueError> {
     let step_seconds = window.step_seconds();
-    let anew = match window {
+    let minutes_from = match window {
         LimitWindow::Hour => begin,
         LimitWindow::Day => last - TimeDelta::seconds(step_seconds.into()) * 2,
     };
@@ -146,7 +139,7 @@ async fn used(
         keys,
         step_seconds,
         begin,
-        anew,
+        minutes_from,
     )
     .fetch_all(pool)
     .await?;
@@ -205,7 +198,7 @@ async fn refused(
     Ok(rows.into_iter().map(|row| ((row.integration_id, row.at), row.n)).collect())
 }
 
-/// When the limits of these were edited.
+/// Times at which the limits of these were changed.
 async fn edits(
     pool: &PgPool,
     ids: &[IntegrationId],

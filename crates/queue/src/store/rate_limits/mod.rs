@@ -1,10 +1,10 @@
-//! Rate limits as people look at them, now and over time. Slots are reserved by the SQL function `reserve_slots` (migration 0003).
+//! Rate limits as the API and the console show them, now and over time. Slots are reserved by the SQL function `reserve_slots`.
 
 mod collect;
 mod history;
 
 pub use collect::collect;
-pub use history::{Asked, asked, history};
+pub use history::{SharedLimit, history, limits_of};
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -19,32 +19,29 @@ use sqlx::PgPool;
 pub struct RateLimitRow {
     /// The limit's key; integrations that share it have the same.
     pub key: String,
-    /// Which integration.
+    /// The integration.
     pub integration_id: IntegrationId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
-    /// Its app's name.
+    /// The app's name.
     pub app_name: String,
-    /// Its name.
+    /// The integration's name.
     pub integration_name: String,
-    /// What integrations of an app share the limit by; none: its own.
+    /// The name by which integrations of an app share the limit; none: it is not shared.
     pub rate_limit_key: Option<String>,
     /// Requests allowed per window.
     pub requests: i32,
     /// Length of the window.
     pub per_seconds: i32,
-    /// Slots used in the current window, or the last one when the current has just begun.
+    /// Slots used in the current window, or in the last one when the current has just begun.
     pub used: i32,
     /// When the next slot is free; in the past: now.
     pub next_free_at: DateTime<Utc>,
-    /// The external system asked for quiet until then.
+    /// The integration is quiet until then, because its system answered 429.
     pub held_until: Option<DateTime<Utc>>,
 }
 
-/// Every limit of every integration in scope, or of one, by integration.
-///
-/// # Errors
-/// When the database is away.
+/// Every limit of all integrations in scope, or of one, ordered by integration.
 pub async fn list(
     pool: &PgPool,
     scope: Scope,

@@ -1,4 +1,4 @@
-//! Records that were deleted stay as tombstones until every integration has been told. A tombstone that nobody needs any more is forgotten.
+//! Deleted records stay as tombstones until their deletion has reached every integration. Tombstones that are no longer needed are removed.
 
 use super::begin;
 use crate::{error::QueueError, store::leader::Term};
@@ -7,38 +7,35 @@ use model::id::AppId;
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Tombstones looked at by one statement.
+/// Tombstones checked by one statement.
 const CHUNK: i64 = 2_000;
 
-/// How far a pass over all tombstones has come; it begins with the default.
+/// How far a pass over all tombstones has come; the default is the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct TombstoneCursor {
     deleted_at: DateTime<Utc>,
     app_id: AppId,
     record_type: String,
     record_id: String,
 }
 
-impl Default for Seen {
+impl Default for TombstoneCursor {
     fn default() -> Self {
         let (record_type, record_id) = (String::new(), String::new());
         Self { deleted_at: DateTime::UNIX_EPOCH, app_id: AppId(uuid::Uuid::nil()), record_type, record_id }
     }
 }
 
-/// Looks at the tombstones after those that were `seen` and older than `kept`, and deletes those that no integration has the record of, or may
-/// have it. Answers how far it came; none: it saw the last one.
+/// Checks the next tombstones after `cursor` that are older than `kept`, and removes those whose record no integration has or may have. Returns how far
+/// it came; none after the last one.
 ///
-/// A job that comes later finds no record, which means the same as a tombstone: it tells of the deletion whoever has the record nevertheless.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn forget_deleted_records(
+/// A job that comes later finds no record, which means the same as a tombstone: it sends the deletion if the external system has the record after all.
+pub async fn remove_tombstones(
     pool: &PgPool,
     term: Term,
     kept: Duration,
-    seen: &Seen,
-) -> Result<Option<Seen>, QueueError> {
+    cursor: &TombstoneCursor,
+) -> Result<Option<TombstoneCursor>, QueueError> {
     let mut transaction = begin(pool, term).await?;
     let last = sqlx::query!(
         r#"
@@ -68,16 +65,16 @@ pub async fn forget_deleted_records(
                 ) has_it
                 where i.app_id = s.app_id
             )
-        ), held as materialized (
-            -- Who holds one may be making a record of it again.
+        ), locked as materialized (
+            -- Whoever has locked one may be creating its record again.
             select r.place from unneeded n
             cross join lateral (
                 select r.ctid as place from headgate.records r
                 where r.app_id = n.app_id and r.record_type = n.record_type and r.record_id = n.record_id and r.deleted_at is not null
                 for update skip locked offset 0
             ) r
-        ), forgotten as (
-            delete from headgate.records where ctid = any (array(select place from held))
+        ), removed as (
+            delete from headgate.records where ctid = any (array(select place from locked))
         )
         select deleted_at as "deleted_at!", app_id as "app_id: AppId", record_type, record_id,
             (select count(*) from seen) as "seen!"
@@ -86,16 +83,16 @@ pub async fn forget_deleted_records(
         limit 1
         "#,
         kept.as_secs_f64(),
-        seen.deleted_at,
-        seen.app_id as AppId,
-        seen.record_type,
-        seen.record_id,
+        cursor.deleted_at,
+        cursor.app_id as AppId,
+        cursor.record_type,
+        cursor.record_id,
         CHUNK,
     )
     .fetch_optional(&mut *transaction)
     .await?;
     transaction.commit().await?;
-    Ok(last.filter(|last| last.seen == CHUNK).map(|last| Seen {
+    Ok(last.filter(|last| last.seen == CHUNK).map(|last| TombstoneCursor {
         deleted_at: last.deleted_at,
         app_id: last.app_id,
         record_type: last.record_type,

@@ -1,6 +1,6 @@
-//! What was done, for as long as the deployment says: bulk actions, re-syncs, the audit log, the ids of events.
+//! Retention of bulk operations, re-syncs, the audit log and the ids of events, which the deployment configures.
 //!
-//! Rows are found by their ids, which tell the time they were made at, or by an index of their times: what is kept is not read.
+//! Rows are found by their ids, which contain their time (UUIDv7), or by an index of their times, so rows that stay are not read.
 
 use super::{CHUNK, begin};
 use crate::{error::QueueError, store::leader::Term};
@@ -13,11 +13,8 @@ use sqlx::PgPool;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Deletes a chunk of each that is over; true when there may be more.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn forget_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
+/// Deletes a chunk of each that is past its retention; true when there may be more.
+pub async fn delete_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
     super::all_of([
         operations(pool, term, kept.of(Retained::Operations)).await,
         resyncs(pool, term, kept.of(Retained::Resyncs)).await,
@@ -26,7 +23,7 @@ pub async fn forget_history(pool: &PgPool, term: Term, kept: Retentions) -> Resu
     ])
 }
 
-/// Ids of what was made before that, with ten minutes to spare: they are made by the clocks of processes.
+/// All ids created before `now - kept` are smaller, with ten minutes to spare, because they come from the clocks of processes.
 fn made_before(kept: Duration, now: DateTime<Utc>) -> Uuid {
     let kept = TimeDelta::from_std(kept).unwrap_or(TimeDelta::MAX);
     first_id(now.checked_sub_signed(kept).unwrap_or(DateTime::UNIX_EPOCH) + TimeDelta::minutes(10))
@@ -57,7 +54,7 @@ async fn operations(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, Qu
     Ok(deleted.rows_affected())
 }
 
-/// With their batches, which take them along. What of a cancelled one is still to be called off needs it.
+/// Deletes their batches too, by cascade. A cancelled re-sync whose jobs are still being cancelled is kept.
 async fn resyncs(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
     let mut transaction = begin(pool, term).await?;
     let deleted = sqlx::query!(

@@ -1,14 +1,14 @@
-//! Rows that have no further use, deleted in chunks so that no statement holds a snapshot for long.
+//! Deletes rows past their retention, in chunks so that no statement keeps a snapshot for long.
 //!
-//! The clock is asked once for a statement (`select clock_timestamp()`): asked for each row it could not be looked up in an index, and a run
-//! that finds nothing to delete would read everything that is kept. For the same reason what is kept for different lengths is asked for one length
-//! after the other, in the order of the index: a join with the list of lengths reads the table from end to end.
+//! The clock is read once a statement (`select clock_timestamp()`): read for each row, it could not be looked up in an index, and a run
+//! that finds nothing to delete would read all rows. For the same reason tables with several retentions are queried for one retention
+//! after the other, in the order of the index: a join with the list of retentions reads the table from end to end.
 
 mod deleted_records;
 mod history;
 
-pub use deleted_records::{Seen, forget_deleted_records};
-pub use history::forget_history;
+pub use deleted_records::{TombstoneCursor, remove_tombstones};
+pub use history::delete_history;
 
 use crate::{
     error::QueueError,
@@ -25,10 +25,7 @@ use sqlx::{PgPool, Postgres, Transaction};
 /// Rows deleted by one statement.
 const CHUNK: i64 = 5_000;
 
-/// Deletes a chunk of everything that is over; true when there may be more.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Deletes a chunk of everything past its retention; true when there may be more.
 pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
     all_of([
         throughput(pool, term).await,
@@ -42,18 +39,18 @@ pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueErro
         system_events(pool, term).await,
         failures(pool, term).await,
         dead_letters::empty_bin(pool, term).await,
-        operations::forget_expired(pool, term).await,
+        operations::delete_expired(pool, term).await,
     ])
 }
 
-/// A transaction of the leader's, whose statements find rows by the index that was made for it, whatever the planner believes of the tables.
+/// A transaction of the leader, with planner settings that make its statements use the index made for them, whatever the table statistics say.
 async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
     let mut transaction = pool.begin_with(BEGIN).await?;
     leader::confirm(&mut transaction, term).await?;
     Ok(transaction)
 }
 
-/// Whether there may be more of any. One that failed has not kept the others.
+/// Whether there may be more of any. A failure of one does not keep the others from running: the first error is returned at the end.
 fn all_of<const N: usize>(deleted: [Result<u64, QueueError>; N]) -> Result<bool, QueueError> {
     let mut is_more = false;
     let mut failed = None;
@@ -67,7 +64,7 @@ fn all_of<const N: usize>(deleted: [Result<u64, QueueError>; N]) -> Result<bool,
 }
 
 /// Steps of 10 s are kept an hour, of a minute and of 15 minutes a day, of an hour 90 days; a little longer, so that the oldest bucket of a chart is
-/// never half there. Minutes and quarters of all integrations together stay for 3 days: a chart of yesterday goes back a day from there.
+/// always complete. Minutes and quarter hours of all integrations together are kept for 3 days: a chart of yesterday goes back one more day.
 async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -100,7 +97,7 @@ async fn throughput(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// As long as throughput.
+/// Kept as long as throughput.
 async fn answers(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -126,7 +123,7 @@ async fn answers(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// Kept a day, and a little longer for the same reason.
+/// Kept a day, and a little longer, as throughput is.
 async fn rate_limit_use(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -152,7 +149,7 @@ async fn rate_limit_use(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// Kept 24 hours (CONTRACT 3).
+/// Kept 24 hours.
 async fn idempotency_keys(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -183,7 +180,7 @@ async fn sessions(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// Used or expired links a day after, and throttles that have let go.
+/// Links are deleted a day after they were used or expired, throttles a day after they stopped throttling.
 async fn sign_in_traces(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -203,12 +200,12 @@ async fn sign_in_traces(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// Counters at nought say what no row says too. A fold that adds to one meanwhile wins: the row lock makes us look again.
+/// A counter of 0 means the same as no row. A fold that adds to one meanwhile wins: after the wait for its row lock Postgres tests the condition again.
 async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
         with records as (
-            -- A job of a record that is gone is found by the record's type.
+            -- Jobs of a record that is gone are found by its record type, which is taken from here.
             delete from headgate.record_counts c
             where n = 0 and (select headgate.is_leader($1, $2))
                 and not exists (
@@ -219,7 +216,7 @@ async fn empty_counters(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
                     where j.app_id = c.app_id and j.record_type = c.record_type and j.record_id is not null
                 )
         ), in_sync as (
-            -- A fold or a change beside the deletion of an integration may leave what belongs to nobody.
+            -- A fold or a change concurrent with the deletion of an integration may leave a row that belongs to none.
             delete from headgate.in_sync_counts c
             where (n = 0 or not exists (select from headgate.integrations i where i.id = c.integration_id))
                 and (select headgate.is_leader($1, $2))
@@ -254,7 +251,8 @@ async fn breaker_flips(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// Kept 30 days, but for the version that runs: it would be told as new again. By id, which tells the time.
+/// Kept 30 days, except the event of a version that still runs: without it the version would be reported as new again. Ordered by id, which contains
+/// the time.
 async fn system_events(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query!(
         r#"
@@ -277,8 +275,8 @@ async fn system_events(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     Ok(deleted.rows_affected())
 }
 
-/// The trend is kept 26 hours; groups of which nothing waits and nothing is given up, 7 days after the last failure; what is left of an integration
-/// that was deleted goes with it.
+/// The trend is kept 26 hours; groups without waiting jobs and dead letters, 7 days after the last failure; counts of deleted integrations are deleted
+/// at once.
 async fn failures(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
     let deleted = sqlx::query_scalar!(
         r#"

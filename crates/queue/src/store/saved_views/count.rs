@@ -1,4 +1,4 @@
-//! What a view's filters find, counted once for all who look at it, and the alert that follows from it.
+//! The counts of views, taken once for all viewers, and the alerts that follow from them.
 
 use crate::{
     error::QueueError,
@@ -17,22 +17,19 @@ use model::{
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
 
-/// A view that is to be counted.
+/// A view to count.
 #[derive(Clone, Debug)]
 pub struct CountedView {
-    /// Which.
+    /// Its id.
     pub id: SavedViewId,
-    /// What it narrows to; none when a newer version saved what this one does not know.
+    /// Its filter; none when this version cannot read it, because a newer one saved it.
     pub filter: Option<JobFilter>,
-    /// The same as it is stored.
+    /// The filter's stored form.
     stored: Value,
 }
 
-/// Those that somebody pinned or that have a threshold, the ones not counted for longest first.
-///
-/// # Errors
-/// The database's.
-pub async fn due(pool: &PgPool, most: i64) -> Result<Vec<CountedView>, QueueError> {
+/// The views that are pinned or have a threshold, those not counted for longest first.
+pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<CountedView>, QueueError> {
     let rows = sqlx::query!(
         r#"
         select v.id as "id: SavedViewId", v.filter
@@ -42,7 +39,7 @@ pub async fn due(pool: &PgPool, most: i64) -> Result<Vec<CountedView>, QueueErro
         order by c.tried_at nulls first, v.id
         limit $1
         "#,
-        most
+        limit
     )
     .fetch_all(pool)
     .await?;
@@ -54,12 +51,12 @@ pub async fn due(pool: &PgPool, most: i64) -> Result<Vec<CountedView>, QueueErro
     Ok(views.collect())
 }
 
-/// Keeps what was counted, or that it could not be, and begins or ends the view's alert. The view's row is locked: of two processes that count,
-/// one begins it and the other finds it begun.
+/// Stores a count, or that it failed, and begins or ends the view's alert. The view's row is locked: of two processes that count,
+/// one begins the alert and the other finds it begun.
 ///
 /// # Errors
 /// `LeaseLost` when another process leads.
-pub async fn note(
+pub async fn record_count(
     pool: &PgPool,
     term: Term,
     view: &CountedView,
@@ -80,9 +77,9 @@ pub async fn note(
     )
     .fetch_optional(&mut *tx)
     .await?;
-    // Deleted, unpinned or narrowed otherwise meanwhile.
+    // Deleted, unpinned or given another filter meanwhile.
     let Some(row) = row else { return Ok(()) };
-    // Asked once the row is locked: beside it, in one statement, it would be as it was before the other process let go.
+    // Read after the lock: the locking statement itself would see what was there before the other process committed.
     let before = sqlx::query_scalar!(
         "select alerting_since from headgate.saved_view_counts where view_id = $1",
         view.id as SavedViewId
@@ -96,7 +93,7 @@ pub async fn note(
         Turn::Ends => None,
         Turn::Stays => before,
     };
-    keep(&mut tx, view.id, row.now, count, since).await?;
+    save(&mut tx, view.id, row.now, count, since).await?;
     if let (true, Some(count), Some(alert_at)) = (row.is_shared, count, row.alert_at) {
         let event = match turns {
             Turn::Begins => Some(ViewEvent::Alert),
@@ -104,14 +101,14 @@ pub async fn note(
             Turn::Stays => None,
         };
         if let Some(event) = event {
-            system_events::of_view(&mut tx, event, &row.name, &reason(count, alert_at)).await?;
+            system_events::view_alert(&mut tx, event, &row.name, &reason(count, alert_at)).await?;
         }
     }
     tx.commit().await?;
     Ok(())
 }
 
-async fn keep(
+async fn save(
     conn: &mut PgConnection,
     id: SavedViewId,
     now: DateTime<Utc>,
@@ -138,8 +135,12 @@ async fn keep(
     Ok(())
 }
 
-/// Ends an alert by hand, because what alerted is no more.
-pub(super) async fn ends(conn: &mut PgConnection, view: &SavedView, why: &str) -> Result<(), QueueError> {
+/// Ends an alert whose view or threshold is removed.
+pub(super) async fn end_alert(
+    conn: &mut PgConnection,
+    view: &SavedView,
+    why: &str,
+) -> Result<(), QueueError> {
     sqlx::query!(
         "update headgate.saved_view_counts set alerting_since = null where view_id = $1",
         view.id as SavedViewId
@@ -147,7 +148,7 @@ pub(super) async fn ends(conn: &mut PgConnection, view: &SavedView, why: &str) -
     .execute(&mut *conn)
     .await?;
     if view.is_shared {
-        system_events::of_view(conn, ViewEvent::Calm, &view.name, why).await?;
+        system_events::view_alert(conn, ViewEvent::Calm, &view.name, why).await?;
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
-//! Rows of `saved_views`, with the pins of whoever asks and what was counted last. A view that is private is for its owner alone: for everybody
-//! else it is not there.
+//! Rows of `saved_views`, with the viewer's pins and the last counts. A private view does not exist for anybody but its owner.
 
 mod count;
 mod read;
 mod write;
 
-pub use count::{CountedView, due, note};
+pub use count::{CountedView, due, record_count};
 pub use read::{alerting, get, list};
-pub use write::{change, delete, hold, insert, pin};
+pub use write::{change, delete, insert, lock_view, pin};

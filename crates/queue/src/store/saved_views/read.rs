@@ -1,4 +1,4 @@
-//! Views that somebody may see.
+//! Reading views.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
@@ -48,10 +48,7 @@ impl From<Row> for SavedView {
     }
 }
 
-/// All that somebody may see, pinned ones first; of keys (no user) the shared ones.
-///
-/// # Errors
-/// The database's.
+/// All views that the viewer may see, pinned ones first; for an API key (no user) the shared ones.
 pub async fn list(pool: &PgPool, viewer: Option<UserId>) -> Result<Vec<SavedView>, QueueError> {
     let rows = sqlx::query_file_as!(
         Row,
@@ -63,10 +60,7 @@ pub async fn list(pool: &PgPool, viewer: Option<UserId>) -> Result<Vec<SavedView
     Ok(rows.fetch_all(pool).await?.into_iter().map(SavedView::from).collect())
 }
 
-/// Those whose threshold is reached.
-///
-/// # Errors
-/// The database's.
+/// The views whose threshold is reached.
 pub async fn alerting(pool: &PgPool, viewer: Option<UserId>) -> Result<Vec<SavedView>, QueueError> {
     let rows = sqlx::query_file_as!(
         Row,
@@ -78,10 +72,10 @@ pub async fn alerting(pool: &PgPool, viewer: Option<UserId>) -> Result<Vec<Saved
     Ok(rows.fetch_all(pool).await?.into_iter().map(SavedView::from).collect())
 }
 
-/// One of them.
+/// One view.
 ///
 /// # Errors
-/// `NotFound`, also for another person's private one.
+/// `NotFound`, also for a private view of somebody else.
 pub async fn get(
     conn: &mut PgConnection,
     viewer: Option<UserId>,

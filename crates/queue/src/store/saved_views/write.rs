@@ -1,6 +1,6 @@
-//! Views saved, changed, pinned and deleted. How many there may be is judged under one lock: two forms sent at once cannot both be the last.
+//! Saving, changing, pinning and deleting views. Maximum numbers are checked under one lock, so that two requests at once cannot both be the last.
 
-use super::{count::ends, read::get};
+use super::{count::end_alert, read::get};
 use crate::error::QueueError;
 use model::{
     filter::JobFilter,
@@ -11,17 +11,17 @@ use model::{
 use serde_json::json;
 use sqlx::PgConnection;
 
-/// Saves one; of a key (no owner) it is everybody's.
+/// Saves a view. One of an API key has no owner, and is shared.
 ///
 /// # Errors
-/// `Invalid`: the name is taken, or there are as many as may be.
+/// `Invalid`: the name is taken, or the maximum number is reached.
 pub async fn insert(
     conn: &mut PgConnection,
     owner: Option<UserId>,
     new: &NewSavedView,
     filter: &JobFilter,
 ) -> Result<SavedView, QueueError> {
-    lock(conn).await?;
+    lock_all(conn).await?;
     let id = SavedViewId::generate();
     sqlx::query!(
         "insert into headgate.saved_views (id, owner_id, name, query, filter, is_shared, alert_at) values ($1, $2, $3, $4, $5, $6, $7)",
@@ -46,7 +46,7 @@ pub async fn insert(
     .fetch_one(&mut *conn)
     .await?;
     let mut faults = Faults::default();
-    faults.require(made.own <= MOST_OF_ONE, "", "there are 50 of yours already: delete one first");
+    faults.require(made.own <= MOST_OF_ONE, "", "you have 50 views already: delete one first");
     let is_one_more = new.is_shared && made.shared > MOST_SHARED;
     faults.require(
         !is_one_more,
@@ -60,10 +60,10 @@ pub async fn insert(
     get(conn, owner, id).await
 }
 
-/// Changes it, and answers it as it was and as it is. `filter` comes with a new query.
+/// Changes a view, and returns it as it was and as it is. A new query comes with its `filter`.
 ///
 /// # Errors
-/// `NotFound`; `Invalid`: the name is taken, there are as many shared ones as may be, or nobody would see it.
+/// `NotFound`; `Invalid`: the name is taken, the maximum number of shared views is reached, or nobody would see the view.
 pub async fn change(
     conn: &mut PgConnection,
     viewer: Option<UserId>,
@@ -71,8 +71,8 @@ pub async fn change(
     changes: &SavedViewChanges,
     filter: Option<&JobFilter>,
 ) -> Result<(SavedView, SavedView), QueueError> {
-    lock(conn).await?;
-    hold(conn, id).await?;
+    lock_all(conn).await?;
+    lock_view(conn, id).await?;
     let before = get(conn, viewer, id).await?;
     changes.if_match.check(before.updated_at)?;
     let alert_at = changes.alert_at.clone().apply(before.alert_at);
@@ -104,10 +104,10 @@ pub async fn change(
     faults.require(is_seen, "/is_shared", "must stay true: nobody owns this view, so nobody would see it");
     faults.into_result()?;
     if before.alerting_since.is_some() && alert_at.is_none() {
-        ends(conn, &before, "its threshold was taken away").await?;
+        end_alert(conn, &before, "its threshold was removed").await?;
     }
     if filter.is_some() {
-        // Of the filters it had.
+        // The counts are those of the old filter.
         sqlx::query!(
             r#"
             update headgate.saved_view_counts
@@ -119,8 +119,8 @@ pub async fn change(
         .execute(&mut *conn)
         .await?;
     }
-    forget_count(conn, id).await?;
-    // An operator who makes somebody else's view private does not see it any more.
+    delete_unused_count(conn, id).await?;
+    // An operator who makes somebody else's view private no longer sees it.
     let after = get(conn, viewer, id).await.or_else(|error| match error {
         QueueError::NotFound => Ok(SavedView { is_shared: false, ..before.clone() }),
         error => Err(error),
@@ -128,17 +128,17 @@ pub async fn change(
     Ok((before, after))
 }
 
-/// Pins it for somebody, or takes the pin away.
+/// Pins or unpins a view for a user.
 ///
 /// # Errors
-/// `NotFound`; `Invalid`: as many are pinned as may be.
+/// `NotFound`; `Invalid`: the maximum number of views is pinned.
 pub async fn pin(
     conn: &mut PgConnection,
     user: UserId,
     id: SavedViewId,
     is_pinned: bool,
 ) -> Result<(), QueueError> {
-    lock(conn).await?;
+    lock_all(conn).await?;
     get(conn, Some(user), id).await?;
     if !is_pinned {
         sqlx::query!(
@@ -148,7 +148,7 @@ pub async fn pin(
         )
         .execute(&mut *conn)
         .await?;
-        return forget_count(conn, id).await;
+        return delete_unused_count(conn, id).await;
     }
     sqlx::query!(
         "insert into headgate.saved_view_pins (user_id, view_id) values ($1, $2) on conflict do nothing",
@@ -168,24 +168,18 @@ pub async fn pin(
     Ok(faults.into_result()?)
 }
 
-/// Locks it against other changes, if there is one.
-///
-/// # Errors
-/// The database's.
-pub async fn hold(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
+/// Locks a view against other changes, if it exists.
+pub async fn lock_view(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
     sqlx::query!("select from headgate.saved_views where id = $1 for update", id as SavedViewId)
         .fetch_optional(conn)
         .await?;
     Ok(())
 }
 
-/// Deletes it for everybody.
-///
-/// # Errors
-/// The database's.
+/// Deletes a view for everybody.
 pub async fn delete(conn: &mut PgConnection, view: &SavedView) -> Result<(), QueueError> {
     if view.alerting_since.is_some() {
-        ends(conn, view, "the view was deleted").await?;
+        end_alert(conn, view, "the view was deleted").await?;
     }
     sqlx::query!("delete from headgate.saved_views where id = $1", view.id as SavedViewId)
         .execute(conn)
@@ -193,8 +187,8 @@ pub async fn delete(conn: &mut PgConnection, view: &SavedView) -> Result<(), Que
     Ok(())
 }
 
-/// What nobody counts any more is not known any more.
-async fn forget_count(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
+/// Deletes the count of a view that is no longer counted, because it has neither a threshold nor pins.
+async fn delete_unused_count(conn: &mut PgConnection, id: SavedViewId) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         delete from headgate.saved_view_counts c
@@ -209,8 +203,8 @@ async fn forget_count(conn: &mut PgConnection, id: SavedViewId) -> Result<(), Qu
     Ok(())
 }
 
-/// Until the end of the transaction nobody else adds one.
-async fn lock(conn: &mut PgConnection) -> Result<(), QueueError> {
+/// Until the end of the transaction nobody else adds a view or a pin.
+async fn lock_all(conn: &mut PgConnection) -> Result<(), QueueError> {
     sqlx::query!("select pg_advisory_xact_lock(hashtext('headgate.saved_views'))").execute(conn).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What external systems answered: counts by HTTP status, gathered with the latencies and folded with them.
+//! Answers of external systems, counted by HTTP status; they are appended and folded together with the latencies.
 
 use crate::error::QueueError;
 use model::{
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::throughput::require_integration;
 
-/// The status that stands for no answer: the connection broke, or the time was over.
+/// The status that stands for no answer: the connection broke, or the request timed out.
 pub const NO_ANSWER: i16 = 0;
 
 /// Counts by status.
 pub type Statuses = BTreeMap<i16, i32>;
 
-/// The answers of a window, bucket by bucket; those of the last second are still in the memory of the processes.
+/// The answers of a window by bucket; those of the last second are still in the memory of the processes.
 ///
 /// # Errors
 /// `NotFound` when the scope has no such integration.
@@ -28,7 +28,7 @@ pub async fn answers(
     window: Window,
 ) -> Result<Answers, QueueError> {
     require_integration(pool, scope, integration_id).await?;
-    // Minutes are kept a day, hours longer.
+    // Minutes are kept for a day only.
     let source_step = if window == Window::Week { 3_600 } else { 60 };
     let step_seconds = window.step_seconds().max(source_step);
     let rows = sqlx::query!(
@@ -71,10 +71,7 @@ pub async fn answers(
     Ok(Answers { step_seconds, buckets })
 }
 
-/// Of the last five minutes, by integration: all answers, and how many were 429.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The last five minutes by integration: the number of answers, and how many of them were 429.
 pub async fn recent(
     pool: &PgPool,
     only: Option<IntegrationId>,

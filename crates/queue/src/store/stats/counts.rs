@@ -1,22 +1,22 @@
-//! How many jobs stand where, from the kept counters: no page and no metric ever counts jobs.
+//! Numbers of jobs by state, from counters: no page and no metric ever counts jobs.
 
 use crate::error::QueueError;
 use model::id::IntegrationId;
 use sqlx::PgPool;
 
-/// One integration's jobs (or several together) by where they stand. A change already answered is in these numbers: deltas that are
+/// Numbers of jobs of one integration (or several together) by state. They include every committed change: deltas that are
 /// not folded yet are added in the same statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneCounts {
-    /// Pending.
+    /// Pending jobs.
     pub backlog: i64,
-    /// Being processed.
+    /// Jobs being processed.
     pub processing: i64,
-    /// Waiting for another attempt, due or not.
+    /// Jobs waiting for another attempt, due or not.
     pub to_be_retried: i64,
-    /// Given up.
+    /// Dead letters.
     pub dead_letters: i64,
-    /// To be retried, by attempts made: the first number is those after one attempt. Without noughts at the end.
+    /// Jobs to be retried by attempts made, beginning with those after one attempt. Without trailing zeros.
     pub retry_pyramid: Vec<i64>,
 }
 
@@ -27,14 +27,13 @@ impl LaneCounts {
         self.backlog + self.processing + self.to_be_retried
     }
 
-    /// Adds what a counter says.
     pub(super) fn add(&mut self, status: i16, attempt: i16, n: i64) {
         match status {
             0 => self.backlog += n,
             1 => self.processing += n,
             2 => {
                 self.to_be_retried += n;
-                // A job given back before its first attempt counted stands with those after one.
+                // A job released before its first attempt was counted is shown with those after one attempt.
                 let step = usize::try_from(attempt.max(1) - 1).unwrap_or(0);
                 if self.retry_pyramid.len() <= step {
                     self.retry_pyramid.resize(step + 1, 0);
@@ -50,7 +49,6 @@ impl LaneCounts {
         }
     }
 
-    /// Adds another lane's.
     pub(super) fn merge(&mut self, other: &Self) {
         self.backlog += other.backlog;
         self.processing += other.processing;
@@ -65,10 +63,7 @@ impl LaneCounts {
     }
 }
 
-/// The counts of one integration; noughts for one that is not known.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The counts of one integration; zeros for an unknown one.
 pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<LaneCounts, QueueError> {
     let rows = sqlx::query!(
         r#"
@@ -93,9 +88,6 @@ pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<Lane
 }
 
 /// The counts of every integration that has any, by id.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn all_counts(
     pool: &PgPool,
 ) -> Result<std::collections::HashMap<IntegrationId, LaneCounts>, QueueError> {
@@ -125,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pyramid_counts_by_attempts_made_and_ends_without_noughts() {
+    fn the_pyramid_counts_by_attempts_made_and_has_no_trailing_zeros() {
         let mut counts = LaneCounts::default();
         for (status, attempt, n) in
             [(0, 0, 5), (1, 1, 2), (2, 1, 7), (2, 3, 1), (2, 9, 4), (2, 9, -4), (5, 10, 3)]

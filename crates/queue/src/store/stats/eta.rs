@@ -1,35 +1,34 @@
-//! When will it be done? An honest answer, or none.
+//! When a backlog will be cleared: an honest estimate, or none.
 //!
-//! The pace is the net one: by how much the work that is left became less since it was most, within the last two minutes. While
-//! more arrives than is done there is no answer. A rate limit bounds it from below: what the limit does not let go cannot be done; and
-//! where no pace could be measured yet (the first seconds of some work, or while more arrives) the limit alone says how long what is
-//! left will take at best.
+//! The pace is the net one: by how much the outstanding jobs became fewer since their peak within the last two minutes. While
+//! more arrive than are done there is no estimate. A rate limit bounds the estimate from below. Where no pace could be measured yet (the first
+//! seconds of some work, or while more arrive) the limit alone gives the best case.
 
 use chrono::{DateTime, Duration, Utc};
 use model::id::IntegrationId;
 use std::collections::{HashMap, VecDeque};
 
-/// How far back the pace is looked at.
+/// The period in which the pace is measured.
 const WINDOW_SECONDS: i64 = 120;
-/// Levels are kept at this distance: more would tell nothing more.
+/// The interval between stored levels: a finer one would not improve the estimate.
 const STEP_SECONDS: i64 = 5;
-/// Less than this says nothing about a pace.
-const LEAST_SECONDS: f64 = 10.0;
+/// A shorter period gives no pace.
+const MIN_SECONDS: f64 = 10.0;
 
-/// What an answer is made of.
+/// What an estimate is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Jobs still to be done.
     pub outstanding: i64,
-    /// The most there were lately, and how many seconds ago. None: nobody watched yet.
+    /// The most outstanding jobs lately, and how many seconds ago. None: not observed yet.
     pub peak: Option<(i64, f64)>,
-    /// Jobs that came to an end in the last 60 seconds: the pace while nobody watched yet.
+    /// Jobs that ended in the last 60 seconds: the pace while there is no peak.
     pub ended_per_minute: i64,
-    /// Requests a second the limit lets go.
+    /// Requests a second that the limit allows.
     pub limit_per_second: Option<f64>,
 }
 
-/// Seconds until nothing is left.
+/// Seconds until nothing is outstanding.
 #[must_use]
 pub fn eta_seconds(pace: Pace) -> Option<i64> {
     if pace.outstanding <= 0 {
@@ -37,32 +36,32 @@ pub fn eta_seconds(pace: Pace) -> Option<i64> {
     }
     let outstanding = pace.outstanding as f64;
     let per_second = match pace.peak {
-        Some((most, seconds)) if seconds >= LEAST_SECONDS => (most - pace.outstanding) as f64 / seconds,
+        Some((peak, seconds)) if seconds >= MIN_SECONDS => (peak - pace.outstanding) as f64 / seconds,
         Some(_) => 0.0,
         None => pace.ended_per_minute as f64 / 60.0,
     };
     let by_limit = pace.limit_per_second.filter(|limit| *limit > 0.0).map(|limit| outstanding / limit);
-    let is_measured = pace.peak.is_some_and(|(_, seconds)| seconds >= LEAST_SECONDS);
+    let is_measured = pace.peak.is_some_and(|(_, seconds)| seconds >= MIN_SECONDS);
     let seconds = if per_second > 0.0 {
         (outstanding / per_second).max(by_limit.unwrap_or(0.0)).ceil()
     } else if is_measured {
-        // Nothing gets done.
+        // The backlog does not shrink.
         return None;
     } else {
         by_limit?.ceil()
     };
-    // More than ten years is no answer.
+    // More than ten years is no estimate.
     (seconds < 315_360_000.0).then_some(seconds as i64)
 }
 
-/// How much was left lately, by integration: the sampler's memory.
+/// Outstanding jobs of the last two minutes by integration, which the sampler remembers.
 #[derive(Debug, Default)]
 pub struct Levels {
     seen: VecDeque<(DateTime<Utc>, HashMap<IntegrationId, i64>)>,
 }
 
 impl Levels {
-    /// Remembers a moment.
+    /// Adds the levels of a moment.
     pub fn remember(&mut self, at: DateTime<Utc>, outstanding: HashMap<IntegrationId, i64>) {
         if self.seen.back().is_some_and(|(last, _)| at - *last < Duration::seconds(STEP_SECONDS)) {
             return;
@@ -73,8 +72,8 @@ impl Levels {
         }
     }
 
-    /// The most an integration had left and how long ago, the latest such moment (of a level that stands still: since when it does); none
-    /// before anything was remembered long enough.
+    /// An integration's peak and how many seconds ago it was, the latest of equal ones (if the level has not moved, since when it has not);
+    /// none before 10 s have been observed.
     #[must_use]
     pub fn peak(
         &self,
@@ -83,7 +82,7 @@ impl Levels {
         now_left: i64,
     ) -> Option<(i64, f64)> {
         let (first, _) = self.seen.front()?;
-        if seconds_between(*first, at) < LEAST_SECONDS {
+        if seconds_between(*first, at) < MIN_SECONDS {
             return None;
         }
         let mut peak = (now_left, 0.0);
@@ -98,7 +97,7 @@ impl Levels {
 }
 
 impl Levels {
-    /// How much an integration had left about a minute ago; none before anything was remembered that long.
+    /// An integration's outstanding jobs about a minute ago; none before a minute has been observed.
     #[must_use]
     pub fn a_minute_ago(&self, integration_id: IntegrationId, at: DateTime<Utc>) -> Option<i64> {
         let (_, levels) = self.seen.iter().rev().find(|(then, _)| at - *then >= Duration::seconds(60))?;
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_given_only_when_the_numbers_say_one() {
+    fn an_estimate_is_given_only_if_the_numbers_allow_one() {
         let pace = |outstanding, peak, ended_per_minute, limit_per_second| Pace {
             outstanding,
             peak,
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_a_minute_ago_is_known_once_a_minute_was_watched() {
+    fn the_level_a_minute_ago_is_known_after_a_minute_of_observation() {
         let id = IntegrationId::generate();
         let begin = DateTime::UNIX_EPOCH;
         let mut levels = Levels::default();
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_is_taken_from_the_most_there_was_in_two_minutes() {
+    fn the_pace_is_measured_from_the_peak_of_the_last_two_minutes() {
         let id = IntegrationId::generate();
         let begin = DateTime::UNIX_EPOCH;
         let mut levels = Levels::default();
@@ -167,7 +166,7 @@ mod tests {
         assert_eq!(
             levels.peak(id, begin + Duration::seconds(30), 1_000),
             Some((1_000, 20.0)),
-            "it stands still"
+            "the level has not moved"
         );
         levels.remember(begin + Duration::seconds(135), HashMap::new());
         assert_eq!(levels.peak(id, begin + Duration::seconds(140), 600), Some((800, 120.0)));

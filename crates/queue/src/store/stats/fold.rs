@@ -1,8 +1,8 @@
-//! Folding appended deltas into the rows they stand for.
+//! Folding appended deltas into counters.
 //!
-//! Each fold is one statement: it takes a chunk of deltas away and adds their sums, so that whoever reads rows and deltas in one
-//! statement sees every change exactly once. Locked deltas are passed over: two folders never wait for each other. Rows are written
-//! in the order of their keys, as every other writer of many rows does.
+//! Each fold is one statement that deletes a chunk of deltas and adds their sums, so that a statement that reads counters and deltas
+//! sees every change exactly once. Locked deltas are skipped: two folds never wait for each other. Rows are written
+//! in the order of their keys, as by every other statement that writes many rows.
 
 use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
@@ -11,20 +11,13 @@ use sqlx::PgPool;
 /// Deltas folded by one statement.
 pub const CHUNK: i64 = 10_000;
 
-/// `job_count_deltas` into `job_counts`; answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `job_count_deltas` into `job_counts`; returns how many deltas.
 pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     fold_job_counts(pool, Some(term)).await
 }
 
-/// The same by a process that does not lead, when it finds more than `many` deltas: every claim sums them, so they must not pile up while
-/// nobody leads or the leader does not come to it. A fold is right whoever does it, and however many do: what one has locked the others
-/// pass over.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The same by a process that does not lead, if it finds more than `many` deltas: every claim sums them, so they must not pile up while
+/// there is no leader, or while it is busy. Any number of processes may fold at once, because locked deltas are skipped.
 pub async fn job_counts_if_many(pool: &PgPool, many: i64) -> Result<i64, QueueError> {
     let are_many = sqlx::query_scalar!(
         r#"
@@ -70,10 +63,7 @@ async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64, Queue
     Ok(folded)
 }
 
-/// `record_count_deltas` into `record_counts`; answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `record_count_deltas` into `record_counts`; returns how many deltas.
 pub async fn record_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     let folded = sqlx::query_scalar!(
         r#"
@@ -107,10 +97,7 @@ pub async fn record_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError>
     Ok(folded)
 }
 
-/// `in_sync_count_deltas` into `in_sync_counts`; answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `in_sync_count_deltas` into `in_sync_counts`; returns how many deltas.
 pub async fn in_sync_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     let folded = sqlx::query_scalar!(
         r#"
@@ -144,10 +131,7 @@ pub async fn in_sync_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError
     Ok(folded)
 }
 
-/// `batch_deltas` into `batches`; deltas of a batch that was deleted go with it. Answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `batch_deltas` into `batches`, and drops those of deleted batches; returns how many deltas.
 pub async fn batches(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     let folded = sqlx::query_scalar!(
         r#"

@@ -1,8 +1,8 @@
 //! How long attempts and waits take: histograms that processes append and the leader folds into `throughput`.
 //!
-//! Rows of `throughput` under the nil id are all integrations together, and those under an app's id the app's, so that a chart of either reads as
-//! few rows as that of one. Those of all carry counts too ([`super::rollup`]); those of an app carry histograms alone, and there are only
-//! those of a day's chart, whose steps are many: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
+//! Rows of `throughput` under the nil id are those of all integrations together, and those under an app's id those of the app, so that a chart of either
+//! reads as few rows as that of one integration. Rows of all have counts too ([`super::rollup`]). Rows of an app have histograms only, and only in the
+//! step of a day's chart, which would otherwise read too much: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
 
 use super::{answers::Statuses, fold::CHUNK};
 use crate::{error::QueueError, store::leader::Term};
@@ -13,19 +13,19 @@ use model::{
 use sqlx::PgPool;
 use std::{collections::HashMap, fmt::Write as _, time::Duration};
 
-/// All integrations together.
+/// The id of all integrations together.
 pub(in crate::store) const ALL: uuid::Uuid = uuid::Uuid::nil();
-/// The step of sums that a day's chart is read from.
+/// The step in seconds of the sums that a day's chart reads.
 pub(super) const DAY_STEP: i32 = 900;
 
-/// Of one integration over some time.
+/// Durations and answers of an integration over some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spans {
     /// How long attempts took.
     pub latency: Histogram,
     /// How long jobs waited before their first attempt.
     pub wait: Histogram,
-    /// What was answered, by HTTP status.
+    /// Answers by HTTP status.
     pub statuses: Statuses,
     latency_us: i64,
     wait_us: i64,
@@ -49,7 +49,7 @@ impl Spans {
         *self.statuses.entry(status).or_default() += 1;
     }
 
-    /// Adds another's.
+    /// Adds those of another.
     pub fn merge(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.wait.merge(&other.wait);
@@ -70,10 +70,7 @@ impl Spans {
     }
 }
 
-/// Appends what a process gathered, committed asynchronously: nothing is decided by it, and a crash of the server may forget it.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Appends what a process gathered. The commit is asynchronous: no decision depends on it, and a crash of the server may lose it.
 pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> Result<(), QueueError> {
     let integrations: Vec<IntegrationId> = gathered.keys().copied().collect();
     let (mut latencies, mut waits, mut latency_us, mut wait_us) = (vec![], vec![], vec![], vec![]);
@@ -87,7 +84,7 @@ pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> 
         status_counts.push(as_array(spans.statuses.values()));
     }
     let mut transaction = pool.begin_with("begin; set local synchronous_commit = off").await?;
-    // Arrays of arrays of different lengths travel as text alone.
+    // As text, because Postgres has no arrays of arrays of different lengths.
     sqlx::query!(
         r#"
         insert into headgate.latency_deltas (integration_id, latency, wait, latency_us, wait_us, statuses, status_counts)
@@ -109,12 +106,9 @@ pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> 
     Ok(transaction.commit().await?)
 }
 
-/// `latency_deltas` into `throughput`, `answers` and the sums since the beginning; answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `latency_deltas` into `throughput`, `answers` and the sums since the beginning; returns how many deltas.
 pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
-    // By integration first: what is summed for the coarser steps and for all together is few rows then.
+    // By integration first, so that few rows are left to sum for the coarser steps and for all together.
     let folded = sqlx::query_scalar!(
         r#"
         with taken as materialized (
@@ -187,10 +181,7 @@ pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     Ok(folded)
 }
 
-/// The last five minutes of every integration that had ends, or of one.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The last five minutes of every integration in which attempts ended, or of one.
 pub async fn recent(
     pool: &PgPool,
     only: Option<IntegrationId>,
@@ -216,7 +207,7 @@ pub async fn recent(
     Ok(recent)
 }
 
-/// As Postgres writes an array.
+/// A Postgres array literal.
 fn as_array<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
     let mut text = String::from("{");
     for (at, n) in numbers.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The row a second that every server process reads: N browsers cost the database what one costs.
+//! Live snapshots: one row a second, which every server process reads, so that any number of browsers costs the database what one does.
 
 use super::Measures;
 use crate::{error::QueueError, store::leader::Term};
@@ -10,11 +10,8 @@ use model::{
 use sqlx::{PgPool, types::Json};
 use std::time::Duration;
 
-/// Writes a snapshot and forgets those of more than an hour ago; of those older than a minute one in ten seconds stays.
+/// Writes a snapshot and deletes those older than an hour; of those older than a minute one in ten seconds stays.
 /// Measures are taken less often: most rows have none. False when the term is over.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn write(
     pool: &PgPool,
     term: Term,
@@ -23,7 +20,7 @@ pub async fn write(
 ) -> Result<bool, QueueError> {
     let written = sqlx::query!(
         r#"
-        with forgotten as (
+        with deleted as (
             delete from headgate.live_snapshots
             where (
                 at < clock_timestamp() - interval '1 hour'
@@ -51,20 +48,17 @@ pub async fn write(
 /// A snapshot as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// When the sampler read it.
+    /// When it was taken.
     pub at: DateTime<Utc>,
-    /// How long ago that was, on the database's clock.
+    /// How long ago that was, by the database's clock.
     pub age: Duration,
-    /// The [`Snapshot`] as JSON; none when it is not newer than what the caller has.
+    /// The [`Snapshot`] as JSON; none when it is not newer than the caller's.
     pub json: Option<String>,
-    /// When the newest measures were taken, and they themselves when the caller has not seen them.
+    /// When the newest measures were taken, and their JSON if they are newer than the caller's.
     pub measures: Option<(DateTime<Utc>, Option<String>)>,
 }
 
-/// The newest snapshot and the newest measures; their bodies only when they are newer than what was `seen`.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The newest snapshot and the newest measures; their bodies only if the caller has not seen them.
 pub async fn newest(
     pool: &PgPool,
     seen: Option<DateTime<Utc>>,
@@ -95,19 +89,13 @@ pub async fn newest(
     }))
 }
 
-/// When the newest snapshot was taken that a database has, which may be a replica.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// When the newest snapshot in this database, which may be a replica, was taken.
 pub async fn newest_at(pool: &PgPool) -> Result<Option<DateTime<Utc>>, QueueError> {
     let newest = sqlx::query_scalar!("select at from headgate.live_snapshots order by at desc limit 1");
     Ok(newest.fetch_optional(pool).await?)
 }
 
-/// The measures written last, however long ago, and when; none before the first, and none that this version cannot read.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The measures written last, however long ago, and when; none before the first, or if this version cannot read them.
 pub async fn last_measures(pool: &PgPool) -> Result<Option<(DateTime<Utc>, Measures)>, QueueError> {
     let row = sqlx::query!(
         r#"
@@ -119,10 +107,7 @@ pub async fn last_measures(pool: &PgPool) -> Result<Option<(DateTime<Utc>, Measu
     Ok(row.and_then(|row| Some((row.at, serde_json::from_str(&row.measures).ok()?))))
 }
 
-/// One integration's ETA as the sampler last saw it; none when it saw no such integration, or sampled nothing for ten seconds.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The sampler's last ETA of an integration; none when it did not see the integration, or took no snapshot for ten seconds.
 pub async fn eta_seconds(
     pool: &PgPool,
     integration_id: IntegrationId,
@@ -141,6 +126,6 @@ pub async fn eta_seconds(
     )
     .fetch_optional(pool)
     .await?;
-    // JSON null reads as the text "null": seen, and no answer.
+    // JSON null reads as the text "null": the integration was seen and has no ETA.
     Ok(eta.flatten().map(|eta| eta.parse().ok()))
 }

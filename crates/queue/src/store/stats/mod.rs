@@ -1,6 +1,6 @@
-//! Gauges, rollups and the snapshot: everything a page or a metric shows without ever counting jobs.
+//! Gauges, rollups and the snapshot, which pages and metrics show without ever counting jobs.
 //!
-//! Statements that change jobs append deltas; [`fold`] and [`rollup`] add them up; whoever reads adds what is not folded yet.
+//! Statements that change jobs append deltas; [`fold`] and [`rollup`] add them up; readers add what is not folded yet.
 
 pub mod answers;
 mod counts;
@@ -23,5 +23,5 @@ pub use eta::{Levels, Pace, eta_seconds};
 pub use measures::{CarriedOver, HotTable, LastSeen, Measures, OldTransaction, ServiceState, Sums, measures};
 pub use names::names;
 pub use recount::{Drift, drift};
-pub use snapshot::{Memory, gauge, integrations, snapshot, snapshot_with};
+pub use snapshot::{SamplerMemory, gauge, integrations, snapshot, snapshot_with};
 pub use throughput::{throughput, throughput_until};

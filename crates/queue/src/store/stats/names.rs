@@ -1,4 +1,4 @@
-//! What integrations are called: lists ask for it with their rows, because a sample may be older than what they list.
+//! Names of integrations. Lists read them together with their rows, because a snapshot may be older than what they list.
 
 use crate::error::QueueError;
 use model::{
@@ -9,11 +9,7 @@ use model::{
 use sqlx::PgPool;
 use std::collections::BTreeMap;
 
-/// The names of some integrations, and of the one that every app has built in, where an app is asked for. Those that are gone are left
-/// out.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The names of some integrations and, given an app, of its built-in one. Deleted integrations are left out.
 pub async fn names(
     pool: &PgPool,
     scope: Scope,

@@ -1,10 +1,10 @@
-//! Proves that the kept counters are the truth: counts what is there, which nothing else does.
+//! Proves the counters by counting the rows, which nothing else does.
 //!
-//! One integration at a time, counter and recount in one statement. Every transaction that moves a job appends its deltas itself, so in any
-//! one snapshot the two are equal, whatever is under way beside it: a difference is a fault, never a race. And it is the same in every
-//! snapshot until it is put right, because whatever happens moves both sides alike. So the difference can be appended as one more
-//! delta by the very statement that found it, at whatever moment that commits. The one thing that must not happen is that two of
-//! them put the same difference right, each in its own snapshot: they take turns on an advisory lock, taken by a statement before.
+//! One integration at a time, counters and rows in one statement. Every transaction that moves a job appends its deltas itself, so in any
+//! one snapshot the two are equal, whatever else is under way: a difference is a fault, never a race. It is also the same in every
+//! snapshot until it is corrected, because every change moves both sides alike. So the statement that finds a difference can append it as one more
+//! delta, whenever it commits. But two statements must not correct the same difference, each in its own snapshot: an earlier statement of the same
+//! transaction takes an advisory lock.
 
 use crate::{
     error::QueueError,
@@ -14,45 +14,39 @@ use model::id::{AppId, IntegrationId};
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
-/// A counter that does not say what is there.
+/// A counter that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
-    /// Which integration.
+    /// The integration.
     pub integration_id: IntegrationId,
     /// 0 pending, 1 processing, 2 to be retried, 5 dead letters.
     pub status: i16,
-    /// Attempts made, of those to be retried; 0 for the others.
+    /// Attempts made by jobs to be retried; 0 for the others.
     pub attempt: i16,
-    /// What the counter says, unfolded deltas included.
+    /// The counter with its unfolded deltas.
     pub counted: i64,
-    /// What there is.
+    /// The number of rows.
     pub real: i64,
 }
 
-/// Every counter that differs from what is there, read in one statement over all jobs: for tests and small databases.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Every counter that is wrong, by one statement over all jobs: for tests and small databases.
 pub async fn drift(pool: &PgPool) -> Result<Vec<Drift>, QueueError> {
     let mut connection = pool.acquire().await?;
     compare(&mut connection, None, false).await
 }
 
-/// What came of proving one integration's counters, or an app's records.
+/// The result of proving an integration's counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// They say what is there.
+    /// They are right.
     Holds,
-    /// They did not, and were put right.
+    /// They were wrong, and were corrected.
     Repaired(Vec<Drift>),
-    /// Nobody knows: counting takes longer than a snapshot may be held, or someone else was at it.
+    /// Unknown: counting would keep a snapshot for too long, or another process was doing it.
     Open,
 }
 
-/// The next integration after this one that has counters, jobs, dead letters or settings: a probe of an index each, no list of all.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The next integration after this one that has a row, counters, jobs or dead letters: one index lookup each, no list of all.
 pub async fn next_integration(
     connection: &mut PgConnection,
     after: IntegrationId,
@@ -74,10 +68,7 @@ pub async fn next_integration(
     Ok(next)
 }
 
-/// The next app.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The next app after this one.
 pub async fn next_app(connection: &mut PgConnection, after: AppId) -> Result<Option<AppId>, QueueError> {
     let next = sqlx::query_scalar!(
         r#"select id as "id: AppId" from headgate.apps where id > $1 order by id limit 1"#,
@@ -88,37 +79,37 @@ pub async fn next_app(connection: &mut PgConnection, after: AppId) -> Result<Opt
     Ok(next)
 }
 
-/// Proves one integration's counters, and puts them right in the same statement. `patience` bounds it, and with it how long its
-/// snapshot keeps dead rows from being vacuumed (RELIABILITY 0.6).
+/// Proves an integration's counters, and corrects them in the same statement. `timeout` bounds the statement, and so how long its
+/// snapshot keeps dead rows from being vacuumed.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; when the database cannot be asked.
+/// `LeaseLost` when the term is over.
 pub async fn prove_jobs(
     connection: &mut PgConnection,
     term: Term,
     integration_id: IntegrationId,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Proof, QueueError> {
-    let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(Proof::Open) };
+    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(Proof::Open) };
     let compared = compare(&mut transaction, Some(integration_id), true).await;
-    Ok(match concluded(transaction, compared).await? {
+    Ok(match conclude(transaction, compared).await? {
         None => Proof::Open,
         Some(drifts) if drifts.is_empty() => Proof::Holds,
         Some(drifts) => Proof::Repaired(drifts),
     })
 }
 
-/// The same for the numbers of an app's records; answers by how many they were wrong, none when nobody knows.
+/// The same for the numbers of an app's records; returns by how many they were wrong, none if they could not be proven.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; when the database cannot be asked.
+/// `LeaseLost` when the term is over.
 pub async fn prove_records(
     connection: &mut PgConnection,
     term: Term,
     app_id: AppId,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<i64>, QueueError> {
-    let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(None) };
+    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(None) };
     let compared = sqlx::query_scalar!(
         r#"
         with differences as materialized (
@@ -143,20 +134,20 @@ pub async fn prove_records(
     .fetch_one(&mut *transaction)
     .await
     .map_err(QueueError::from);
-    concluded(transaction, compared).await
+    conclude(transaction, compared).await
 }
 
-/// The same for the numbers of records an integration has in their current version.
+/// The same for the numbers of records that an integration has in their current version.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; when the database cannot be asked.
+/// `LeaseLost` when the term is over.
 pub async fn prove_in_sync(
     connection: &mut PgConnection,
     term: Term,
     integration_id: IntegrationId,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<i64>, QueueError> {
-    let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(None) };
+    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(None) };
     let compared = sqlx::query_scalar!(
         r#"
         with differences as materialized (
@@ -186,11 +177,11 @@ pub async fn prove_in_sync(
     .fetch_one(&mut *transaction)
     .await
     .map_err(QueueError::from);
-    concluded(transaction, compared).await
+    conclude(transaction, compared).await
 }
 
-/// Keeps what was found and put right; a proof that took too long is none.
-pub(super) async fn concluded<T>(
+/// Commits what was found and corrected; none if it took too long.
+pub(super) async fn conclude<T>(
     transaction: sqlx::Transaction<'_, sqlx::Postgres>,
     compared: Result<T, QueueError>,
 ) -> Result<Option<T>, QueueError> {
@@ -207,24 +198,24 @@ pub(super) async fn concluded<T>(
     }
 }
 
-/// A transaction that has the turn (advisory lock 4711, 4) and the lead; none when somebody else has the turn.
+/// A transaction of the leader that has the advisory lock (4711, 4); none when another has it.
 pub(super) async fn begin<'c>(
     connection: &'c mut PgConnection,
     term: Term,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<sqlx::Transaction<'c, sqlx::Postgres>>, QueueError> {
     use sqlx::Connection as _;
-    // One core for it at most, and a plan for what is asked: of one integration by its index, of all by reading everything.
+    // One core at most, and a plan for the parameters: for one integration by index, for all by reading everything.
     let settings = format!(
         "begin; set local statement_timeout = {}; set local max_parallel_workers_per_gather = 0; \
          set local plan_cache_mode = force_custom_plan",
-        patience.as_millis()
+        timeout.as_millis()
     );
     let mut transaction = connection.begin_with(sqlx::AssertSqlSafe(settings)).await?;
-    let has_turn = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock(4711, 4) as "has_turn!""#)
+    let is_locked = sqlx::query_scalar!(r#"select pg_try_advisory_xact_lock(4711, 4) as "is_locked!""#)
         .fetch_one(&mut *transaction)
         .await?;
-    if !has_turn {
+    if !is_locked {
         transaction.rollback().await?;
         return Ok(None);
     }
@@ -241,7 +232,7 @@ async fn compare(
         Drift,
         r#"
         with counted as materialized (
-            -- The pyramid is by attempts; of the others only the sum is shown.
+            -- Jobs to be retried are counted by attempts, for the pyramid; of the others only the sum is used.
             select integration_id, status, case when status = 2 then attempt else 0 end as attempt, sum(n)::bigint as n
             from (
                 select integration_id, status, attempt, n from headgate.job_counts
@@ -257,7 +248,7 @@ async fn compare(
                 select integration_id, status, case when status = 2 then attempt else 0 end as attempt from headgate.jobs
                 where $1::uuid is null or integration_id = $1
                 union all
-                -- The change that waits behind a processing job is a pending job of its own.
+                -- A successor, which waits for a processing job to end, counts as a pending job of its own.
                 select integration_id, 0::smallint, 0 from headgate.jobs
                 where successor is not null and ($1::uuid is null or integration_id = $1)
                 union all

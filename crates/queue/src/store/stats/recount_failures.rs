@@ -1,15 +1,12 @@
-//! Proves the counters of failures by cause, as [`super::recount`] does those of jobs: of one cause at a time, in one statement.
+//! Proves the counters of failures by cause, as [`super::recount`] proves those of jobs: one cause at a time, in one statement.
 
-use super::recount::{begin, concluded};
+use super::recount::{begin, conclude};
 use crate::{error::QueueError, store::leader::Term};
 use model::failure::CauseId;
 use sqlx::PgConnection;
 use std::time::Duration;
 
-/// The next cause after this one of which anything is known or there: a probe of an index each.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The next cause after this one that has counters, failing jobs or dead letters: one index lookup each.
 pub async fn next_cause(
     connection: &mut PgConnection,
     after: CauseId,
@@ -38,17 +35,17 @@ pub async fn next_cause(
     Ok(next.and_then(|next| next.parse().ok()))
 }
 
-/// Proves one cause's counters and puts them right in the same statement; answers by how many jobs they were wrong, none when nobody knows.
+/// Proves the counters of a cause and corrects them in the same statement; returns by how many jobs they were wrong, none if they could not be proven.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; when the database cannot be asked.
+/// `LeaseLost` when the term is over.
 pub async fn prove_failures(
     connection: &mut PgConnection,
     term: Term,
     cause: CauseId,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<i64>, QueueError> {
-    let Some(mut transaction) = begin(connection, term, patience).await? else { return Ok(None) };
+    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(None) };
     let compared = sqlx::query_scalar!(
         r#"
         with kept as materialized (
@@ -76,7 +73,7 @@ pub async fn prove_failures(
             full join there t using (fingerprint, integration_id)
             where coalesce(t.waiting, 0) <> coalesce(c.waiting, 0) or coalesce(t.dead, 0) <> coalesce(c.dead, 0)
         ), whole as materialized (
-            -- What the group has is what its integrations have: deltas move both.
+            -- A group has what its integrations have together: deltas change both.
             select g.cause, g.last_at, k.waiting - g.waiting as waiting, k.dead - g.dead as dead
             from headgate.failure_groups g
             cross join (
@@ -84,7 +81,7 @@ pub async fn prove_failures(
             ) k
             where g.cause = $1
         ), repaired_parts as (
-            -- At the time of the last failure: a repair is none, and opens no group again.
+            -- At the time of the last failure, because a repair is no failure and must not reopen the group.
             insert into headgate.failure_deltas (fingerprint, integration_id, at, waiting, dead)
             select d.fingerprint, d.integration_id, coalesce((select last_at from whole), clock_timestamp()), d.waiting::int, d.dead::int
             from differences d
@@ -103,5 +100,5 @@ pub async fn prove_failures(
     .fetch_one(&mut *transaction)
     .await
     .map_err(QueueError::from);
-    concluded(transaction, compared).await
+    conclude(transaction, compared).await
 }

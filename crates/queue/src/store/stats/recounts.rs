@@ -1,4 +1,4 @@
-//! How far the proof of the counters has come, kept so that a new leader goes on where the last one was stopped.
+//! The progress of the recount, stored so that a new leader continues where the last one stopped.
 
 use crate::{error::QueueError, store::leader::Term};
 use chrono::{DateTime, Utc};
@@ -8,28 +8,25 @@ use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// The round under way.
+/// A round of the recount that is not finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Integrations, then apps, then causes of failures up to this one are done. A cause stands in the first half.
+    /// Integrations, then apps, then causes of failures up to this one are done. A cause is in the first half of the id.
     pub cursor: Uuid,
-    /// Whether the integrations are through.
+    /// Whether all integrations are done.
     pub is_at_records: bool,
-    /// Whether the apps are through, too.
+    /// Whether all apps are done, too.
     pub is_at_failures: bool,
-    /// Proven so far: integrations, apps and causes.
+    /// Integrations, apps and causes proven so far.
     pub proven: i32,
-    /// Those nobody knows of.
+    /// Those that could not be proven.
     pub unproven: i32,
     /// By how many jobs, records and failures counters were wrong.
     pub drift: i64,
 }
 
-/// The round under way, or a new one when the last ended long enough ago; none when it is not yet time.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn under_way(
+/// The unfinished round, or a new one if the last ended long enough ago; none if no round is due.
+pub async fn current(
     connection: &mut PgConnection,
     every: Duration,
     may_begin: bool,
@@ -58,11 +55,8 @@ pub async fn under_way(
     })
 }
 
-/// Keeps how far it is; with `is_over` the round's numbers become those of the last one.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn keep(
+/// Stores the progress of a round; with `is_over` its numbers become those of the last round.
+pub async fn save(
     connection: &mut PgConnection,
     term: Term,
     round: Round,
@@ -98,7 +92,7 @@ pub async fn keep(
     Ok(())
 }
 
-/// What the last whole round found.
+/// The result of the last finished round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastRecount {
     /// When it ended; none before the first.
@@ -107,16 +101,13 @@ pub struct LastRecount {
     pub proven: i32,
     /// Those that would have taken too long.
     pub unproven: i32,
-    /// By how many jobs, records and failures counters were wrong, before they were put right.
+    /// By how many jobs, records and failures counters were wrong, before they were corrected.
     pub drift: i64,
-    /// The same of all rounds ever, and of the one under way.
+    /// The same over all rounds, the unfinished one included.
     pub repaired: i64,
 }
 
-/// What is known of the counters.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The result of the last finished round.
 pub async fn last(pool: &PgPool) -> Result<LastRecount, QueueError> {
     let last = sqlx::query_as!(
         LastRecount,

@@ -1,5 +1,5 @@
-//! Throughput: what the finishing statements append becomes steps of 10 s, a minute and an hour, and of all integrations together of 15 minutes
-//! too.
+//! Throughput: deltas of the finishing statements are summed in steps of 10 s, a minute and an hour, and for all integrations together in steps of 15
+//! minutes too.
 
 use super::{
     fold::CHUNK,
@@ -9,11 +9,8 @@ use crate::{error::QueueError, store::leader::Term};
 use model::id::WorkerId;
 use sqlx::PgPool;
 
-/// `throughput_deltas` into `throughput`, the last success of each integration into `integration_marks`, and the sums since the beginning;
-/// answers how many deltas.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Folds `throughput_deltas` into `throughput`, `integration_marks` (the last success of each integration) and the sums since the beginning;
+/// returns how many deltas.
 pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
     let folded = sqlx::query_scalar!(
         r#"
@@ -58,7 +55,7 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
                 cancelled = t.cancelled + excluded.cancelled, limited = t.limited + excluded.limited,
                 duration_ms = t.duration_ms + excluded.duration_ms
         ), marked as (
-            -- Integrations deleted meanwhile get no mark.
+            -- Not for integrations deleted meanwhile.
             insert into headgate.integration_marks as m (integration_id, last_success_at)
             select t.integration_id, max(t.at)
             from taken t join headgate.integrations i on i.id = t.integration_id

@@ -1,4 +1,4 @@
-//! The whole deployment at one moment, in one statement.
+//! The snapshot: all live numbers at a moment, the gauges in one statement.
 
 use super::{
     LaneCounts, answers,
@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     breaker::Breaker,
-    failure::{FailureFilter, FailurePulse, GrowingFailure},
+    failure::{FailureFilter, FailureSummary, GrowingFailure},
     id::{AppId, IntegrationId},
     integration::IntegrationState,
     rate_limit::RateLimitUse,
@@ -25,24 +25,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Percentiles are of five minutes and failures of an hour: by the second they hardly change, and thousands of integrations' histograms are
+/// Percentiles are of five minutes and failures of an hour: they hardly change within seconds, and the histograms of thousands of integrations are
 /// much to read.
 const LATENCIES_EVERY: Duration = Duration::from_secs(10);
 
 /// What the sampler remembers from one snapshot to the next.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct SamplerMemory {
     levels: Levels,
     latencies: HashMap<IntegrationId, Spans>,
-    /// All answers of the last five minutes, and how many were 429.
+    /// The number of answers of the last five minutes, and how many were 429.
     answers: HashMap<IntegrationId, (i64, i64)>,
     latencies_at: Option<Instant>,
     latencies_took: Duration,
     growing: Vec<GrowingFailure>,
 }
 
-impl Memory {
-    /// Reading them may take a twentieth of the time.
+impl SamplerMemory {
+    /// Reads latencies, answers and growing failures again, at most so often that it takes a twentieth of the time.
     async fn refresh_latencies(&mut self, pool: &PgPool) -> Result<(), QueueError> {
         let wait = LATENCIES_EVERY.max(self.latencies_took * 20);
         if self.latencies_at.is_none_or(|at| at.elapsed() >= wait) {
@@ -57,21 +57,15 @@ impl Memory {
     }
 }
 
-/// The deployment now. Without a memory of what was left before, an ETA is taken from what ended in the last minute.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The snapshot of now. Without earlier levels, ETAs are based on the jobs that ended in the last minute.
 pub async fn snapshot(pool: &PgPool) -> Result<Snapshot, QueueError> {
-    snapshot_with(pool, &mut Memory::default()).await
+    snapshot_with(pool, &mut SamplerMemory::default()).await
 }
 
-/// The deployment now, and what is left added to the memory that tells the pace.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapshot, QueueError> {
+/// The snapshot of now; its levels are added to the memory, from which ETAs follow.
+pub async fn snapshot_with(pool: &PgPool, memory: &mut SamplerMemory) -> Result<Snapshot, QueueError> {
     memory.refresh_latencies(pool).await?;
-    // Each time a connection is put back it is asked whether it is sound.
+    // One connection for all: each return to the pool costs a check of the connection.
     let mut connection = pool.acquire().await?;
     let lanes = read(&mut connection, None).await?;
     let workers = sqlx::query!(
@@ -124,7 +118,7 @@ pub async fn snapshot_with(pool: &PgPool, memory: &mut Memory) -> Result<Snapsho
         retry_pyramid: sum.retry_pyramid,
         integrations,
         workers: workers.live,
-        failures: FailurePulse { open: Some(open), growing: memory.growing.clone() },
+        failures: FailureSummary { open: Some(open), growing: memory.growing.clone() },
         warnings: Vec::new(),
     })
 }
@@ -142,15 +136,12 @@ fn with_latencies(gauge: IntegrationGauge, spans: Option<&Spans>) -> Integration
 }
 
 /// Every integration's gauges, by id.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn integrations(pool: &PgPool) -> Result<Vec<IntegrationGauge>, QueueError> {
     Ok(snapshot(pool).await?.integrations)
 }
 
-/// One integration's gauges at the call: a change already answered is in them. The ETA is the sampler's, who knows what was left
-/// before; without one it is taken from what ended in the last minute.
+/// One integration's gauges at the time of the call: they include every committed change. The ETA is that of the sampler, which has earlier levels;
+/// without it, it is based on the jobs that ended in the last minute.
 ///
 /// # Errors
 /// `NotFound` when the scope has no such integration.
@@ -171,13 +162,13 @@ pub async fn gauge(
     let gauge = with_latencies(lane.into_gauge(None), recent.get(&integration_id));
     let gauge = IntegrationGauge { refused_share: refused_share(answered.get(&integration_id)), ..gauge };
     Ok(match sampled {
-        // An ETA of nought was sampled before what is left now was there.
+        // An ETA of 0 was sampled before the jobs that are outstanding now arrived.
         None | Some(Some(0)) => gauge,
         Some(eta_seconds) => IntegrationGauge { eta_seconds, ..gauge },
     })
 }
 
-/// A lane as read: its gauge without the ETA, and what that is made of.
+/// An integration as read: its gauge without the ETA, and what the ETA is based on.
 struct Lane {
     at: DateTime<Utc>,
     counts: LaneCounts,
@@ -196,19 +187,19 @@ impl Lane {
         };
         let is_open = self.gauge.breaker.as_ref().is_some_and(|breaker| breaker.at_once == Some(0));
         let runs = self.gauge.state == IntegrationState::Active && !is_open;
-        // What is paused, or held by its breaker, is never done, unless nothing is left.
+        // There is no ETA while the integration is paused or its breaker open, unless nothing is outstanding.
         let eta = eta_seconds(pace).filter(|eta| runs || *eta == 0);
         IntegrationGauge { eta_seconds: eta, ..self.gauge }
     }
 }
 
-/// The plan is kept: made anew each second it took 3 ms, a third of what an idle deployment cost.
+/// With a generic plan, because planning each second took 3 ms, a third of the load of an idle deployment.
 const BEGIN: &str =
     "begin isolation level read committed read only; set local plan_cache_mode = force_generic_plan";
 const BEGIN_FOR_ONE: &str = "begin isolation level read committed read only";
 
 async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Result<Vec<Lane>, QueueError> {
-    // Of one, the plan that looks for it alone is worth making.
+    // For one integration a plan of its own pays off.
     let mut transaction = connection.begin_with(if only.is_none() { BEGIN } else { BEGIN_FOR_ONE }).await?;
     let rows = sqlx::query_file!("src/store/stats/snapshot.sql", only as Option<IntegrationId>)
         .fetch_all(&mut *transaction)
@@ -282,7 +273,7 @@ async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Res
         .collect()
 }
 
-/// A CHECK of the table admits known names only: anything else is a row of a newer version.
+/// A CHECK of the table allows known names only: an unknown one was written by a newer version.
 fn unknown_name(error: model::integration::UnknownName) -> QueueError {
     QueueError::Database(sqlx::Error::Decode(error.into()))
 }

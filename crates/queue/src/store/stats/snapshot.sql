@@ -1,4 +1,4 @@
--- Every integration's gauges, or one's: kept counters with their unfolded deltas, the last minute, the tightest limit, the marks.
+-- The gauges of all integrations, or of one: counters with their unfolded deltas, the last minute, the tightest limit, last success and error.
 with counted as materialized (
     select integration_id, status, attempt, sum(n)::bigint as n
     from (
@@ -9,13 +9,13 @@ with counted as materialized (
     where $1::uuid is null or integration_id = $1
     group by integration_id, status, attempt
     having sum(n) <> 0
-), standing as materialized (
+), sums as materialized (
     select integration_id, array_agg(status order by status, attempt) as statuses, array_agg(attempt order by status, attempt) as attempts,
         array_agg(n order by status, attempt) as counts, coalesce(sum(n) filter (where status in (0, 2)), 0) > 0 as may_wait
     from counted
     group by integration_id
 ), done as (
-    -- The bucket that reaches back beyond the minute counts with the part of it that lies inside.
+    -- The bucket that begins before the last minute counts with the share of it that lies inside.
     select integration_id, completed + unchanged as delivered, retried + dead as failed, completed + unchanged + dead + cancelled as ended,
         least(1.0, extract(epoch from bucket_at + interval '70 seconds' - statement_timestamp()) / 10.0) as share
     from headgate.throughput
@@ -43,13 +43,13 @@ select statement_timestamp() as "at!", i.id as "integration_id: IntegrationId", 
     m.last_success_at as "last_success_at?", m.error_at as "error_at?", m.error_message as "error_message?", m.error_status as "error_status?"
 from headgate.integrations i
 join headgate.apps a on a.id = i.app_id
-left join standing s on s.integration_id = i.id
+left join sums s on s.integration_id = i.id
 left join paces p on p.integration_id = i.id
 left join headgate.lanes l on l.integration_id = i.id
 left join headgate.breakers b on b.integration_id = i.id and b.state <> 'closed'
 left join headgate.integration_marks m on m.integration_id = i.id
 left join lateral (
-    -- Idle lanes are not asked.
+    -- Not for idle lanes.
     select headgate.oldest_ready_at(i.id) as oldest_at where s.may_wait
 ) o on true
 left join lateral (

@@ -1,4 +1,4 @@
-//! What was done over time, as charts show it: every bucket there, noughts filled in, deltas not folded yet included.
+//! Throughput over time for charts: every bucket is present, zeros are filled in, and deltas that are not folded yet are included.
 
 use super::latency::{self, Spans};
 use crate::error::QueueError;
@@ -11,7 +11,7 @@ use model::{
 use sqlx::PgPool;
 use std::collections::HashMap;
 
-/// The buckets of a window that ends now, of one integration or of all the scope may see.
+/// The buckets of a window that ends now, of one integration or of all in scope.
 ///
 /// # Errors
 /// `NotFound` when the scope has no such integration.
@@ -24,8 +24,8 @@ pub async fn throughput(
     throughput_until(pool, scope, integration_id, window, None).await
 }
 
-/// The same of a window that ended at a moment of the past, where one is given. Steps of 10 seconds are kept for an hour: a past window has
-/// steps of a minute at least.
+/// The same for a window that ends at `until`, if given. Steps of 10 seconds are kept for an hour only, so a past window has
+/// steps of at least a minute.
 ///
 /// # Errors
 /// `NotFound` when the scope has no such integration.
@@ -40,7 +40,7 @@ pub async fn throughput_until(
         require_integration(pool, scope, id).await?;
     }
     let steps = Steps::of(window, until);
-    // All integrations together have rows of their own: thousands of them would be millions of rows a day.
+    // All integrations together have rows of their own: those of thousands of integrations are millions a day.
     let sum = (integration_id.is_none() && scope == Scope::AllApps).then_some(latency::ALL);
     let source = if sum.is_some() { steps.of_sums } else { steps.of_integrations };
     let rows = sqlx::query!(
@@ -111,7 +111,7 @@ pub async fn throughput_until(
     })
 }
 
-/// How long things took, by bucket. Sums are kept of the whole deployment, and of an app for the window of many steps.
+/// Durations by bucket. There are sums of the whole deployment and, for the window of a day, of an app.
 async fn spans(
     pool: &PgPool,
     scope: Scope,
@@ -167,7 +167,7 @@ async fn spans(
     Ok(spans)
 }
 
-/// A window cut into buckets, and the rollups they are read from: the coarsest that divides them and is kept long enough.
+/// A window's buckets, and the steps of the rollups they are read from: the coarsest that divide a bucket and are kept for long enough.
 #[derive(Clone, Copy)]
 struct Steps {
     step_seconds: i32,

@@ -1,7 +1,8 @@
-//! Rows that belong to nothing any more, and jobs that stand in no queue: left by a fault, by an older version, or by hands. Looked for in pieces.
+//! Repairs what a fault, an older version or somebody with psql left behind: rows whose job is gone, and jobs that are in no queue. It scans the tables
+//! in chunks.
 //!
-//! An entry without a job is deleted only when it is older than anything that may be under way, and only when there is still no such job
-//! afterwards, seen by a fresh snapshot: one that came back under its old id at this very moment would be left without an entry.
+//! An entry without a job is deleted only when it is older than any transaction that may be under way, and only when a fresh snapshot afterwards still has
+//! no such job: a job that is requeued under its old id at this moment would be left without an entry.
 
 mod serialized;
 mod unqueued;
@@ -12,13 +13,13 @@ use model::id::{IntegrationId, JobId, WorkerId};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-/// Rows looked at by one statement.
+/// Rows scanned by one statement.
 const CHUNK: i64 = 1_000;
 
-/// The line of a serialize key.
-type Line = (IntegrationId, String);
+/// A serialize key of an integration.
+type Key = (IntegrationId, String);
 
-/// How far a look has come; the default is the beginning.
+/// How far a scan has come; the default is the beginning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cursors {
     /// In `ready`: integration, rank, time and job.
@@ -31,39 +32,36 @@ pub struct Cursors {
     job: Option<JobId>,
 }
 
-/// What one piece of each table had, or several.
+/// What one or several chunks of each table needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tidied {
-    /// Entries of `ready` without a job.
+    /// Deleted entries of `ready` without a job.
     pub ready: i64,
-    /// Entries of `waiting` without a job.
+    /// Deleted entries of `waiting` without a job.
     pub waiting: i64,
-    /// Serialize keys with nobody in line.
+    /// Deleted serialize keys without jobs.
     pub keys: i64,
-    /// Lines of serialize keys whose first was gone: the next goes on.
-    pub lines: i64,
-    /// Jobs that waited and stood in no queue: they are let in.
+    /// Serialize keys whose head was gone: the next job is their head now.
+    pub heads: i64,
+    /// Jobs that were in no queue: they are queued again.
     pub jobs: i64,
-    /// Whether every table was looked at to its end.
-    pub is_through: bool,
+    /// Whether every table was scanned to its end.
+    pub is_complete: bool,
 }
 
 impl std::ops::AddAssign for Tidied {
-    fn add_assign(&mut self, piece: Self) {
-        self.ready += piece.ready;
-        self.waiting += piece.waiting;
-        self.keys += piece.keys;
-        self.lines += piece.lines;
-        self.jobs += piece.jobs;
-        self.is_through = piece.is_through;
+    fn add_assign(&mut self, chunk: Self) {
+        self.ready += chunk.ready;
+        self.waiting += chunk.waiting;
+        self.keys += chunk.keys;
+        self.heads += chunk.heads;
+        self.jobs += chunk.jobs;
+        self.is_complete = chunk.is_complete;
     }
 }
 
-/// Looks at the next thousand rows of each table.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Tidied, QueueError> {
+/// Scans the next thousand rows of each table, and repairs what it finds.
+pub async fn scan(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Tidied, QueueError> {
     let mut next = cursors.clone();
     let mut transaction = pool.begin().await?;
     let mut gone = ready(&mut transaction, term, &mut next).await?;
@@ -72,20 +70,20 @@ pub async fn look(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
     let waiting = gone.len() as i64 - ready;
     let keys = keys(&mut transaction, term, &mut next).await?;
     let (keys, headless) = (keys.gone, keys.headless);
-    if !gone.is_empty() && is_any_there(&mut transaction, &gone).await? {
+    if !gone.is_empty() && any_exists(&mut transaction, &gone).await? {
         transaction.rollback().await?;
         return Ok(Tidied::default());
     }
     transaction.commit().await?;
-    let lines = if headless.is_empty() { 0 } else { serialized::heal(pool, term, headless).await? };
-    let jobs = unqueued::let_in(pool, term, &mut next).await?;
-    let is_through = next == Cursors::default();
+    let heads = if headless.is_empty() { 0 } else { serialized::repair(pool, term, headless).await? };
+    let jobs = unqueued::repair(pool, term, &mut next).await?;
+    let is_complete = next == Cursors::default();
     *cursors = next;
-    Ok(Tidied { ready, waiting, keys, lines, jobs, is_through })
+    Ok(Tidied { ready, waiting, keys, heads, jobs, is_complete })
 }
 
-/// Counts what was put right.
-async fn note(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), QueueError> {
+/// Adds to the counts of repairs.
+async fn count(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), QueueError> {
     if n > 0 {
         sqlx::query!(
             r#"
@@ -101,14 +99,14 @@ async fn note(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), Q
     Ok(())
 }
 
-async fn is_any_there(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
-    let is_there = sqlx::query_scalar!(
-        r#"select exists (select 1 from headgate.jobs where id = any ($1)) as "is_there!""#,
+async fn any_exists(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
+    let exists = sqlx::query_scalar!(
+        r#"select exists (select 1 from headgate.jobs where id = any ($1)) as "exists!""#,
         gone
     )
     .fetch_one(connection)
     .await?;
-    Ok(is_there)
+    Ok(exists)
 }
 
 async fn ready(
@@ -120,14 +118,14 @@ async fn ready(
         cursors.ready.unwrap_or((Uuid::nil(), i16::MIN, DateTime::UNIX_EPOCH, Uuid::nil()));
     let row = sqlx::query!(
         r#"
-        with looked_at as materialized (
+        with scanned as materialized (
             select integration_id, rank, created_at, job_id from headgate.ready
             where (integration_id, rank, created_at, job_id) > ($4, $5, $6, $7) and (select headgate.is_leader($1, $2))
             order by integration_id, rank, created_at, job_id
             limit $3
         ), orphans as materialized (
             select r.integration_id, r.rank, r.created_at, r.job_id
-            from looked_at l
+            from scanned l
             join headgate.ready r using (integration_id, rank, created_at, job_id)
             where not exists (select 1 from headgate.jobs j where j.id = l.job_id)
                 and l.created_at < clock_timestamp() - interval '10 minutes'
@@ -140,10 +138,10 @@ async fn ready(
             insert into headgate.tidied as t (what, n) select 'ready', count(*) from gone having count(*) > 0
             on conflict (what) do update set n = t.n + excluded.n
         ), last as (
-            select integration_id, rank, created_at, job_id from looked_at
+            select integration_id, rank, created_at, job_id from scanned
             order by integration_id desc, rank desc, created_at desc, job_id desc limit 1
         )
-        select array(select job_id from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+        select array(select job_id from gone) as "gone!", (select count(*) from scanned) as "seen!",
             (select integration_id from last) as lane, (select rank from last) as rank, (select created_at from last) as at,
             (select job_id from last) as job
         "#,
@@ -169,19 +167,19 @@ async fn waiting(
 ) -> Result<Vec<Uuid>, QueueError> {
     let row = sqlx::query!(
         r#"
-        with looked_at as materialized (
+        with scanned as materialized (
             select job_id from headgate.waiting
             where job_id > $4 and (select headgate.is_leader($1, $2))
             order by job_id
             limit $3
         ), orphans as materialized (
             select w.due_at, w.job_id
-            from looked_at l
+            from scanned l
             join headgate.waiting w using (job_id)
             where not exists (select 1 from headgate.jobs j where j.id = l.job_id)
             for update of w skip locked
         ), gone as (
-            -- Asked again with the row locked: a job that came back meanwhile has moved its entry, and then nothing fits.
+            -- Compared again with the row locked: a job that was requeued meanwhile has moved its entry, and then nothing matches.
             delete from headgate.waiting w using orphans o
             where w.due_at = o.due_at and w.job_id = o.job_id and w.due_at < clock_timestamp() - interval '10 minutes'
             returning w.job_id
@@ -189,8 +187,8 @@ async fn waiting(
             insert into headgate.tidied as t (what, n) select 'waiting', count(*) from gone having count(*) > 0
             on conflict (what) do update set n = t.n + excluded.n
         )
-        select array(select job_id from gone) as "gone!", (select count(*) from looked_at) as "seen!",
-            (select job_id from looked_at order by job_id desc limit 1) as last
+        select array(select job_id from gone) as "gone!", (select count(*) from scanned) as "seen!",
+            (select job_id from scanned order by job_id desc limit 1) as last
         "#,
         term.holder as WorkerId,
         term.number,
@@ -203,31 +201,30 @@ async fn waiting(
     Ok(row.gone)
 }
 
-/// What a piece of the serialize keys had.
 struct Keys {
     gone: i64,
-    headless: Vec<Line>,
+    headless: Vec<Key>,
 }
 
 async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Keys, QueueError> {
     let (lane, key) = cursors.key.clone().unwrap_or_default();
     let row = sqlx::query!(
         r#"
-        with looked_at as materialized (
+        with scanned as materialized (
             select integration_id, key, head_job_id, next_seq from headgate.serialize_keys
             where (integration_id, key) > ($4, $5) and (select headgate.is_leader($1, $2))
             order by integration_id, key
             limit $3
         ), empty as materialized (
             select k.integration_id, k.key, l.next_seq
-            from looked_at l
+            from scanned l
             join headgate.serialize_keys k using (integration_id, key)
             where not exists (
                 select 1 from headgate.serialized_jobs s where s.integration_id = l.integration_id and s.key = l.key
             )
             for update of k skip locked
         ), gone as (
-            -- Whoever took a place meanwhile raised the number: then the key is not as we saw it.
+            -- A job that joined meanwhile has raised the number.
             delete from headgate.serialize_keys k using empty e
             where k.integration_id = e.integration_id and k.key = e.key and k.next_seq = e.next_seq
             returning 1
@@ -235,20 +232,20 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
             insert into headgate.tidied as t (what, n) select 'serialize_keys', count(*) from gone having count(*) > 0
             on conflict (what) do update set n = t.n + excluded.n
         ), headless as materialized (
-            -- A head is a job, or will be when the one it follows has ended.
+            -- A head is a job, or becomes one when its predecessor has ended.
             select l.integration_id, l.key
-            from looked_at l
+            from scanned l
             where exists (select 1 from headgate.serialized_jobs s where s.integration_id = l.integration_id and s.key = l.key)
                 and not exists (select 1 from headgate.jobs j where j.id = l.head_job_id)
                 and not exists (
                     select 1 from headgate.jobs j where (j.successor ->> 'id')::uuid = l.head_job_id and j.successor is not null
                 )
         ), last as (
-            select integration_id, key from looked_at order by integration_id desc, key desc limit 1
+            select integration_id, key from scanned order by integration_id desc, key desc limit 1
         )
         select array(select integration_id from headless order by integration_id, key) as "headless_lanes!: Vec<IntegrationId>",
             array(select key from headless order by integration_id, key) as "headless_keys!",
-            (select count(*) from gone) as "gone!", (select count(*) from looked_at) as "seen!",
+            (select count(*) from gone) as "gone!", (select count(*) from scanned) as "seen!",
             (select integration_id from last) as lane, (select key from last) as key
         "#,
         term.holder as WorkerId,

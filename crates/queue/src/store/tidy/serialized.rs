@@ -1,6 +1,6 @@
-//! Lines of serialize keys that stand still because the job they wait for is gone.
+//! Serialize keys that are stuck because the job they wait for is gone.
 
-use super::{Line, note};
+use super::{Key, count};
 use crate::{
     error::QueueError,
     store::{
@@ -11,16 +11,16 @@ use crate::{
 use model::id::IntegrationId;
 use sqlx::{PgConnection, PgPool};
 
-/// Takes those that are gone out of these lines and lets the next of each go on; answers how many lines. A line that someone is changing is
-/// passed over: it is found again.
+/// Removes the jobs that are gone from these keys and lets the next job of each run; returns how many keys. A key that is locked elsewhere is
+/// skipped: the next scan finds it again.
 ///
 /// # Errors
-/// [`QueueError::LeaseLost`] when the term is over; when the database is away.
-pub(super) async fn heal(pool: &PgPool, term: Term, lines: Vec<Line>) -> Result<i64, QueueError> {
+/// [`QueueError::LeaseLost`] when the term is over.
+pub(super) async fn repair(pool: &PgPool, term: Term, keys: Vec<Key>) -> Result<i64, QueueError> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;
-    let (lanes, names) = hold(&mut transaction, lines).await?;
-    // Statements of their own: with the keys locked nobody joins or leaves, and these see what was committed before.
+    let (lanes, names) = lock(&mut transaction, keys).await?;
+    // Statements of their own: no job joins or leaves a locked key, and these see what was committed before the lock.
     sqlx::query!(
         r#"
         delete from headgate.serialized_jobs s
@@ -37,18 +37,18 @@ pub(super) async fn heal(pool: &PgPool, term: Term, lines: Vec<Line>) -> Result<
     .execute(&mut *transaction)
     .await?;
     keys::advance(&mut transaction, &lanes, &names).await?;
-    let healed = i64::try_from(lanes.len()).unwrap_or(i64::MAX);
-    note(&mut transaction, "serialized_jobs", healed).await?;
+    let repaired = i64::try_from(lanes.len()).unwrap_or(i64::MAX);
+    count(&mut transaction, "serialized_jobs", repaired).await?;
     transaction.commit().await?;
-    Ok(healed)
+    Ok(repaired)
 }
 
-async fn hold(
+async fn lock(
     connection: &mut PgConnection,
-    lines: Vec<Line>,
+    keys: Vec<Key>,
 ) -> Result<(Vec<IntegrationId>, Vec<String>), QueueError> {
-    let (lanes, names): (Vec<IntegrationId>, Vec<String>) = lines.into_iter().unzip();
-    let held = sqlx::query!(
+    let (lanes, names): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
+    let locked = sqlx::query!(
         r#"
         select k.integration_id as "integration_id: IntegrationId", k.key from headgate.serialize_keys k
         where (k.integration_id, k.key) in (select g.lane, g.key from unnest($1::uuid[], $2::text[]) as g (lane, key))
@@ -60,5 +60,5 @@ async fn hold(
     )
     .fetch_all(connection)
     .await?;
-    Ok(held.into_iter().map(|row| (row.integration_id, row.key)).unzip())
+    Ok(locked.into_iter().map(|row| (row.integration_id, row.key)).unzip())
 }

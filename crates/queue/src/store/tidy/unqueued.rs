@@ -1,6 +1,6 @@
-//! Jobs that wait and that nothing would ever find, because they stand neither in `ready` nor in `waiting`.
+//! Waiting jobs that would never run because they have no entry in `ready` or `waiting`.
 
-use super::{CHUNK, Cursors, note};
+use super::{CHUNK, Cursors, count};
 use crate::{
     error::QueueError,
     store::{jobs::enter_queue, leader::Term},
@@ -9,26 +9,23 @@ use model::id::{JobId, WorkerId};
 use sqlx::PgPool;
 use uuid::Uuid;
 
-/// Lets those of the next thousand jobs into the queue that belong there; answers how many.
+/// Queues those of the next thousand jobs that miss their entry; returns how many.
 ///
-/// Whoever takes a job out of the queue puts it back in the same transaction, so a snapshot that has it in none has found a fault. What is
-/// changed until it is let in does no harm: a claim puts an entry right that its job does not fit.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub(super) async fn let_in(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<i64, QueueError> {
+/// A transaction that takes a job out of the queue also puts it back, so a job without an entry in a snapshot is a fault. A change of the job between
+/// the scan and the repair does no harm: the claim corrects an entry that does not fit its job.
+pub(super) async fn repair(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<i64, QueueError> {
     let mut transaction = pool.begin().await?;
     let row = sqlx::query!(
         r#"
-        with looked_at as materialized (
+        with scanned as materialized (
             select id from headgate.jobs where id > $4 and (select headgate.is_leader($1, $2)) order by id limit $3
         )
         select
             array(
-                select u.id from looked_at l
+                select u.id from scanned l
                 cross join lateral (select u.id from headgate.unqueued_jobs u where u.id = l.id offset 0) u
             ) as "unqueued!: Vec<JobId>",
-            (select count(*) from looked_at) as "seen!", (select id from looked_at order by id desc limit 1) as "last: JobId"
+            (select count(*) from scanned) as "seen!", (select id from scanned order by id desc limit 1) as "last: JobId"
         "#,
         term.holder as WorkerId,
         term.number,
@@ -38,7 +35,7 @@ pub(super) async fn let_in(pool: &PgPool, term: Term, cursors: &mut Cursors) -> 
     .fetch_one(&mut *transaction)
     .await?;
     let entered = enter_queue(&mut transaction, &row.unqueued).await?;
-    note(&mut transaction, "jobs", entered).await?;
+    count(&mut transaction, "jobs", entered).await?;
     transaction.commit().await?;
     cursors.job = row.last.filter(|_| row.seen == CHUNK);
     Ok(entered)

@@ -24,7 +24,7 @@ pub(crate) struct Order {
     pub(crate) workers: usize,
     pub(crate) heartbeat: Duration,
     pub(crate) leader_lease: Duration,
-    pub(crate) watchdog_patience: Duration,
+    pub(crate) watchdog_timeout: Duration,
     /// Whose lanes it serves; none: those of `headgate`.
     pub(crate) program: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Children {
             workers: 20,
             heartbeat: Duration::from_millis(700),
             leader_lease: Duration::from_millis(1_500),
-            watchdog_patience: Duration::from_secs(60),
+            watchdog_timeout: Duration::from_secs(60),
             program: None,
         };
         Self { order, alive: Vec::new() }

@@ -4,8 +4,8 @@ use super::Act;
 use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
-    store::jobs::{Failure, How},
-    worker::{AttemptHandler, HeldJob, Outcome, Slot},
+    store::jobs::{Completion, Failure},
+    worker::{AttemptHandler, LeasedJob, Outcome, Slot},
 };
 use sqlx::PgPool;
 use std::{
@@ -27,7 +27,7 @@ impl Recorder {
     }
 
     /// Before anything is done. The job's row says who holds it: an attempt that nobody holds any more is written down all the same.
-    async fn begin(&self, job: &HeldJob) -> Open {
+    async fn begin(&self, job: &LeasedJob) -> Open {
         let write = || {
             sqlx::query(
                 "insert into attempts_seen (assignment_id, child, worker_id, job_id, integration_id, serialize_key, deduplication_id,
@@ -101,7 +101,7 @@ async fn close(
 
 #[async_trait]
 impl AttemptHandler for Recorder {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         let act: Act = serde_json::from_value(job.payload.clone().unwrap()).unwrap();
         let open = self.begin(job).await;
         let mut sent_us = None;
@@ -135,7 +135,7 @@ impl AttemptHandler for Recorder {
             }
         }
         open.end("done", sent_us).await;
-        Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::support::{as_asked, asks, cap, course, five, flips, script};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use model::{actor::Scope, breaker::BreakerState, job::JobStatus, rules::explain::ReasonCode};
-use queue::{EngineConfig, store::jobs, worker::HeldJob};
+use queue::{EngineConfig, store::jobs, worker::LeasedJob};
 use sqlx::PgPool;
 
 const IS_OPEN: &str = "select exists (select 1 from headgate.breakers where state = 'open')";
@@ -123,7 +123,7 @@ async fn nothing_opens_it_when_told_never_and_a_healthy_one_writes_nothing(pool:
     until_recorded(&engine, 120).await;
     engine.shutdown().await;
     world.accept_plain(healthy, 300).await;
-    let engine = start(&pool, five(), Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let engine = start(&pool, five(), Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until_recorded(&engine, 300).await;
     engine.shutdown().await;
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 0);
@@ -139,7 +139,7 @@ async fn a_run_of_failures_of_one_integration_is_none_of_anothers(pool: PgPool) 
     let engine = start(
         &pool,
         five(),
-        Script::new(|job: &HeldJob| {
+        Script::new(|job: &LeasedJob| {
             let outcome = as_asked(job);
             Box::pin(async move { outcome })
         }),

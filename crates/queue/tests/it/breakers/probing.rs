@@ -13,7 +13,7 @@ use model::{
 use queue::{
     EngineConfig, QueueError,
     store::{breakers, jobs::JobSpec, lanes},
-    worker::HeldJob,
+    worker::LeasedJob,
 };
 use sqlx::PgPool;
 use std::sync::{
@@ -34,7 +34,7 @@ async fn half_open_lets_exactly_the_probes_through_over_two_engines(pool: PgPool
     let (begun, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
     let handler = || {
         let (begun, gate) = (Arc::clone(&begun), Arc::clone(&gate));
-        Script::new(move |_: &HeldJob| {
+        Script::new(move |_: &LeasedJob| {
             let (begun, gate) = (Arc::clone(&begun), Arc::clone(&gate));
             Box::pin(async move {
                 begun.fetch_add(1, Ordering::SeqCst);
@@ -138,7 +138,7 @@ async fn what_began_before_says_nothing_about_the_probes(pool: PgPool) {
     let engine = start(
         &pool,
         five(),
-        Script::new(move |_: &HeldJob| {
+        Script::new(move |_: &LeasedJob| {
             let (tell, wait) = (Arc::clone(&tell), Arc::clone(&wait));
             Box::pin(async move {
                 tell.add_permits(1);
@@ -170,7 +170,7 @@ async fn a_probe_that_vanished_with_its_worker_is_replaced(pool: PgPool) {
     assert_eq!(world.claim(first, 9).await.len(), PROBES as usize);
     assert!(world.claim(second, 9).await.is_empty());
     world.kill(first).await;
-    assert_eq!(world.sweep().await.given_back, PROBES as u64);
+    assert_eq!(world.sweep().await.returned, PROBES as u64);
     world.let_time_pass().await;
     assert_eq!(world.claim(second, 9).await.len(), PROBES as usize);
 }
@@ -225,7 +225,7 @@ async fn only_the_leader_lets_time_pass(pool: PgPool) {
     let engine = start(
         &pool,
         EngineConfig { workers: 3, ..config() },
-        Script::new(|_: &HeldJob| Box::pin(async { ok() })),
+        Script::new(|_: &LeasedJob| Box::pin(async { ok() })),
     );
     world.accept_plain(lane, 3).await;
     engine.wake();

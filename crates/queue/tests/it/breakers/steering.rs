@@ -82,7 +82,7 @@ async fn a_changed_integration_is_probed_at_once_unless_it_is_held(pool: PgPool)
     steer(&pool, held, Hold, Some(TimeDelta::hours(1))).await.unwrap();
     let mut connection = pool.acquire().await.unwrap();
     for lane in [failing, held, IntegrationId::generate()] {
-        breakers::start_anew(&mut connection, lane, "its address was changed").await.unwrap();
+        breakers::reset(&mut connection, lane, "its address was changed").await.unwrap();
     }
     assert_eq!((cap(&pool, failing).await, cap(&pool, held).await), (Some(3), Some(0)));
     let flip = flips(&pool, failing).await.pop().unwrap();

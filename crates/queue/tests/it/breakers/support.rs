@@ -16,7 +16,7 @@ use queue::{
         jobs::{Failure, JobSpec, Response},
         leader::{self, Term},
     },
-    worker::{HeldJob, How, Outcome},
+    worker::{Completion, LeasedJob, Outcome},
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -36,7 +36,7 @@ pub(super) fn fails() -> Outcome {
 }
 
 /// What a job's type asks for.
-pub(super) fn as_asked(job: &HeldJob) -> Outcome {
+pub(super) fn as_asked(job: &LeasedJob) -> Outcome {
     let answered = |status, verdict| Outcome::Failed {
         error: Failure {
             verdict,
@@ -64,7 +64,7 @@ pub(super) fn as_asked(job: &HeldJob) -> Outcome {
         "is refused" => answered(400, Verdict::GiveUp { pauses_integration: false }),
         "is not sent" => failed(Verdict::GiveUp { pauses_integration: false }).without_response(),
         "is unchanged" => {
-            Outcome::Completed { how: How::Unchanged, response: None, result: None, receipt: None }
+            Outcome::Completed { how: Completion::Unchanged, response: None, result: None, receipt: None }
         }
         _ => ok(),
     }
@@ -84,7 +84,7 @@ impl WithoutResponse for Outcome {
 }
 
 pub(super) fn script() -> Arc<Script> {
-    Script::new(|job: &HeldJob| {
+    Script::new(|job: &LeasedJob| {
         let outcome = as_asked(job);
         Box::pin(async move { outcome })
     })
@@ -93,7 +93,7 @@ pub(super) fn script() -> Arc<Script> {
 pub(super) async fn lead(pool: &PgPool) -> Term {
     let mut connection = pool.acquire().await.unwrap();
     let hour = Duration::from_secs(3600);
-    leader::take(&mut connection, WorkerId::generate(), hour).await.unwrap().expect("nobody leads")
+    leader::acquire(&mut connection, WorkerId::generate(), hour).await.unwrap().expect("nobody leads")
 }
 
 /// The wait of every open breaker is over, and the leader looks.

@@ -10,7 +10,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    store::jobs::{self, Applied, ClaimedJob, Ending, JobSpec, Lost},
+    store::jobs::{self, Applied, ClaimedJob, Ending, JobSpec, Recovered},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -91,11 +91,11 @@ async fn what_truly_happened_to_a_called_off_job_is_recorded(pool: PgPool) {
     for (ending, applied, status, outcome, attempts) in [
         (sent(), Applied::Yes, Completed, "sent", vec![Did]),
         (STOPPED, Applied::Yes, Cancelled, "cancelled", vec![Stopped]),
-        (retried(Duration::from_secs(60)), Applied::CalledOff, Cancelled, "cancelled", vec![Failed]),
-        (given_up(), Applied::CalledOff, Cancelled, "cancelled", vec![Failed]),
+        (retried(Duration::from_secs(60)), Applied::Cancelled, Cancelled, "cancelled", vec![Failed]),
+        (given_up(), Applied::Cancelled, Cancelled, "cancelled", vec![Failed]),
         (
             Ending::Released { until: chrono::DateTime::UNIX_EPOCH },
-            Applied::CalledOff,
+            Applied::Cancelled,
             Cancelled,
             "cancelled",
             vec![Stopped],
@@ -153,7 +153,7 @@ async fn one_whose_worker_vanished_has_no_further_attempt(pool: PgPool) {
     let alone = world.claim(dead, 1).await.remove(0);
     world.cancel(alone.id).await.unwrap();
     world.kill(dead).await;
-    assert_eq!(world.sweep().await, Lost { cancelled: 2, ..Lost::default() });
+    assert_eq!(world.sweep().await, Recovered { cancelled: 2, ..Recovered::default() });
     world.must_be_sound().await;
     for id in [held.id, alone.id] {
         let found = world.get(id).await;
@@ -185,7 +185,7 @@ async fn what_may_have_arrived_of_one_that_goes_back_is_remembered(pool: PgPool)
     assert!(held[0].may_have_arrived);
     world.cancel(id).await.unwrap();
     let released = Ending::Released { until: chrono::DateTime::UNIX_EPOCH };
-    assert_eq!(world.finish(&[end(&held[0], released)]).await, [Applied::CalledOff]);
+    assert_eq!(world.finish(&[end(&held[0], released)]).await, [Applied::Cancelled]);
     assert_eq!(world.number("select count(*) from headgate.unsure_records where record_id = 'a'").await, 1);
     world.must_be_sound().await;
 }

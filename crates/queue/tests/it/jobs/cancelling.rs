@@ -56,7 +56,7 @@ async fn a_job_claimed_since_we_looked_is_not_called_off_with_its_batch(pool: Pg
     world.accept(&vec![JobSpec { batch_id: Some(batch), ..world.spec(lane) }; 2]).await;
     let held = world.claim(worker, 1).await;
     let mut transaction = pool.begin().await.unwrap();
-    let ended = jobs::cancel_of_batch(&mut transaction, batch, "enough", 10).await.unwrap();
+    let ended = jobs::cancel_batch_jobs(&mut transaction, batch, "enough", 10).await.unwrap();
     transaction.commit().await.unwrap();
     assert_eq!(ended.len(), 1);
     assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);

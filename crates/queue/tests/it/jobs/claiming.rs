@@ -3,7 +3,7 @@
 use crate::support::{World, end, sent};
 use model::rate_limit::RateLimit;
 use queue::store::{
-    jobs::{self, Claims, JobSpec},
+    jobs::{self, ClaimRequest, JobSpec},
     lanes,
 };
 use sqlx::PgPool;
@@ -73,7 +73,9 @@ async fn no_integration_gets_more_than_its_share_while_others_wait(pool: PgPool)
     world.accept_plain(greedy, 40).await;
     let claim = async |wanted, busy: &[(_, _)]| {
         let busy: HashMap<_, _> = busy.iter().copied().collect();
-        jobs::claim(&pool, &Claims { worker_id, wanted, lane_cap: 5, busy, program: None }).await.unwrap()
+        jobs::claim(&pool, &ClaimRequest { worker_id, wanted, lane_cap: 5, busy, program: None })
+            .await
+            .unwrap()
     };
     assert_eq!(claim(8, &[]).await.len(), 8, "alone it may have all");
     world.accept_plain(modest, 1).await;
@@ -94,7 +96,7 @@ async fn closed_held_and_used_up_lanes_are_passed_over(pool: PgPool) {
     }
     let mut connection = pool.acquire().await.unwrap();
     lanes::set_open(&mut connection, closed, false).await.unwrap();
-    lanes::hold_until(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
+    lanes::set_quiet(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
     let claimed = world.claim(worker, 10).await;
     assert_eq!(claimed.len(), 1, "one slot is free");
     assert!(claimed[0].is_limited && claimed[0].integration_id == limited);

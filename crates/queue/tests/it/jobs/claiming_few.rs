@@ -6,17 +6,17 @@ use model::{
     rate_limit::RateLimit,
 };
 use queue::store::{
-    jobs::{ClaimedJob, Claimer, Claims, JobSpec},
+    jobs::{ClaimRequest, ClaimedJob, Claimer, JobSpec},
     lanes,
 };
 use sqlx::PgPool;
 use std::collections::{BTreeSet, HashMap};
 
-fn claims(worker_id: WorkerId, wanted: usize) -> Claims {
-    Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None }
+fn claims(worker_id: WorkerId, wanted: usize) -> ClaimRequest {
+    ClaimRequest { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None }
 }
 
-async fn claim(world: &World, claims: &Claims) -> Vec<ClaimedJob> {
+async fn claim(world: &World, claims: &ClaimRequest) -> Vec<ClaimedJob> {
     Claimer::new(&world.pool).claim(claims).await.unwrap().0.jobs().unwrap()
 }
 
@@ -75,7 +75,7 @@ async fn what_is_closed_held_or_used_up_is_passed_over(pool: PgPool) {
     let (limited, narrow) = (world.lane_with(50, Some(limit)).await, world.lane_with(1, None).await);
     let mut connection = pool.acquire().await.unwrap();
     lanes::set_open(&mut connection, closed, false).await.unwrap();
-    lanes::hold_until(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
+    lanes::set_quiet(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
     for lane in [closed, held, limited, narrow] {
         world.accept_plain(lane, 1).await;
     }
@@ -116,7 +116,7 @@ async fn no_integration_gets_more_than_its_share_while_others_wait(pool: PgPool)
     world.accept_plain(greedy, 3).await;
     world.accept_plain(modest, 1).await;
     let claims =
-        Claims { worker_id, wanted: 8, lane_cap: 5, busy: HashMap::from([(greedy, 3)]), program: None };
+        ClaimRequest { worker_id, wanted: 8, lane_cap: 5, busy: HashMap::from([(greedy, 3)]), program: None };
     let claimed = claim(&world, &claims).await;
     assert_eq!(claimed.iter().filter(|job| job.integration_id == greedy).count(), 2);
     assert_eq!(claimed.len(), 3);
@@ -183,7 +183,7 @@ async fn what_another_program_does_is_left_to_it_whatever_its_name(pool: PgPool)
     }
     let worker = world.worker().await;
     let of = async |program: Option<&str>| {
-        let claims = Claims { program: program.map(str::to_owned), ..claims(worker, 5) };
+        let claims = ClaimRequest { program: program.map(str::to_owned), ..claims(worker, 5) };
         claim(&world, &claims).await.iter().map(|job| job.integration_id).collect::<Vec<_>>()
     };
     assert_eq!(of(None).await, [ours]);

@@ -3,7 +3,7 @@
 use crate::support::{World, end, given_up, retried, sent, until};
 use model::{
     actor::Scope,
-    failure::{CauseId, FailureFilter, FailureGroup, FailureState, TellFailure},
+    failure::{CauseId, FailureFilter, FailureGroup, FailureState, SetFailureNote},
     filter::JobFilter,
     id::{AppId, IntegrationId, JobId, WorkerId},
     page::{Page, PageRequest},
@@ -46,7 +46,7 @@ impl Failing {
     pub(super) async fn new(pool: &PgPool) -> Self {
         let mut connection = pool.acquire().await.unwrap();
         let leader = WorkerId::generate();
-        let term = leader::take(&mut connection, leader, Duration::from_secs(600)).await.unwrap().unwrap();
+        let term = leader::acquire(&mut connection, leader, Duration::from_secs(600)).await.unwrap().unwrap();
         Self { world: World::new(pool).await, term }
     }
 
@@ -200,9 +200,9 @@ async fn customers_are_told_while_it_fails_and_an_app_sees_its_own_share(pool: P
     assert_eq!((groups[0].integrations, groups[0].apps), (2, 2));
     let cause = groups[0].fingerprint;
     let tell = async |app_id: Option<AppId>, note: Option<&str>| {
-        let tell = TellFailure { note: note.map(str::to_owned), app_id, integration_id: None };
+        let tell = SetFailureNote { note: note.map(str::to_owned), app_id, integration_id: None };
         let mut connection = pool.acquire().await.unwrap();
-        failures::tell(&mut connection, Scope::AllApps, cause, &tell).await
+        failures::set_note(&mut connection, Scope::AllApps, cause, &tell).await
     };
     let told = async |lane| {
         let notes = failures::notes(&pool, lane).await.unwrap();

@@ -5,7 +5,7 @@ use crate::support::{Plans, Touched, World, end, given_up, sent, session};
 use chrono::{TimeDelta, Utc};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
-    dead_letter_grid::GridPlace,
+    dead_letter_grid::GridPageRequest,
     filter::JobFilter,
     id::{AppId, JobId},
     job::{Job, JobStatus},
@@ -329,7 +329,7 @@ async fn groups_of_dead_letters_look_at_the_newest_of_what_is_not_counted(
             // To see where it ends, and what is looked at.
             is_kept(what, plans.touched(), if what == "app, many" || most == FEW { FEW } else { 66_000 });
             if what.starts_with("app, ") {
-                dead_letters::grid(&pool, Scope::AllApps, &filter, GridPlace::default()).await.unwrap();
+                dead_letters::grid(&pool, Scope::AllApps, &filter, GridPageRequest::default()).await.unwrap();
                 is_kept(what, plans.touched(), FEW);
             }
         }

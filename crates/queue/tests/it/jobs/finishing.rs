@@ -10,7 +10,7 @@ use model::{
 };
 use queue::store::{
     dead_letters,
-    jobs::{Applied, Ending, How, JobSpec},
+    jobs::{Applied, Completion, Ending, JobSpec},
 };
 use serde_json::json;
 use sqlx::PgPool;
@@ -28,7 +28,7 @@ async fn every_ending_leads_to_its_state(pool: PgPool) {
     let later = chrono::Utc::now() + chrono::Duration::minutes(5);
     let endings = [
         sent(),
-        Ending::Completed { how: How::Unchanged, response: None, result: Some(json!({"n": 1})) },
+        Ending::Completed { how: Completion::Unchanged, response: None, result: Some(json!({"n": 1})) },
         Ending::Cancelled { why: "expired" },
         retried(Duration::from_secs(30)),
         given_up(),

@@ -4,7 +4,7 @@ use super::failing::{Failing, because};
 use crate::support::given_up;
 use model::{
     actor::Scope,
-    dead_letter_grid::{DeadLetterGrid, GridPlace},
+    dead_letter_grid::{DeadLetterGrid, GridPageRequest},
     failure::CauseId,
     filter::JobFilter,
     id::{AppId, IntegrationId},
@@ -25,7 +25,7 @@ const REASONS: [&str; 8] = [
     "wrong colour",
 ];
 
-async fn grid(pool: &PgPool, filter: &JobFilter, place: GridPlace) -> DeadLetterGrid {
+async fn grid(pool: &PgPool, filter: &JobFilter, place: GridPageRequest) -> DeadLetterGrid {
     dead_letters::grid(pool, Scope::AllApps, filter, place).await.unwrap().unwrap()
 }
 
@@ -45,7 +45,7 @@ fn just(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option
 
 /// Every number of the grid is that of the list it leads to.
 async fn is_that_of_the_lists(pool: &PgPool, filter: &JobFilter) -> DeadLetterGrid {
-    let grid = grid(pool, filter, GridPlace::default()).await;
+    let grid = grid(pool, filter, GridPageRequest::default()).await;
     assert_eq!(grid.total, listed(pool, filter).await, "{filter:?}");
     for cause in &grid.causes {
         assert_eq!(cause.total, listed(pool, &just(filter, None, Some(cause.cause))).await);
@@ -93,7 +93,7 @@ async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
         is_that_of_the_lists(&pool, &filter).await;
     }
     let foreign = Scope::App(AppId::generate());
-    let none = dead_letters::grid(&pool, foreign, &everything, GridPlace::default()).await.unwrap().unwrap();
+    let none = dead_letters::grid(&pool, foreign, &everything, GridPageRequest::default()).await.unwrap().unwrap();
     assert_eq!(none, DeadLetterGrid::default());
 }
 
@@ -109,7 +109,7 @@ async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
         let lane = failing.world.lane().await;
         failing.fail(lane, 1, &because(REASONS[0], given_up())).await;
     }
-    let first = grid(&pool, &JobFilter::default(), GridPlace::default()).await;
+    let first = grid(&pool, &JobFilter::default(), GridPageRequest::default()).await;
     assert_eq!((first.rows.len(), first.integrations_total), (20, 24));
     assert_eq!((first.causes.len(), first.causes_total), (6, 8));
     assert_eq!((first.total, first.causes[0].total, first.other_causes()), (24, 17, 2));
@@ -117,7 +117,7 @@ async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
 
     // Both ways to the end: every cell once.
     let mut cells = BTreeMap::new();
-    let mut place = GridPlace::default();
+    let mut place = GridPageRequest::default();
     loop {
         let page = grid(&pool, &JobFilter::default(), place).await;
         for row in &page.rows {
@@ -127,8 +127,8 @@ async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
             }
         }
         place = match (page.next_integrations, page.next_causes) {
-            (Some(next), _) => GridPlace { integrations_after: Some(next), ..place },
-            (None, Some(next)) => GridPlace { causes_after: Some(next), integrations_after: None },
+            (Some(next), _) => GridPageRequest { integrations_after: Some(next), ..place },
+            (None, Some(next)) => GridPageRequest { causes_after: Some(next), integrations_after: None },
             (None, None) => break,
         };
     }

@@ -51,12 +51,12 @@ async fn set_paused(world: &World, id: BatchId, is_paused: bool) {
 
 async fn hold(world: &World, id: BatchId) -> i64 {
     let mut conn = world.pool.acquire().await.unwrap();
-    jobs::hold_of_batch(&mut conn, id, 100).await.unwrap()
+    jobs::park_batch(&mut conn, id, 100).await.unwrap()
 }
 
 async fn let_go(world: &World, id: BatchId) -> i64 {
     let mut conn = world.pool.acquire().await.unwrap();
-    jobs::let_go_of_batch(&mut conn, id, 100).await.unwrap()
+    jobs::resume_batch(&mut conn, id, 100).await.unwrap()
 }
 
 async fn held(world: &World) -> i64 {
@@ -73,7 +73,7 @@ async fn held_jobs_are_not_claimed_and_keep_their_place(pool: PgPool) {
     assert_eq!(hold(&world, paused).await, 0, "nobody paused it");
     set_paused(&world, paused, true).await;
     let mut conn = pool.acquire().await.unwrap();
-    assert_eq!(jobs::hold_of_batch(&mut conn, paused, 2).await.unwrap(), 2);
+    assert_eq!(jobs::park_batch(&mut conn, paused, 2).await.unwrap(), 2);
     assert_eq!(world.ready().await, ids[2..]);
     assert_eq!((hold(&world, paused).await, hold(&world, paused).await), (3, 0));
     let plain = world.accept_plain(lane, 1).await;
@@ -84,10 +84,10 @@ async fn held_jobs_are_not_claimed_and_keep_their_place(pool: PgPool) {
 
     assert_eq!(let_go(&world, paused).await, 0, "it is paused");
     set_paused(&world, paused, false).await;
-    assert_eq!(jobs::batches_to_let_go(&pool).await.unwrap(), [paused]);
+    assert_eq!(jobs::batches_to_resume(&pool).await.unwrap(), [paused]);
     assert_eq!(let_go(&world, paused).await, 5);
     assert_eq!(world.ready().await, ids);
-    assert!(jobs::batches_to_let_go(&pool).await.unwrap().is_empty());
+    assert!(jobs::batches_to_resume(&pool).await.unwrap().is_empty());
     world.must_be_sound().await;
 }
 

@@ -74,7 +74,7 @@ async fn undo(world: &World, operation: OperationId) {
     operations::undo(&mut transaction, &operator(world), operation).await.unwrap();
     transaction.commit().await.unwrap();
     let mut connection = world.pool.acquire().await.unwrap();
-    let lead = leader::take(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await;
+    let lead = leader::acquire(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await;
     let term = lead.unwrap().unwrap();
     while RunOperations.run_once(&world.pool, term).await.unwrap() {}
     leader::release(&mut connection, term).await.unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{World, by_id, end, given_up, retried, sent};
 use chrono::DateTime;
 use model::{attempt::AttemptOutcome, job::JobStatus, rules::verdict::ErrorKind};
-use queue::store::jobs::{self, Applied, Ending, Lost};
+use queue::store::jobs::{self, Applied, Ending, Recovered};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     let ids = world.accept_plain(lane, 3).await;
     let of_dead = world.claim(dead, 2).await;
     let of_alive = world.claim(alive, 1).await;
-    assert_eq!(world.sweep().await, Lost::default(), "both leases hold");
+    assert_eq!(world.sweep().await, Recovered::default(), "both leases hold");
     world.finish(&[end(&of_dead[1], sent())]).await;
     world.kill(dead).await;
-    assert_eq!(world.sweep().await, Lost { given_back: 1, ..Lost::default() });
-    assert_eq!(world.sweep().await, Lost::default());
+    assert_eq!(world.sweep().await, Recovered { returned: 1, ..Recovered::default() });
+    assert_eq!(world.sweep().await, Recovered::default());
 
     assert_eq!(
         world.finish(&[end(&of_dead[0], sent()), end(&of_alive[0], sent())]).await,
@@ -56,7 +56,7 @@ async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgP
     }
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);
     world.kill(worker).await;
-    assert_eq!(world.sweep().await, Lost { given_back: 1, ..Lost::default() });
+    assert_eq!(world.sweep().await, Recovered { returned: 1, ..Recovered::default() });
     assert_eq!(world.number("select count(*) from headgate.job_attempts where outcome = 'lost'").await, 1);
     world.must_be_sound().await;
 }
@@ -89,7 +89,7 @@ async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
     let held = world.claim(worker, 1).await;
     world.kill(worker).await;
     assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);
-    assert_eq!(world.sweep().await, Lost::default());
+    assert_eq!(world.sweep().await, Recovered::default());
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
 }
 
@@ -105,17 +105,17 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter_of_a_program_s_own_jobs(po
         world.sweep().await
     };
     for _ in 0..2 {
-        assert_eq!(lose().await, Lost { given_back: 1, ..Lost::default() });
+        assert_eq!(lose().await, Recovered { returned: 1, ..Recovered::default() });
     }
     // An attempt that fails by itself ends the row of losses.
     let worker = world.worker().await;
     let held = world.claim_for(PROGRAM, worker).await;
     world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
     for _ in 0..2 {
-        assert_eq!(lose().await, Lost { given_back: 1, ..Lost::default() });
+        assert_eq!(lose().await, Recovered { returned: 1, ..Recovered::default() });
     }
     assert_eq!(world.get(id).await.job.status, JobStatus::Retrying);
-    assert_eq!(lose().await, Lost { dead: 1, ..Lost::default() });
+    assert_eq!(lose().await, Recovered { dead: 1, ..Recovered::default() });
     let job = world.get(id).await;
     assert_eq!((job.job.status, job.job.error_kind), (JobStatus::Failed, Some(ErrorKind::WorkerLost)));
     assert_eq!(job.attempts.len(), 6);
@@ -143,7 +143,7 @@ async fn a_delivery_whose_workers_are_killed_again_and_again_goes_back_each_time
         let worker = world.worker().await;
         assert_eq!(world.claim(worker, 10).await.len(), 3, "{lost}");
         world.kill(worker).await;
-        assert_eq!(world.sweep().await, Lost { given_back: 3, ..Lost::default() });
+        assert_eq!(world.sweep().await, Recovered { returned: 3, ..Recovered::default() });
         world.must_be_sound().await;
         // From the third on they wait.
         let waits =

@@ -3,7 +3,7 @@
 use crate::support::{World, end, sent};
 use model::id::IntegrationId;
 use queue::store::{
-    jobs::{Claims, JobSpec},
+    jobs::{ClaimRequest, JobSpec},
     promotion,
 };
 use sqlx::PgPool;
@@ -113,8 +113,13 @@ async fn what_goes_beyond_a_lane_s_share_is_asked_of_the_others(pool: PgPool) {
     let (busy, idle) = (world.lane_with(1_000, None).await, world.lane_with(1_000, None).await);
     world.accept_plain(busy, 300).await;
     world.accept_plain(idle, 300).await;
-    let claims =
-        Claims { worker_id, wanted: 101, lane_cap: 100, busy: HashMap::from([(busy, 99)]), program: None };
+    let claims = ClaimRequest {
+        worker_id,
+        wanted: 101,
+        lane_cap: 100,
+        busy: HashMap::from([(busy, 99)]),
+        program: None,
+    };
     let claimed = queue::store::jobs::claim(&pool, &claims).await.unwrap();
     assert_eq!(claimed.iter().filter(|job| job.integration_id == busy).count(), 1);
     assert_eq!(claimed.len(), 101);

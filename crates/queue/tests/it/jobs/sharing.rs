@@ -3,7 +3,7 @@
 use crate::support::World;
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use queue::store::{
-    jobs::{self, ClaimedJob, Claims},
+    jobs::{self, ClaimRequest, ClaimedJob},
     lanes::{self, Lane},
 };
 use sqlx::PgPool;
@@ -118,7 +118,7 @@ async fn whoever_may_take_no_more_leaves_the_slot_to_the_others(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    let claims = Claims {
+    let claims = ClaimRequest {
         worker_id: world.worker().await,
         wanted: 5,
         lane_cap: 5,

@@ -2,7 +2,7 @@
 
 use crate::support::{World, end, sent};
 use model::id::{IntegrationId, JobId};
-use queue::store::jobs::{self, Claims, JobSpec};
+use queue::store::jobs::{self, ClaimRequest, JobSpec};
 use sqlx::PgPool;
 use std::collections::HashMap;
 
@@ -78,7 +78,8 @@ async fn an_aged_job_takes_no_more_than_its_lane_may_run(pool: PgPool) {
     let patient = world.accept_plain(lane, 20).await;
     let_age(&pool, &patient).await;
     accept_urgent(&world, lane, 50).await;
-    let claims = Claims { worker_id: worker, wanted: 30, lane_cap: 30, busy: HashMap::new(), program: None };
+    let claims =
+        ClaimRequest { worker_id: worker, wanted: 30, lane_cap: 30, busy: HashMap::new(), program: None };
     assert_eq!(jobs::claim(&pool, &claims).await.unwrap().len(), 16);
     assert_eq!(world.claim(worker, 30).await.len(), 0);
 }

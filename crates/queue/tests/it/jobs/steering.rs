@@ -177,7 +177,7 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
     let successor = world.accept(&[spec]).await[0].id;
     assert_eq!(codes(successor).await, [ReasonCode::BehindInQueue]);
     let mut connection = pool.acquire().await.unwrap();
-    lanes::hold_until(&mut connection, lane, Duration::from_secs(60)).await.unwrap();
+    lanes::set_quiet(&mut connection, lane, Duration::from_secs(60)).await.unwrap();
     assert_eq!(codes(ids[1]).await, [ReasonCode::HeldByReceiver, ReasonCode::ConcurrencyFull]);
 }
 
@@ -229,8 +229,8 @@ async fn jobs_of_a_deleted_integration_are_called_off_with_their_successors(pool
     world.claim(worker, 1).await;
     world.accept(&[spec("a")]).await;
     let mut transaction = pool.begin().await.unwrap();
-    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 3);
-    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 0);
+    assert_eq!(jobs::cancel_integration_jobs(&mut transaction, lane, 100).await.unwrap(), 3);
+    assert_eq!(jobs::cancel_integration_jobs(&mut transaction, lane, 100).await.unwrap(), 0);
     transaction.commit().await.unwrap();
     world.must_be_sound().await;
     assert_eq!(world.number("select count(*) from headgate.serialize_keys").await, 0);

@@ -9,7 +9,7 @@ use queue::{
     EngineConfig,
     maintenance::engine_services,
     store::{
-        jobs::{self, ClaimedJob, Claimer, Claims, JobSpec},
+        jobs::{self, ClaimRequest, ClaimedJob, Claimer, JobSpec},
         lanes, leader, promotion,
     },
 };
@@ -82,7 +82,7 @@ impl Crowd {
     }
 
     async fn claim_by(&self, claimer: &mut Claimer) {
-        let claims = Claims {
+        let claims = ClaimRequest {
             worker_id: self.worker,
             wanted: TAKEN,
             lane_cap: TAKEN,
@@ -147,8 +147,8 @@ impl Crowd {
     }
 
     /// What a claimer does that found too little.
-    async fn look_ahead(&self) {
-        jobs::look_ahead(&self.world.pool, 500, Duration::from_secs(1), None).await.unwrap();
+    async fn find_next_work(&self) {
+        jobs::find_next_work(&self.world.pool, 500, Duration::from_secs(1), None).await.unwrap();
         promotion::wake_forgotten(&self.world.pool).await.unwrap();
     }
 
@@ -180,7 +180,7 @@ impl Crowd {
 
     async fn sweep(&self, count: usize) {
         let lost = self.world.sweep().await;
-        assert_eq!((lost.given_back + lost.dead) as usize, count);
+        assert_eq!((lost.returned + lost.dead) as usize, count);
     }
 
     /// Everything once, with two jobs each: plans are made and kept while there is almost nothing.
@@ -256,7 +256,7 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     let (pool, plans) = session(options);
     let crowd = Crowd::new(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
-    let term = leader::take(&mut connection, WorkerId::generate(), Duration::from_secs(3_600))
+    let term = leader::acquire(&mut connection, WorkerId::generate(), Duration::from_secs(3_600))
         .await
         .unwrap()
         .unwrap();
@@ -312,7 +312,7 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     crowd.claim(TAKEN).await;
     judge("claim, passing over what is held", 20, 120);
     producer.rollback().await.unwrap();
-    crowd.look_ahead().await;
+    crowd.find_next_work().await;
     judge("look ahead", 0, 0);
     crowd.look_for_signs().await;
     judge("look for signs", 0, 0);

@@ -2,7 +2,7 @@
 
 use crate::support::{World, until};
 use model::job::JobStatus;
-use queue::store::jobs::{ClaimedJob, Known, give_back_unknown};
+use queue::store::jobs::{ClaimedJob, OwnClaims, release_orphans};
 use sqlx::PgPool;
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ const WAITS_FOR_ITS_TURN: &str = "select exists (
     where d.datname = current_database() and l.locktype = 'advisory' and not l.granted)";
 
 /// The answers this process got.
-fn known(claims: &[&[ClaimedJob]]) -> Known {
-    Known { batches: claims.iter().map(|jobs| jobs[0].claim_batch_id).collect(), ..Known::default() }
+fn known(claims: &[&[ClaimedJob]]) -> OwnClaims {
+    OwnClaims { batches: claims.iter().map(|jobs| jobs[0].claim_batch_id).collect(), ..OwnClaims::default() }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -26,11 +26,11 @@ async fn who_knows_all_its_jobs_waits_for_no_claim(pool: PgPool) {
     // Another process claims, and takes its time.
     let mut turn = pool.begin().await.unwrap();
     sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(&mut *turn).await.unwrap();
-    assert!(give_back_unknown(&pool, worker, &known(&[&claimed])).await.unwrap().is_empty());
+    assert!(release_orphans(&pool, worker, &known(&[&claimed])).await.unwrap().is_empty());
 
     // What nobody knows is looked at when it is our turn.
-    let nothing = Known::default();
-    let (given_back, ()) = tokio::join!(give_back_unknown(&pool, worker, &nothing), async {
+    let nothing = OwnClaims::default();
+    let (given_back, ()) = tokio::join!(release_orphans(&pool, worker, &nothing), async {
         until(&pool, WAITS_FOR_ITS_TURN).await;
         turn.rollback().await.unwrap();
     });
@@ -46,8 +46,8 @@ async fn a_claim_that_is_still_under_way_on_a_broken_connection_is_waited_for(po
     let job = world.accept_plain(lane, 1).await[0];
     let mut broken = pool.begin().await.unwrap();
     sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(&mut *broken).await.unwrap();
-    let unsure = Known { is_claim_open: true, ..Known::default() };
-    let (given_back, ()) = tokio::join!(give_back_unknown(&pool, worker, &unsure), async {
+    let unsure = OwnClaims { is_claim_open: true, ..OwnClaims::default() };
+    let (given_back, ()) = tokio::join!(release_orphans(&pool, worker, &unsure), async {
         // It waits before it looks: what is committed now is found.
         until(&pool, WAITS_FOR_ITS_TURN).await;
         sqlx::query(
@@ -81,13 +81,13 @@ async fn what_cannot_be_ended_goes_back_alone_and_what_runs_stays(pool: PgPool) 
     world.accept_plain(lane, 4).await;
     let (first, second) = (world.claim(worker, 2).await, world.claim(worker, 2).await);
     let stuck = (first[0].assignment_id, first[0].claim_batch_id);
-    let known = Known {
+    let known = OwnClaims {
         running: vec![second[0].assignment_id],
         stuck: HashMap::from([stuck]),
         // The answer of the second claim was lost, and one of its jobs runs all the same.
         ..known(&[&first])
     };
-    let mut given_back = give_back_unknown(&pool, worker, &known).await.unwrap();
+    let mut given_back = release_orphans(&pool, worker, &known).await.unwrap();
     given_back.sort();
     let mut expected = [first[0].assignment_id, second[1].assignment_id];
     expected.sort();

@@ -8,7 +8,7 @@ use model::{
     job::{JobDetail, JobStatus},
     rules::verdict::ErrorKind,
 };
-use queue::{HeldJob, Job, JobError, JobHandler, NewJob, testing::TestKit, worker::CompletedJob};
+use queue::{Job, JobError, JobHandler, LeasedJob, NewJob, testing::TestKit, worker::CompletedJob};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::{PgConnection, PgPool};
@@ -126,7 +126,7 @@ impl Job for Scan {
 struct Scanner(serde_json::Value);
 impl JobHandler<Scan> for Scanner {
     type Output = serde_json::Value;
-    async fn run(&self, _: Scan, _: &HeldJob) -> Result<serde_json::Value, JobError> {
+    async fn run(&self, _: Scan, _: &LeasedJob) -> Result<serde_json::Value, JobError> {
         Ok(self.0.clone())
     }
 }
@@ -147,7 +147,7 @@ async fn a_result_that_cannot_be_kept_does_not_fail_the_job(pool: PgPool) {
 struct Bookkeeper;
 impl JobHandler<Print> for Bookkeeper {
     type Output = (u32, i16);
-    async fn run(&self, print: Print, job: &HeldJob) -> Result<(u32, i16), JobError> {
+    async fn run(&self, print: Print, job: &LeasedJob) -> Result<(u32, i16), JobError> {
         if job.attempt == 2 { Err("out of paper")? } else { Ok((print.pages, job.attempt)) }
     }
     async fn on_completed(

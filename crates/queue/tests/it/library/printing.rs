@@ -1,6 +1,6 @@
 //! A job that does as it is told.
 
-use queue::{HeldJob, Job, JobError, JobHandler, OrJobError, testing::TestKit};
+use queue::{Job, JobError, JobHandler, LeasedJob, OrJobError, testing::TestKit};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use std::{collections::HashMap, time::Duration};
@@ -50,7 +50,7 @@ pub(crate) struct Printer;
 impl JobHandler<Print> for Printer {
     type Output = Printed;
 
-    async fn run(&self, print: Print, job: &HeldJob) -> Result<Printed, JobError> {
+    async fn run(&self, print: Print, job: &LeasedJob) -> Result<Printed, JobError> {
         match print.end {
             End::Jams if job.attempt == 1 => Err("paper jam")?,
             End::AlwaysJams => Err(std::io::Error::other("paper jam"))?,

@@ -6,7 +6,7 @@ use model::{actor::Scope, id::WorkerId, job::JobStatus, rules::explain::ReasonCo
 use queue::{
     Client, Job, LaneOptions, QueueError, Runner,
     store::{
-        jobs::{self, Claims},
+        jobs::{self, ClaimRequest},
         workers,
     },
     testing::TestKit,
@@ -20,7 +20,7 @@ use std::{collections::HashMap, time::Duration};
 async fn claimed(world: &World, program: Option<&str>) -> usize {
     let worker_id = world.worker().await;
     let program = program.map(str::to_owned);
-    let claims = Claims { worker_id, wanted: 10, lane_cap: 10, busy: HashMap::new(), program };
+    let claims = ClaimRequest { worker_id, wanted: 10, lane_cap: 10, busy: HashMap::new(), program };
     jobs::claim(&world.pool, &claims).await.unwrap().len()
 }
 
@@ -102,7 +102,7 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
     for _ in 0..8 {
         world.accept_plain(lane, 2).await;
         assert_eq!(world.claim(worker, 2).await.len(), 2);
-        look_ahead(&pool).await;
+        find_next_work(&pool).await;
     }
     sqlx::query(
         "with lanes as (
@@ -130,7 +130,7 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
     plans.touched();
     assert_eq!(world.claim(worker, 1).await.len(), 1);
     let claim = plans.touched();
-    look_ahead(&pool).await;
+    find_next_work(&pool).await;
     let looked = plans.touched();
     assert!(claim.rows < 200 && looked.rows < 200, "{claim:?} {looked:?}");
     assert_eq!(
@@ -140,8 +140,8 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
 }
 
 /// What a claimer does that found too little.
-async fn look_ahead(pool: &PgPool) {
-    jobs::look_ahead(pool, 500, Duration::from_secs(1), None).await.unwrap();
+async fn find_next_work(pool: &PgPool) {
+    jobs::find_next_work(pool, 500, Duration::from_secs(1), None).await.unwrap();
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -218,7 +218,7 @@ async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     let mut beside = async |program: &str, job_types: &[&str]| {
         let job_types: Vec<String> = job_types.iter().map(|one| (*one).to_owned()).collect();
-        workers::stranger(&mut connection, WorkerId::generate(), program, &job_types).await.unwrap()
+        workers::name_clash(&mut connection, WorkerId::generate(), program, &job_types).await.unwrap()
     };
     let found = beside("main", &["invoice.generate"]).await.expect("another program");
     assert_eq!(
@@ -236,7 +236,7 @@ async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
         assert_eq!(beside(program, job_types).await, None, "{program} {job_types:?}");
     }
     let own = printing.worker_id();
-    assert_eq!(workers::stranger(&mut connection, own, "main", &["x".to_owned()]).await.unwrap(), None);
+    assert_eq!(workers::name_clash(&mut connection, own, "main", &["x".to_owned()]).await.unwrap(), None);
     printing.shutdown().await;
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{config, until, until_recorded};
 use model::job::JobStatus;
 use queue::{
-    Client, HeldJob, Job, JobError, JobHandler, LeaseLost,
+    Client, Job, JobError, JobHandler, LeaseLost, LeasedJob,
     testing::TestKit,
     worker::{Engine, Handlers},
 };
@@ -33,7 +33,7 @@ struct Counter {
 
 impl JobHandler<Count> for Counter {
     type Output = ();
-    async fn run(&self, count: Count, job: &HeldJob) -> Result<(), JobError> {
+    async fn run(&self, count: Count, job: &LeasedJob) -> Result<(), JobError> {
         for n in 1..=count.to {
             job.progress(n, count.to, &format!("at {n}\0"))?;
         }
@@ -98,7 +98,7 @@ async fn a_thousand_reports_are_a_few_writes_and_the_last_is_among_them(pool: Pg
 struct Endless(Arc<Notify>);
 impl JobHandler<Count> for Endless {
     type Output = ();
-    async fn run(&self, _: Count, job: &HeldJob) -> Result<(), JobError> {
+    async fn run(&self, _: Count, job: &LeasedJob) -> Result<(), JobError> {
         let handle = job.progress_handle();
         let told = Arc::clone(&self.0);
         // Off the runtime, where nobody can stop it.
@@ -141,7 +141,7 @@ async fn a_retry_begins_without_the_progress_of_the_attempt_before(pool: PgPool)
     struct Half;
     impl JobHandler<Count> for Half {
         type Output = ();
-        async fn run(&self, _: Count, job: &HeldJob) -> Result<(), JobError> {
+        async fn run(&self, _: Count, job: &LeasedJob) -> Result<(), JobError> {
             job.progress(1, 2, "half")?;
             if job.attempt == 1 { Err("no more")? } else { Ok(()) }
         }

@@ -39,7 +39,7 @@ async fn a_program_keeps_its_own_migrations(pool: PgPool) {
     .unwrap();
     assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Behind);
     for _ in 0..2 {
-        migrate::run_beside(&pool).await.unwrap();
+        migrate::run_embedded(&pool).await.unwrap();
     }
     // The program headgate finds them where they are.
     migrate::run(&pool).await.unwrap();
@@ -53,7 +53,7 @@ async fn a_program_keeps_its_own_migrations(pool: PgPool) {
 async fn a_database_of_the_program_stays_as_it_is(pool: PgPool) {
     empty(&pool).await;
     migrate::run(&pool).await.unwrap();
-    migrate::run_beside(&pool).await.unwrap();
+    migrate::run_embedded(&pool).await.unwrap();
     assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Current);
     let own: Option<String> = sqlx::query_scalar("select to_regclass('headgate._sqlx_migrations')::text")
         .fetch_one(&pool)

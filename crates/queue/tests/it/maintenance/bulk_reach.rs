@@ -157,7 +157,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     };
     let mut connection = pool.acquire().await.unwrap();
     jobs::enqueue(&mut connection, &[spec(Some("d"), None)]).await.unwrap();
-    let claims = jobs::Claims {
+    let claims = jobs::ClaimRequest {
         worker_id: model::id::WorkerId::generate(),
         wanted: 10,
         lane_cap: 10,
@@ -172,7 +172,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     let done = start(&pool, &an_operator(), cancel(&world)).await;
     assert_eq!(counts(&done), (5, 5, 0));
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 1, "the one that is processed");
-    let stopped = jobs::End::of(&held, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
+    let stopped = jobs::AttemptEnd::of(&held, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
     assert_eq!(jobs::finish(&mut connection, &[stopped]).await.unwrap().applied, [jobs::Applied::Yes]);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);

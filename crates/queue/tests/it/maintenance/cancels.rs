@@ -64,7 +64,7 @@ async fn what_goes_on_although_it_was_called_off_ends_as_cancelled(pool: PgPool)
     let asked = world.get(runs).await.job;
     assert_eq!(asked.status, JobStatus::Processing);
     assert!(asked.cancel_requested_at.is_some(), "its worker is asked");
-    assert_eq!(world.finish(&[end(again, retried(Duration::ZERO))]).await, [Applied::CalledOff]);
+    assert_eq!(world.finish(&[end(again, retried(Duration::ZERO))]).await, [Applied::Cancelled]);
     world.must_be_sound().await;
 }
 

@@ -121,7 +121,7 @@ async fn an_app_goes_in_portions_and_is_told_as_an_operation(pool: PgPool) {
 
     // The jobs of one integration, those of the other, a portion of each table.
     for _ in 0..3 {
-        assert!(deletions::work_off(&pool, None, id).await.unwrap());
+        assert!(deletions::delete_portion(&pool, None, id).await.unwrap());
     }
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 7);
     assert_eq!(world.number("select count(*) from headgate.records").await, 2 * i64::from(MANY) - 2_000);
@@ -185,7 +185,7 @@ async fn nothing_stops_a_deletion(pool: PgPool) {
     let told = operations::abort(&mut connection, Scope::AllApps, id).await;
     assert!(matches!(told, Err(QueueError::WrongOperationState { .. })), "{told:?}");
     assert!(operations::get(&pool, Scope::App(world.app), id).await.is_err(), "not for one app's keys");
-    assert!(deletions::work_off_at_once(&pool, id).await);
+    assert!(deletions::finish_if_small(&pool, id).await);
     assert_eq!(left(&pool).await, [0; 8]);
 }
 
@@ -195,10 +195,10 @@ async fn nobody_waits_for_a_large_deletion(pool: PgPool) {
     catalog(&small, small.lane, 500).await;
     catalog(&large, large.lane, MANY).await;
     let id = delete(&large, None).await;
-    assert!(!deletions::work_off_at_once(&pool, id).await);
+    assert!(!deletions::finish_if_small(&pool, id).await);
     assert_eq!(large.number("select count(*) from headgate.records").await, 500 + i64::from(MANY));
     let id = delete(&small, None).await;
-    assert!(deletions::work_off_at_once(&pool, id).await);
+    assert!(deletions::finish_if_small(&pool, id).await);
     assert_eq!(large.number("select count(*) from headgate.records").await, i64::from(MANY));
 }
 
@@ -225,7 +225,7 @@ async fn a_portion_reads_no_more_than_it_deletes(_: PgPoolOptions, options: PgCo
     for statistics in ["select", "analyze"] {
         world.run(statistics).await;
         plans.touched();
-        assert!(deletions::work_off(&pool, None, id).await.unwrap());
+        assert!(deletions::delete_portion(&pool, None, id).await.unwrap());
         let touched = plans.touched();
         // Of four tables, each row found and then deleted.
         assert!(touched.rows < 4 * 2 * 2_000 + 500 && touched.in_sequence < 500, "{statistics}: {touched:?}");

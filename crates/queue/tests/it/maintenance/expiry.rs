@@ -12,7 +12,7 @@ use queue::{
     QueueError,
     maintenance::{Expiry, Service as _},
     store::{
-        jobs::{self, End, Ending, JobSpec},
+        jobs::{self, AttemptEnd, Ending, JobSpec},
         leader,
     },
 };
@@ -87,7 +87,7 @@ async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
     };
     trios.push(("held", trio(&world, of_batch).await));
     let mut connection = pool.acquire().await.unwrap();
-    assert_eq!(jobs::hold_of_batch(&mut connection, batch_id, 10).await.unwrap(), 3);
+    assert_eq!(jobs::park_batch(&mut connection, batch_id, 10).await.unwrap(), 3);
     drop(connection);
 
     let expiry = Expiry::default();
@@ -145,7 +145,7 @@ async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgP
             if is_claimed {
                 let held = world.claim(worker, 1).await;
                 assert!(held[0].is_expired);
-                world.finish(&[End::of(&held[0], Duration::ZERO, EXPIRED)]).await;
+                world.finish(&[AttemptEnd::of(&held[0], Duration::ZERO, EXPIRED)]).await;
             } else {
                 Expiry::default().run_once(&pool, term).await.unwrap();
             }
@@ -202,7 +202,8 @@ async fn the_change_behind_an_expired_job_takes_its_row_over(pool: PgPool) {
     // One of the changes behind them has expired too, and so has one that waits for the end of the first line.
     let behind = world.accept(&[change("x", "c"), expired(change("y", "d"))]).await;
     let next = world.accept(&[change("z", "a")]).await[0].id;
-    let ends: Vec<End> = held.iter().map(|job| end(job, retried(Duration::from_secs(3_600)))).collect();
+    let ends: Vec<AttemptEnd> =
+        held.iter().map(|job| end(job, retried(Duration::from_secs(3_600)))).collect();
     world.finish(&ends).await;
     for job in &firsts {
         let_expire(&world, job.id).await;
@@ -293,7 +294,7 @@ async fn to_find_none_is_a_few_pages_whatever_waits(_: PgPoolOptions, options: P
     let world = World::new(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
     let hour = Duration::from_secs(3_600);
-    let term = leader::take(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
+    let term = leader::acquire(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
     drop(connection);
     let lane = world.lane().await;
     run(&pool, "alter table headgate.jobs set (autovacuum_enabled = off); analyze headgate.jobs").await;

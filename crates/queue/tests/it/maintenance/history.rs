@@ -12,7 +12,7 @@ use queue::{
     maintenance::{DeletedRecords, Retention, Service as _},
     store::{
         leader::Term,
-        retention::{Seen, forget_deleted_records, forget_history},
+        retention::{TombstoneCursor, delete_history, remove_tombstones},
     },
 };
 use sqlx::{
@@ -115,7 +115,7 @@ async fn to_find_what_is_over_what_is_kept_is_not_read(_: PgPoolOptions, options
         )
         .await;
     plans.touched();
-    assert!(!forget_history(&pool, term, Retentions::default()).await.unwrap());
+    assert!(!delete_history(&pool, term, Retentions::default()).await.unwrap());
     let touched = plans.touched();
     assert!(touched.rows < 50, "{touched:?}");
     assert_eq!(world.number("select count(*) from headgate.audit_log").await, 20_000);
@@ -135,9 +135,9 @@ async fn the_ids_of_events_go_when_they_say_nothing_any_more(pool: PgPool) {
         .await;
     let left = "select count(*) from headgate.event_ids";
     let longer = Retentions::default().with(Retained::EventIds, DAY * 7);
-    assert!(!forget_history(&pool, term, longer).await.unwrap());
+    assert!(!delete_history(&pool, term, longer).await.unwrap());
     assert_eq!(world.number(left).await, 2);
-    assert!(!forget_history(&pool, term, Retentions::default()).await.unwrap());
+    assert!(!delete_history(&pool, term, Retentions::default()).await.unwrap());
     assert_eq!(world.number(left).await, 1);
 }
 
@@ -242,7 +242,7 @@ async fn to_find_tombstones_the_catalog_is_not_read(_: PgPoolOptions, options: P
     for statistics in ["select", "analyze headgate.records, headgate.sent_records"] {
         world.run(statistics).await;
         plans.touched();
-        forget_deleted_records(&pool, term, kept, &Seen::default()).await.unwrap();
+        remove_tombstones(&pool, term, kept, &TombstoneCursor::default()).await.unwrap();
         let touched = plans.touched();
         assert!(touched.rows < 200, "{statistics}: {touched:?}");
     }

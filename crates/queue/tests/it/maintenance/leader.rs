@@ -16,7 +16,7 @@ const LEASE: Duration = Duration::from_secs(60);
 async fn a_lease_that_ended_is_taken_over_under_a_higher_term(pool: PgPool) {
     let first = lead(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
-    assert_eq!(leader::take(&mut connection, WorkerId::generate(), LEASE).await.unwrap(), None);
+    assert_eq!(leader::acquire(&mut connection, WorkerId::generate(), LEASE).await.unwrap(), None);
     assert!(leader::renew(&mut connection, first, LEASE).await.unwrap());
 
     let second = take_over(&pool).await;
@@ -47,7 +47,7 @@ async fn of_many_who_ask_at_once_one_leads(pool: PgPool) {
         let pool = pool.clone();
         tokio::spawn(async move {
             let mut connection = pool.acquire().await.unwrap();
-            leader::take(&mut connection, WorkerId::generate(), LEASE).await.unwrap()
+            leader::acquire(&mut connection, WorkerId::generate(), LEASE).await.unwrap()
         })
     });
     let mut leaders = 0;
@@ -73,7 +73,7 @@ async fn an_old_leaders_write_is_refused(pool: PgPool) {
 async fn whoever_is_stopped_between_the_question_and_the_write_writes_nothing(pool: PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     let short = Duration::from_millis(500);
-    let term = leader::take(&mut connection, WorkerId::generate(), short).await.unwrap().unwrap();
+    let term = leader::acquire(&mut connection, WorkerId::generate(), short).await.unwrap().unwrap();
     let mut stopped = pool.begin().await.unwrap();
     leader::confirm(&mut stopped, term).await.unwrap();
     // Nothing is heard of it, and the server does not wait for it any longer than others wait for its lease.

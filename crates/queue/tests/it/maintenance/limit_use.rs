@@ -8,7 +8,7 @@ use model::{
 };
 use queue::store::{
     lanes,
-    rate_limits::{Asked, collect, history},
+    rate_limits::{SharedLimit, collect, history},
     stats::latency::{Spans, append, fold},
 };
 use sqlx::PgPool;
@@ -31,7 +31,7 @@ async fn reserve(pool: &PgPool, key: &str, wanted: i32) -> Vec<i64> {
 }
 
 async fn read(pool: &PgPool, key: &str, lane: IntegrationId, window: LimitWindow) -> LimitUse {
-    let asked = Asked {
+    let asked = SharedLimit {
         key: key.to_owned(),
         integrations: vec![lane],
         requests: LIMIT.requests,

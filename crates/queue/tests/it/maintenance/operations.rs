@@ -183,7 +183,7 @@ async fn a_chosen_rate_is_kept_whoever_leads(pool: PgPool) {
         term = take_over(&pool).await;
         run(&pool, term).await;
         assert_eq!(state(&pool, id).await.1, round);
-        let wait = operations::unfinished(&pool).await.unwrap()[0].wait_ms;
+        let wait = operations::running(&pool).await.unwrap()[0].wait_ms;
         assert!((1..=1_000).contains(&wait), "{wait}");
         world.run("update headgate.operations set paced_until = clock_timestamp()").await;
     }

@@ -6,7 +6,7 @@ use model::id::JobId;
 use queue::{
     EngineConfig,
     maintenance::{Expiry, Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
-    store::jobs::{self, JobSpec, Lost},
+    store::jobs::{self, JobSpec, Recovered},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -140,10 +140,10 @@ async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(po
     // A producer that folds a change into it and does not commit.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[spec]).await.unwrap();
-    assert_eq!(world.sweep().await.given_back, 9);
-    assert_eq!(world.sweep().await.given_back, 0);
+    assert_eq!(world.sweep().await.returned, 9);
+    assert_eq!(world.sweep().await.returned, 0);
     producer.commit().await.unwrap();
-    assert_eq!(world.sweep().await.given_back, 1);
+    assert_eq!(world.sweep().await.returned, 1);
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     world.must_be_sound().await;
 }
@@ -170,14 +170,18 @@ async fn a_sweep_waits_for_no_key_and_takes_what_it_passed_over_the_next_time(po
     let sweep = async || {
         let impatient = format!("{}; set local lock_timeout = '100ms'", jobs::BEGIN);
         let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(impatient)).await.unwrap();
-        let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
+        let lost = jobs::recover_lost_leases(&mut transaction, 100).await.unwrap();
         transaction.commit().await.unwrap();
         lost
     };
-    assert_eq!(sweep().await, Lost { given_back: 8, ..Lost::default() }, "one that goes back keeps its key");
-    assert_eq!(sweep().await, Lost::default());
+    assert_eq!(
+        sweep().await,
+        Recovered { returned: 8, ..Recovered::default() },
+        "one that goes back keeps its key"
+    );
+    assert_eq!(sweep().await, Recovered::default());
     producer.commit().await.unwrap();
-    assert_eq!(sweep().await, Lost { cancelled: 2, ..Lost::default() });
+    assert_eq!(sweep().await, Recovered { cancelled: 2, ..Recovered::default() });
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     let alive = world.worker().await;
     let next: Vec<JobId> = world.claim(alive, 20).await.iter().map(|job| job.id).collect();

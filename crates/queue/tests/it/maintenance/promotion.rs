@@ -64,7 +64,7 @@ async fn while_nobody_claims_one_note_of_each_lane_is_kept(pool: PgPool) {
     // A claim is under way: it takes them away itself.
     let mut claim = pool.begin().await.unwrap();
     sqlx::raw_sql("select pg_advisory_xact_lock(4711, 1)").execute(&mut *claim).await.unwrap();
-    assert_eq!(promotion::thin_notes(&pool).await.unwrap(), 0);
+    assert_eq!(promotion::thin_lane_wakes(&pool).await.unwrap(), 0);
     claim.rollback().await.unwrap();
     // Nobody waits for a producer, whose note stays.
     let mut producer = pool.begin().await.unwrap();

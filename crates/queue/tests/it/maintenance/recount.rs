@@ -179,7 +179,7 @@ async fn nothing_is_found_wrong_while_jobs_are_claimed_finished_and_folded(pool:
     // However slow the machine is.
     let mut connection = pool.acquire().await.unwrap();
     let hour = Duration::from_secs(3_600);
-    let term = leader::take(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
+    let term = leader::acquire(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
     drop(connection);
     jobs.accept_plain(lane, 60).await;
     let worker = jobs.worker().await;

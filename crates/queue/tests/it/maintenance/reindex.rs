@@ -26,7 +26,7 @@ async fn an_index_that_is_mostly_empty_is_made_anew_by_the_leader_alone(pool: Pg
     let (before, indexes) = (world.number(SIZE).await, world.number(INDEXES).await);
     Reindex::default().run_once(&pool, term).await.unwrap();
     assert_eq!(world.number(SIZE).await, before, "too small to be worth it");
-    let service = Reindex::of_at_least(500_000);
+    let service = Reindex::with_min_bytes(500_000);
     assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
     assert_eq!(world.number(SIZE).await, before);
     service.run_once(&pool, term).await.unwrap();

@@ -115,7 +115,7 @@ async fn claims_whose_jobs_have_all_ended_are_forgotten(pool: PgPool) {
     };
     let before = count().await;
     for _ in 0..2 {
-        assert_eq!(workers::forget_claims(&pool, term, None).await.unwrap(), None);
+        assert_eq!(workers::remove_ended_claims(&pool, term, None).await.unwrap(), None);
         assert_eq!(count().await, before - 1);
     }
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 2);

@@ -69,9 +69,9 @@ async fn a_long_table_is_looked_at_in_pieces_to_its_end(pool: PgPool) {
     let mut cursors = Cursors::default();
     let (mut pieces, mut gone) = (0, 0);
     loop {
-        let tidied = tidy::look(&pool, term, &mut cursors).await.unwrap();
+        let tidied = tidy::scan(&pool, term, &mut cursors).await.unwrap();
         (pieces, gone) = (pieces + 1, gone + tidied.ready);
-        if tidied.is_through {
+        if tidied.is_complete {
             break;
         }
     }
@@ -139,14 +139,14 @@ async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
     // A line that someone is changing is left alone.
     let mut held = pool.begin().await.unwrap();
     sqlx::query("select 1 from headgate.serialize_keys for update").execute(&mut *held).await.unwrap();
-    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    assert_eq!(tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap().heads, 0);
     held.rollback().await.unwrap();
 
-    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
-    assert_eq!((tidied.lines, tidied.keys), (1, 0));
+    let tidied = tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap();
+    assert_eq!((tidied.heads, tidied.keys), (1, 0));
     assert_eq!(world.ready().await, [jobs[2].id, jobs[3].id]);
     assert_eq!(world.number("select n from headgate.tidied where what = 'serialized_jobs'").await, 1);
-    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    assert_eq!(tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap().heads, 0);
     world.must_be_sound().await;
     let claimed = world.claim(world.worker().await, 10).await;
     let ends: Vec<_> = claimed.iter().map(|job| crate::support::end(job, crate::support::sent())).collect();
@@ -166,8 +166,8 @@ async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
     let claimed = world.claim(worker, 2).await;
     let later = crate::support::retried(Duration::from_secs(3_600));
     world.finish(&[crate::support::end(crate::support::by_id(&claimed, retried), later)]).await;
-    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
-    assert_eq!((tidied.jobs, tidied.is_through), (0, true));
+    let tidied = tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap();
+    assert_eq!((tidied.jobs, tidied.is_complete), (0, true));
 
     sqlx::raw_sql("delete from headgate.ready; delete from headgate.waiting").execute(&pool).await.unwrap();
     let codes = async |id| -> Vec<ReasonCode> {
@@ -177,7 +177,7 @@ async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
     assert_eq!(codes(plain).await, [ReasonCode::NotInQueue]);
     assert_eq!(codes(retried).await, [ReasonCode::WaitingRetry, ReasonCode::NotInQueue]);
     assert_eq!(codes(lined_up[1].id).await, [ReasonCode::BehindSerializeKey]);
-    let tidied = tidy::look(&pool, term, &mut Cursors::default()).await.unwrap();
+    let tidied = tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap();
     assert_eq!(tidied.jobs, 3);
     assert_eq!(world.ready().await, [plain, lined_up[0].id]);
     let in_an_hour = "select count(*) from headgate.waiting where due_at > now() + interval '50 minutes'";
@@ -186,7 +186,7 @@ async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
     assert_eq!(codes(plain).await, [ReasonCode::NextInLine]);
     assert_eq!(world.get(running).await.job.status, JobStatus::Processing);
     world.must_be_sound().await;
-    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().jobs, 0);
+    assert_eq!(tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap().jobs, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -206,7 +206,7 @@ async fn a_head_that_follows_a_running_job_is_not_gone(pool: PgPool) {
         world.number("select count(*) from headgate.serialize_keys where head_job_id is not null").await,
         1
     );
-    assert_eq!(tidy::look(&pool, term, &mut Cursors::default()).await.unwrap().lines, 0);
+    assert_eq!(tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap().heads, 0);
     world.finish(&[crate::support::end(&running[0], crate::support::sent())]).await;
     assert_eq!(world.ready().await.len(), 1);
     world.must_be_sound().await;

@@ -283,7 +283,7 @@ async fn a_small_one_whose_asker_died_is_done_by_the_leader(pool: PgPool) {
     let term = lead(&pool).await;
     world.dead_letters(world.lane, 3).await;
     let new = of(&world, BulkAction::Requeue);
-    let asked = operations::ask(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
+    let asked = operations::prepare(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
     let id = asked.store(&mut pool.acquire().await.unwrap()).await.unwrap().unwrap();
     work_off(&world, term).await;
     assert_eq!(get(&world, id).await.changed, 0, "for a while it is its asker's");

@@ -166,7 +166,7 @@ impl World {
 /// Leads for a minute.
 pub(super) async fn lead(pool: &PgPool) -> Term {
     let mut connection = pool.acquire().await.unwrap();
-    leader::take(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await.unwrap().unwrap()
+    leader::acquire(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await.unwrap().unwrap()
 }
 
 /// Lets whoever leads be too late, and another lead.

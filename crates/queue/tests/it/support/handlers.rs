@@ -4,19 +4,19 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
-    store::jobs::{Ending, Failure, How, Response},
-    worker::{AttemptHandler, HeldJob, Outcome},
+    store::jobs::{Completion, Ending, Failure, Response},
+    worker::{AttemptHandler, LeasedJob, Outcome},
 };
 use std::{sync::Arc, time::Duration};
 
-type Act = dyn for<'a> Fn(&'a HeldJob) -> BoxFuture<'a, Outcome> + Send + Sync;
+type Act = dyn for<'a> Fn(&'a LeasedJob) -> BoxFuture<'a, Outcome> + Send + Sync;
 
 /// Runs a closure for each job.
 pub(crate) struct Script(Box<Act>);
 
 impl Script {
     pub(crate) fn new(
-        act: impl for<'a> Fn(&'a HeldJob) -> BoxFuture<'a, Outcome> + Send + Sync + 'static,
+        act: impl for<'a> Fn(&'a LeasedJob) -> BoxFuture<'a, Outcome> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self(Box::new(act)))
     }
@@ -24,14 +24,14 @@ impl Script {
 
 #[async_trait]
 impl AttemptHandler for Script {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         (self.0)(job).await
     }
 }
 
 pub(crate) fn sent() -> Ending {
     Ending::Completed {
-        how: How::Sent,
+        how: Completion::Sent,
         response: Some(Response { status: 200, excerpt: "ok".into(), duration: Duration::from_millis(5) }),
         result: None,
     }
@@ -70,7 +70,7 @@ pub(crate) fn given_up() -> Ending {
 
 /// What a handler answers when all went well.
 pub(crate) fn ok() -> Outcome {
-    Outcome::Completed { how: How::Done, response: None, result: None, receipt: None }
+    Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
 }
 
 /// What a handler answers with this verdict.

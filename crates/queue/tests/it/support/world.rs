@@ -9,7 +9,7 @@ use model::{
 use queue::{
     QueueError,
     store::{
-        jobs::{self, Applied, ClaimedJob, Claims, End, Ending, JobSpec},
+        jobs::{self, Applied, AttemptEnd, ClaimRequest, ClaimedJob, Ending, JobSpec},
         lanes::{self, Lane},
     },
 };
@@ -120,26 +120,27 @@ impl World {
     }
 
     /// Takes the jobs of dead workers back.
-    pub(crate) async fn sweep(&self) -> jobs::Lost {
+    pub(crate) async fn sweep(&self) -> jobs::Recovered {
         let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
-        let lost = jobs::lose_of_dead_workers(&mut transaction, 100).await.unwrap();
+        let lost = jobs::recover_lost_leases(&mut transaction, 100).await.unwrap();
         transaction.commit().await.unwrap();
         lost
     }
 
     pub(crate) async fn claim(&self, worker_id: WorkerId, wanted: usize) -> Vec<ClaimedJob> {
-        let claims = Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
+        let claims =
+            ClaimRequest { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
         jobs::claim(&self.pool, &claims).await.unwrap()
     }
 
     /// One job, for a worker of the program.
     pub(crate) async fn claim_for(&self, program: &str, worker_id: WorkerId) -> Vec<ClaimedJob> {
         let program = Some(program.to_owned());
-        let claims = Claims { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
+        let claims = ClaimRequest { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
         jobs::claim(&self.pool, &claims).await.unwrap()
     }
 
-    pub(crate) async fn finish(&self, ends: &[End]) -> Vec<Applied> {
+    pub(crate) async fn finish(&self, ends: &[AttemptEnd]) -> Vec<Applied> {
         let mut transaction = self.pool.begin().await.unwrap();
         let applied = jobs::finish(&mut transaction, ends).await.unwrap().applied;
         transaction.commit().await.unwrap();
@@ -147,7 +148,7 @@ impl World {
     }
 
     /// Under the settings the engine's finisher begins its transactions with.
-    pub(crate) async fn finish_as_the_engine_does(&self, ends: &[End]) -> Vec<Applied> {
+    pub(crate) async fn finish_as_the_engine_does(&self, ends: &[AttemptEnd]) -> Vec<Applied> {
         let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
         let applied = jobs::finish(&mut transaction, ends).await.unwrap().applied;
         transaction.commit().await.unwrap();
@@ -304,8 +305,8 @@ pub(crate) fn spec(app_id: AppId, integration_id: IntegrationId) -> JobSpec {
     }
 }
 
-pub(crate) fn end(job: &ClaimedJob, ending: Ending) -> End {
-    End::of(job, Duration::from_millis(7), ending)
+pub(crate) fn end(job: &ClaimedJob, ending: Ending) -> AttemptEnd {
+    AttemptEnd::of(job, Duration::from_millis(7), ending)
 }
 
 pub(crate) fn by_id(jobs: &[ClaimedJob], id: JobId) -> &ClaimedJob {

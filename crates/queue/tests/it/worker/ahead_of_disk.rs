@@ -3,8 +3,8 @@
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use queue::{
     EngineConfig,
-    store::jobs::{Claimer, Claims, Durability, reach_disk},
-    worker::HeldJob,
+    store::jobs::{ClaimRequest, Claimer, Durability, wait_until_durable},
+    worker::LeasedJob,
 };
 use sqlx::{PgPool, postgres::PgPoolOptions};
 use std::{
@@ -24,14 +24,15 @@ async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPoo
     let options = (*pool.connect_options()).clone().options([("synchronous_commit", "on")]);
     let durable = PgPoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
     let mut claimer = Claimer::new(&durable);
-    let claims = |wanted| Claims { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
+    let claims =
+        |wanted| ClaimRequest { worker_id, wanted, lane_cap: wanted, busy: HashMap::new(), program: None };
     let (few, durability) = claimer.claim(&claims(99)).await.unwrap();
     assert_eq!((few.len(), durability), (99, Durability::OnDisk));
     let (many, durability) = claimer.claim(&claims(150)).await.unwrap();
     assert_eq!((many.len(), durability), (150, Durability::AheadOfDisk));
     let committed: String =
         sqlx::query_scalar("select pg_current_wal_insert_lsn()::text").fetch_one(&pool).await.unwrap();
-    reach_disk(&durable).await.unwrap();
+    wait_until_durable(&durable).await.unwrap();
     let is_reached: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() >= $1::pg_lsn")
         .bind(&committed)
         .fetch_one(&pool)
@@ -59,7 +60,7 @@ async fn jobs_whose_claim_the_database_may_forget_do_not_begin(pool: PgPool) {
     rename("pg_logical_emit_message", "emit_elsewhere").await.unwrap();
     let begun = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&begun);
-    let handler = Script::new(move |_: &HeldJob| {
+    let handler = Script::new(move |_: &LeasedJob| {
         count.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { ok() })
     });

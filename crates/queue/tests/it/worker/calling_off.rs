@@ -12,7 +12,7 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, EndedAs, EndedJob, HeldJob, Outcome, Slots},
+    worker::{AttemptHandler, EndedAs, EndedJob, LeasedJob, Outcome, Slots},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -61,7 +61,7 @@ struct State {
 struct Running<'a>(&'a Watched, [String; 2]);
 
 impl<'a> Running<'a> {
-    fn begin(watched: &'a Watched, job: &HeldJob) -> Self {
+    fn begin(watched: &'a Watched, job: &LeasedJob) -> Self {
         let names = [format!("record {:?}", job.deduplication_id), format!("key {:?}", job.serialize_key)];
         let mut state = watched.state.lock().unwrap();
         state.order.push(job.id);
@@ -105,11 +105,11 @@ impl Watched {
 
 #[async_trait]
 impl AttemptHandler for Watched {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         let _running = Running::begin(self, job);
-        let right = job.send_right();
+        let right = job.send_permit();
         if job.job_type == "carried" {
-            assert!(right.doubt(Box::new(())), "on its way, with others");
+            assert!(right.mark_uncertain(Box::new(())), "on its way, with others");
         }
         self.begun.add_permits(1);
         if job.job_type != "quick" {
@@ -150,7 +150,7 @@ async fn a_called_off_handler_is_stopped_at_once_and_the_next_begins_after_it(po
     let asked = world.cancel(first).await.unwrap();
     let successor = world.accept(&[of(&world, lane, "quick", "a")]).await[0].id;
     assert_ne!(successor, first, "what comes meanwhile is another job");
-    let job = jobs::until_let_go(&pool, Scope::AllApps, asked, Duration::from_secs(30)).await;
+    let job = jobs::wait_for_cancel(&pool, Scope::AllApps, asked, Duration::from_secs(30)).await;
     assert_eq!((job.status, job.cancel_requested_at), (JobStatus::Cancelled, None));
     watched.until_begun(2).await;
     until_recorded(&engine, 3).await;
@@ -230,7 +230,7 @@ async fn whoever_cannot_be_stopped_learns_by_its_reports(pool: PgPool) {
     let worker = world.worker().await;
     let id = world.accept_plain(lane, 1).await[0];
     let job = world.claim(worker, 1).await.remove(0);
-    let held = HeldJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default());
+    let held = LeasedJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default());
     let held = held.reporting_to(pool.clone());
     held.progress(1, 2, "half").unwrap();
     until(&pool, "select count(*) = 1 from headgate.jobs where progress is not null").await;
@@ -314,7 +314,7 @@ async fn handlers_of_a_deleted_integration_are_stopped(pool: PgPool) {
     let engine = start(&pool, deaf(), watched.clone());
     watched.until_begun(1).await;
     let mut transaction = pool.begin().await.unwrap();
-    assert_eq!(jobs::cancel_of_integration(&mut transaction, lane, 100).await.unwrap(), 1);
+    assert_eq!(jobs::cancel_integration_jobs(&mut transaction, lane, 100).await.unwrap(), 1);
     transaction.commit().await.unwrap();
     assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled, "at once");
     // Handed in, and nothing of it recorded.

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
 use queue::{
     EngineConfig,
-    store::jobs::{self, How, JobSpec},
-    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, HeldJob, Outcome, SendRight},
+    store::jobs::{self, Completion, JobSpec},
+    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, LeasedJob, Outcome, SendPermit},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -25,14 +25,19 @@ struct Doubter {
 
 #[async_trait]
 impl AttemptHandler for Doubter {
-    async fn run(&self, job: &HeldJob) -> Outcome {
-        job.doubt(Box::new(job.job_type.clone()));
+    async fn run(&self, job: &LeasedJob) -> Outcome {
+        job.mark_uncertain(Box::new(job.job_type.clone()));
         match job.job_type.as_str() {
-            "settled" => job.settle(),
+            "settled" => job.clear_uncertain(),
             "panics" => panic!("on the way"),
             "slow" => std::future::pending().await,
             "unwritable" | "panics late" => {
-                return Outcome::Completed { how: How::Sent, response: None, result: None, receipt: None };
+                return Outcome::Completed {
+                    how: Completion::Sent,
+                    response: None,
+                    result: None,
+                    receipt: None,
+                };
             }
             "called off" => {
                 self.begun.notify_one();
@@ -57,7 +62,7 @@ impl AttemptHandler for Doubter {
         sqlx::query("select 1").execute(connection).await?;
         let mut shown = self.shown.lock().unwrap();
         for job in ended {
-            let doubt = job.doubt.as_ref().and_then(|doubt| doubt.downcast_ref::<String>().cloned());
+            let doubt = job.uncertain.as_ref().and_then(|doubt| doubt.downcast_ref::<String>().cloned());
             shown.push((job.job_type.clone(), job.ended_as, doubt));
         }
         Ok(())
@@ -129,16 +134,16 @@ async fn a_missing_partition_is_made_and_the_result_kept(pool: PgPool) {
 
 /// Keeps the right to send beyond its attempt.
 #[derive(Default)]
-struct Keeper(Mutex<Option<SendRight>>);
+struct Keeper(Mutex<Option<SendPermit>>);
 
 #[async_trait]
 impl AttemptHandler for Keeper {
-    async fn run(&self, job: &HeldJob) -> Outcome {
-        let right = job.send_right();
-        assert!(right.doubt(Box::new(())), "the attempt goes on");
-        right.settle();
+    async fn run(&self, job: &LeasedJob) -> Outcome {
+        let right = job.send_permit();
+        assert!(right.mark_uncertain(Box::new(())), "the attempt goes on");
+        right.clear_uncertain();
         *self.0.lock().unwrap() = Some(right);
-        Outcome::Completed { how: How::Sent, response: None, result: None, receipt: None }
+        Outcome::Completed { how: Completion::Sent, response: None, result: None, receipt: None }
     }
 }
 
@@ -153,7 +158,7 @@ async fn nothing_may_be_sent_for_an_attempt_that_has_ended(pool: PgPool) {
     until_recorded(&engine, 1).await;
     engine.shutdown().await;
     let right = keeper.0.lock().unwrap().take().unwrap();
-    assert!(!right.doubt(Box::new(())));
+    assert!(!right.mark_uncertain(Box::new(())));
 }
 
 /// Notes what an attempt left behind whose job was taken away, in a row that others may hold.
@@ -165,9 +170,9 @@ struct LateNoter {
 
 #[async_trait]
 impl AttemptHandler for LateNoter {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         if job.job_type == "taken away" {
-            job.doubt(Box::new(()));
+            job.mark_uncertain(Box::new(()));
             self.begun.notify_one();
             std::future::pending::<()>().await;
         }
@@ -175,7 +180,7 @@ impl AttemptHandler for LateNoter {
     }
 
     async fn on_ended(&self, connection: &mut PgConnection, ended: &[EndedJob]) -> Result<(), sqlx::Error> {
-        assert!(ended.iter().all(|job| job.ended_as == EndedAs::Unrecorded && job.doubt.is_some()));
+        assert!(ended.iter().all(|job| job.ended_as == EndedAs::Unrecorded && job.uncertain.is_some()));
         let patience = sqlx::query_as(
             "select current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')",
         );
@@ -196,17 +201,17 @@ async fn what_came_too_late_waits_for_its_row_apart_and_is_noted_once(pool: PgPo
     let (lane, deleted) = (world.lane().await, world.lane().await);
     world.accept(&[JobSpec { job_type: "taken away".into(), ..world.spec(deleted) }]).await;
     let noter = Arc::new(LateNoter::default());
-    let hasty = EngineConfig { lock_wait: Duration::from_millis(5), ..config() };
+    let hasty = EngineConfig { lock_timeout: Duration::from_millis(5), ..config() };
     let engine = start(&pool, hasty, noter.clone());
     noter.begun.notified().await;
     let mut stranger = pool.begin().await.unwrap();
     sqlx::query("update notes set n = 100").execute(&mut *stranger).await.unwrap();
     let mut transaction = pool.begin().await.unwrap();
-    assert_eq!(jobs::cancel_of_integration(&mut transaction, deleted, 10).await.unwrap(), 1);
+    assert_eq!(jobs::cancel_integration_jobs(&mut transaction, deleted, 10).await.unwrap(), 1);
     transaction.commit().await.unwrap();
     let watch = engine.watch();
     let asked = async {
-        while watch.report().held != 1 {
+        while watch.report().locked_elsewhere != 1 {
             tokio::task::yield_now().await;
         }
     };

@@ -8,7 +8,7 @@ use model::{
 };
 use queue::{
     store::lanes,
-    worker::{HeldJob, Outcome, Slot},
+    worker::{LeasedJob, Outcome, Slot},
 };
 use sqlx::PgPool;
 use std::{
@@ -19,7 +19,7 @@ use std::{
 /// Sends at its slot, and writes down when.
 fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {
     let sent = Arc::clone(sent);
-    Script::new(move |job: &HeldJob| {
+    Script::new(move |job: &LeasedJob| {
         let sent = Arc::clone(&sent);
         Box::pin(async move {
             match job.slot().await {
@@ -183,7 +183,7 @@ async fn a_429_holds_the_whole_integration(pool: PgPool) {
     let quiet = Duration::from_secs(1);
     let ran = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&ran);
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         let mut ran = seen.lock().unwrap();
         ran.push((job.integration_id, Instant::now()));
         let is_first = ran.len() == 1;

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use model::job::JobStatus;
 use queue::{
     EngineConfig,
-    store::jobs::{JobSpec, lose_of_dead_workers},
-    worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
+    store::jobs::{JobSpec, recover_lost_leases},
+    worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -39,7 +39,7 @@ fn hangs_once() -> (Arc<dyn AttemptHandler>, Hanging) {
     let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let runs = Arc::new(AtomicUsize::new(0));
     let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
-    let handler = Script::new(move |_: &HeldJob| {
+    let handler = Script::new(move |_: &LeasedJob| {
         let (tell, drops) = (Arc::clone(&tell), Arc::clone(&drops));
         let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
         Box::pin(async move {
@@ -66,7 +66,7 @@ async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: Pg
     let first = engine.worker_id();
     sqlx::query("delete from headgate.workers").execute(&pool).await.unwrap();
     let mut transaction = pool.begin().await.unwrap();
-    assert_eq!(lose_of_dead_workers(&mut transaction, 10).await.unwrap().given_back, 1);
+    assert_eq!(recover_lost_leases(&mut transaction, 10).await.unwrap().returned, 1);
     transaction.commit().await.unwrap();
     dropped.notified().await;
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
@@ -101,7 +101,7 @@ async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_the
 
     until(&pool, "select exists (select 1 from headgate.workers where lease_until < clock_timestamp())")
         .await;
-    assert_eq!(world.sweep().await.given_back, 1);
+    assert_eq!(world.sweep().await.returned, 1);
     engine.wake();
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
     assert_ne!(engine.worker_id(), first);
@@ -180,7 +180,7 @@ struct Silent {
 
 #[async_trait]
 impl AttemptHandler for Silent {
-    async fn run(&self, _: &HeldJob) -> Outcome {
+    async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
 
@@ -230,7 +230,7 @@ struct AlwaysSilent {
 
 #[async_trait]
 impl AttemptHandler for AlwaysSilent {
-    async fn run(&self, _: &HeldJob) -> Outcome {
+    async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
 
@@ -260,7 +260,7 @@ async fn a_handler_that_keeps_the_database_waiting_each_time_fails_its_attempt_a
     let specs = ["good", "silent", "good", "careless", "good"].map(of);
     let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
     let handler = Arc::new(AlwaysSilent { pool: pool.clone(), told: Mutex::default() });
-    let brief = EngineConfig { longest_silence: Duration::from_millis(300), ..config() };
+    let brief = EngineConfig { idle_in_transaction_timeout: Duration::from_millis(300), ..config() };
     let engine = start(&pool, brief, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
     until_recorded(&engine, 5).await;
     engine.shutdown().await;
@@ -273,7 +273,8 @@ async fn a_handler_that_keeps_the_database_waiting_each_time_fails_its_attempt_a
         assert_eq!(found.job.status, JobStatus::Failed);
         let message = found.job.error_message.unwrap();
         assert!(
-            message.contains("5 times its handler kept the database waiting for more than 300ms"),
+            message
+                .contains("5 times the handler let the transaction that records it idle for more than 300ms"),
             "{message}"
         );
         let alone = vec![spec.job_type.clone()];

@@ -10,8 +10,8 @@ use model::{
 };
 use queue::{
     EngineConfig, Waker,
-    store::jobs::{How, JobSpec},
-    worker::{AttemptHandler, CompletedJob, HeldJob, Outcome},
+    store::jobs::{Completion, JobSpec},
+    worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 use std::{
@@ -48,7 +48,7 @@ async fn lines_of_an_attempt_bear_its_correlation_id_and_its_trace(pool: PgPool)
     let lane = world.lane().await;
     let trace = Some(TraceContext { trace_id: 0xab, parent_id: 1, is_sampled: true });
     world.accept(&[JobSpec { correlation_id: "order-7".into(), trace, ..world.spec(lane) }]).await;
-    let handler = Script::new(|_: &HeldJob| {
+    let handler = Script::new(|_: &LeasedJob| {
         Box::pin(async {
             tracing::info!("the handler says something");
             ok()
@@ -75,7 +75,7 @@ async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
     specs.push(JobSpec { expires_at: Some(past), ..typed(&world, lane, "expired") });
     let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
     let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         Box::pin(async move {
             match (job.job_type.as_str(), job.attempt) {
                 ("bad once", 1) | ("always bad", _) => failed(retry),
@@ -157,9 +157,9 @@ struct Recorder {
 
 #[async_trait]
 impl AttemptHandler for Recorder {
-    async fn run(&self, job: &HeldJob) -> Outcome {
+    async fn run(&self, job: &LeasedJob) -> Outcome {
         let receipt: Option<Box<dyn std::any::Any + Send + Sync>> = Some(Box::new(job.job_type.clone()));
-        Outcome::Completed { how: How::Sent, response: None, result: None, receipt }
+        Outcome::Completed { how: Completion::Sent, response: None, result: None, receipt }
     }
 
     async fn on_completed(
@@ -207,7 +207,7 @@ async fn two_engines_share_the_work_and_run_nothing_twice(pool: PgPool) {
     let ran = Arc::new(Mutex::new(Vec::new()));
     let handler = || {
         let ran = Arc::clone(&ran);
-        Script::new(move |job: &HeldJob| {
+        Script::new(move |job: &LeasedJob| {
             ran.lock().unwrap().push(job.id);
             Box::pin(async { ok() })
         })
@@ -231,7 +231,7 @@ async fn waiting_off_the_clock_takes_none_of_the_jobs_time(pool: PgPool) {
     world.accept(&[brief("waits"), brief("works")]).await;
     let is_over = Arc::new(tokio::sync::Notify::new());
     let told = Arc::clone(&is_over);
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         let told = Arc::clone(&told);
         Box::pin(async move {
             if job.job_type == "works" {
@@ -262,7 +262,7 @@ async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(p
     world.accept(&[world.spec(many), expired, world.spec(many), world.spec(one)]).await;
     let seen: Arc<Mutex<Vec<(model::id::IntegrationId, usize, usize)>>> = Arc::default();
     let shown = Arc::clone(&seen);
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         let at = job.peers().share(|_| Mutex::new(0)).map_or(0, |shared| {
             let mut met = shared.lock().unwrap();
             *met += 1;
@@ -287,7 +287,7 @@ async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
     let lane = world.lane().await;
     // Nothing polls within the time of a test, and nothing can be sent.
     let config = EngineConfig { poll_interval: Duration::from_secs(3600), ..config() };
-    let engine = start(&pool, config, Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let engine = start(&pool, config, Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     let away = PgPoolOptions::new().connect_lazy_with((*pool.connect_options()).clone());
     away.close().await;
     let waker = Waker::new(away);
@@ -310,7 +310,7 @@ fn without_polls() -> EngineConfig {
 async fn a_retry_that_is_due_before_the_next_poll_is_begun_when_it_is_due(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
-    let handler = Script::new(|job: &HeldJob| {
+    let handler = Script::new(|job: &LeasedJob| {
         Box::pin(async move {
             let at_least = Some(Duration::from_millis(300));
             let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least, holds_integration: false };
@@ -329,7 +329,7 @@ struct Chain(World, model::id::IntegrationId);
 
 #[async_trait]
 impl AttemptHandler for Chain {
-    async fn run(&self, _: &HeldJob) -> Outcome {
+    async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
 
@@ -368,7 +368,7 @@ async fn what_waits_for_room_in_its_lane_or_behind_its_key_is_begun_without_a_po
     let specs: Vec<JobSpec> =
         (0..10).map(|n| if n < 5 { typed(&world, narrow, "a") } else { keyed(n) }).collect();
     world.accept(&specs).await;
-    let engine = start(&pool, without_polls(), Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let engine = start(&pool, without_polls(), Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until_recorded(&engine, 10).await;
     engine.shutdown().await;
 }

@@ -9,7 +9,7 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::JobSpec,
-    worker::{AttemptHandler, HeldJob},
+    worker::{AttemptHandler, LeasedJob},
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -25,7 +25,7 @@ async fn set(world: &World, lane: IntegrationId, schedule: &str) {
 
 /// Fails at every first attempt; "asked" says for how long it is to be left alone.
 fn stumbling() -> Arc<dyn AttemptHandler> {
-    Script::new(|job: &HeldJob| {
+    Script::new(|job: &LeasedJob| {
         let asked = (job.job_type == "asked").then_some(Duration::from_secs(7_200));
         let verdict =
             Verdict::Retry { kind: ErrorKind::Retryable, at_least: asked, holds_integration: false };

@@ -2,7 +2,7 @@
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use model::{attempt::AttemptOutcome, rules::verdict::ErrorKind};
-use queue::{EngineConfig, store::jobs::JobSpec, worker::HeldJob};
+use queue::{EngineConfig, store::jobs::JobSpec, worker::LeasedJob};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ async fn no_more_jobs_run_at_once_than_there_are_workers(pool: PgPool) {
         world.accept_plain(lane, 6).await;
     }
     let (open, gate) = watch::channel(false);
-    let handler = Script::new(move |_: &HeldJob| {
+    let handler = Script::new(move |_: &LeasedJob| {
         let mut gate = gate.clone();
         Box::pin(async move {
             gate.wait_for(|is_open| *is_open).await.unwrap();
@@ -53,7 +53,7 @@ async fn a_claim_takes_no_more_than_it_may_fetch(pool: PgPool) {
         let lane = world.lane().await;
         world.accept_plain(lane, 10).await;
     }
-    let handler = || Script::new(|_: &HeldJob| Box::pin(async { ok() }));
+    let handler = || Script::new(|_: &LeasedJob| Box::pin(async { ok() }));
     let engine = start(&pool, EngineConfig { fetch_limit: 2, ..config() }, handler());
     let watch = engine.watch();
     until_recorded(&engine, 20).await;
@@ -70,7 +70,7 @@ async fn an_attempt_at_a_job_that_says_nothing_has_the_time_of_the_process(pool:
     let own = JobSpec { timeout_ms: Some(3_600_000), ..world.spec(lane) };
     let ids = [world.accept_plain(lane, 1).await[0], world.accept(&[own]).await[0].id];
     let (open, gate) = watch::channel(false);
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         let (is_first, mut gate) = (job.attempt == 1, gate.clone());
         Box::pin(async move {
             if is_first {

@@ -4,7 +4,7 @@ use crate::support::{Script, World, config, ok, start, until};
 use model::{job::JobStatus, rate_limit::RateLimit};
 use queue::{
     EngineConfig,
-    worker::{HeldJob, Outcome, Slot},
+    worker::{LeasedJob, Outcome, Slot},
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,7 @@ async fn running_jobs_finish_and_waiting_ones_go_back(pool: PgPool) {
     let slow = world.accept_plain(lane, 8).await;
     let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
     let (tell, gate) = (Arc::clone(&begun), Arc::clone(&go_on));
-    let handler = Script::new(move |job: &HeldJob| {
+    let handler = Script::new(move |job: &LeasedJob| {
         let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
         Box::pin(async move {
             if job.integration_id == limited {
@@ -70,7 +70,7 @@ async fn what_outlasts_the_grace_time_is_given_back(pool: PgPool) {
     let id = world.accept_plain(lane, 1).await[0];
     let begun = Arc::new(Notify::new());
     let tell = Arc::clone(&begun);
-    let handler = Script::new(move |_: &HeldJob| {
+    let handler = Script::new(move |_: &LeasedJob| {
         tell.notify_one();
         Box::pin(std::future::pending())
     });
@@ -90,7 +90,7 @@ async fn a_worker_whose_connection_broke_since_its_last_heartbeat_signs_off_on_a
     let world = World::new(&pool).await;
     // No heartbeat follows that would notice.
     let config = EngineConfig { heartbeat_interval: Duration::from_secs(3_600), ..config() };
-    let engine = start(&pool, config, Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let engine = start(&pool, config, Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until(&pool, "select count(*) = 1 from headgate.workers").await;
     let broken = world
         .number(

@@ -3,8 +3,8 @@
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use futures::TryStreamExt as _;
 use queue::{
-    store::jobs::{Claimer, Claims},
-    worker::HeldJob,
+    store::jobs::{ClaimRequest, Claimer},
+    worker::LeasedJob,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ async fn a_claim_sees_what_was_committed_while_it_waited_for_its_turn_whatever_t
     let mut turn = PgConnection::connect_with(&pool.connect_options()).await.unwrap();
     sqlx::query("select pg_advisory_lock(4711, 1)").execute(&mut turn).await.unwrap();
     let mut claimer = Claimer::new(&pool);
-    let claims = Claims { worker_id, wanted: 5, lane_cap: 5, busy: HashMap::new(), program: None };
+    let claims = ClaimRequest { worker_id, wanted: 5, lane_cap: 5, busy: HashMap::new(), program: None };
     let claimed = tokio::spawn(async move { claimer.claim(&claims).await.map(|(taken, _)| taken.len()) });
     until(
         &pool,
@@ -44,7 +44,7 @@ async fn a_process_that_is_stopped_while_its_jobs_come_does_not_keep_the_others_
     let answer = "select pg_advisory_xact_lock(4711, 1), repeat('x', 100000) from generate_series(1, 500)";
     let mut rows = sqlx::query(answer).fetch(&mut stopped);
     assert!(rows.try_next().await.unwrap().is_some());
-    let engine = start(&pool, config(), Script::new(|_: &HeldJob| Box::pin(async { ok() })));
+    let engine = start(&pool, config(), Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until_recorded(&engine, 1).await;
     engine.shutdown().await;
     assert!(rows.try_collect::<Vec<_>>().await.is_err(), "its claim was undone");

@@ -6,7 +6,7 @@ use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, CompletedJob, EngineHandle, EngineReport, HeldJob, Outcome},
+    worker::{AttemptHandler, CompletedJob, EngineHandle, EngineReport, LeasedJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::{sync::Arc, time::Duration};
@@ -28,7 +28,7 @@ impl Running {
         world.accept(&others).await;
         let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let (tell, gate) = (Arc::clone(&begun), Arc::clone(&go_on));
-        let handler = Script::new(move |_: &HeldJob| {
+        let handler = Script::new(move |_: &LeasedJob| {
             let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
             Box::pin(async move {
                 tell.add_permits(1);
@@ -91,12 +91,12 @@ async fn a_producer_that_folds_into_a_running_job_and_does_not_commit_holds_up_t
 ) {
     let (world, running, producer) = held_up(&pool, config(), foldable).await;
     until(&pool, ALL_OTHERS).await;
-    running.until_it_says("held", |report| report.held == 1 && report.unrecorded == 1).await;
+    running.until_it_says("held", |report| report.locked_elsewhere == 1 && report.unrecorded == 1).await;
     assert_eq!(running.engine.running(), 0, "its slot is free");
     producer.commit().await.unwrap();
     // The change that was folded in is a job of its own.
     until(&pool, "select count(*) = 52 from headgate.finished_jobs where status = 3").await;
-    running.until_it_says("recorded", |report| report.held == 0 && report.unrecorded == 0).await;
+    running.until_it_says("recorded", |report| report.locked_elsewhere == 0 && report.unrecorded == 0).await;
     must_be_completed_at_the_first_attempt(&world, running.special).await;
     running.engine.shutdown().await;
     world.must_be_sound().await;
@@ -107,7 +107,7 @@ async fn a_producer_that_holds_a_serialize_key_holds_up_the_result_of_that_key_a
     let (world, running, producer) =
         held_up(&pool, config(), |spec| JobSpec { serialize_key: Some("k".into()), ..spec }).await;
     until(&pool, ALL_OTHERS).await;
-    running.until_it_says("held", |report| report.held == 1).await;
+    running.until_it_says("held", |report| report.locked_elsewhere == 1).await;
     producer.commit().await.unwrap();
     until(&pool, "select count(*) = 52 from headgate.finished_jobs where status = 3").await;
     must_be_completed_at_the_first_attempt(&world, running.special).await;
@@ -117,7 +117,7 @@ async fn a_producer_that_holds_a_serialize_key_holds_up_the_result_of_that_key_a
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn however_often_a_lock_is_not_given_the_delivery_stays_completed(pool: PgPool) {
-    let hasty = EngineConfig { lock_wait: Duration::from_millis(1), ..config() };
+    let hasty = EngineConfig { lock_timeout: Duration::from_millis(1), ..config() };
     let (world, running, producer) = held_up(&pool, hasty, foldable).await;
     // Each lock that is not given undoes a transaction; those of a test's own world are none.
     until(&pool, "select xact_rollback > 150 from pg_stat_database where datname = current_database()").await;
@@ -131,7 +131,7 @@ async fn however_often_a_lock_is_not_given_the_delivery_stays_completed(pool: Pg
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_process_that_stops_waits_for_the_results_that_are_held(pool: PgPool) {
     let (world, running, producer) = held_up(&pool, config(), foldable).await;
-    running.until_it_says("held", |report| report.held == 1).await;
+    running.until_it_says("held", |report| report.locked_elsewhere == 1).await;
     let watch = running.engine.watch();
     let stopping = tokio::spawn(running.engine.shutdown());
     while !watch.report().is_stopping {
@@ -150,7 +150,7 @@ struct Noting;
 
 #[async_trait]
 impl AttemptHandler for Noting {
-    async fn run(&self, _: &HeldJob) -> Outcome {
+    async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
 
@@ -180,7 +180,7 @@ async fn a_handler_that_waits_for_a_row_of_its_own_holds_up_its_job_alone(pool: 
     let special = world.accept(&specs).await[OTHERS / 3].id;
     let mut stranger = pool.begin().await.unwrap();
     sqlx::query("update notes set n = 100").execute(&mut *stranger).await.unwrap();
-    let hasty = EngineConfig { lock_wait: Duration::from_millis(5), workers: OTHERS + 1, ..config() };
+    let hasty = EngineConfig { lock_timeout: Duration::from_millis(5), workers: OTHERS + 1, ..config() };
     let engine = start(&pool, hasty, Arc::new(Noting));
     until(&pool, ALL_OTHERS).await;
     until(&pool, "select count(*) = 1 from headgate.jobs where status = 1").await;

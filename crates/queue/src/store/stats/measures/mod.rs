@@ -1,6 +1,6 @@
-//! What an operator at three in the morning needs and browsers do not: sums since the beginning, the state of the database and of the
-//! maintenance. Taken by the sampler every few seconds and kept in its snapshot's row, so that a scrape costs the database nothing.
-//! Nothing here counts jobs: counters, the statistics Postgres keeps anyway, and the catalogue.
+//! Measures for operators, which browsers do not get: sums since the beginning, the state of the database and of the
+//! maintenance. The sampler takes them every few seconds and stores them with its snapshot, so that a scrape costs the database nothing.
+//! Nothing here counts jobs: they come from counters, Postgres' own statistics, and the catalogue.
 
 mod services;
 mod take;
@@ -14,11 +14,11 @@ use model::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the sampler measured.
+/// All measures of a moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Measures {
-    /// What was done since the beginning.
+    /// Sums since the beginning.
     pub sums: Sums,
     /// The leader's term: it rises by one with each take-over.
     pub term: i64,
@@ -28,15 +28,15 @@ pub struct Measures {
     pub tables: Vec<HotTable>,
     /// The oldest transaction that keeps dead rows from being removed.
     pub oldest_transaction: Option<OldTransaction>,
-    /// How many transactions the oldest snapshot lies back, replication slots and prepared transactions included.
+    /// The age of the oldest snapshot in transactions, replication slots and prepared transactions included.
     pub horizon_transactions: i64,
     /// Size of the database.
     pub database_bytes: i64,
-    /// Days after today whose partitions are made.
+    /// Days after today whose partitions exist.
     pub partition_days_ahead: i32,
-    /// The proof of the counters.
+    /// The last recount.
     pub recount: LastRecount,
-    /// Rows taken away because they belonged to nothing, ever, by table.
+    /// Repairs of stray rows since the beginning, by table.
     pub tidied: BTreeMap<String, i64>,
 }
 
@@ -44,55 +44,55 @@ pub struct Measures {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sums {
-    /// Jobs that completed by sending, or by a handler of their own.
+    /// Jobs that completed by a request, or by a program's handler.
     pub completed: i64,
     /// Jobs that completed without a request.
     pub unchanged: i64,
-    /// Failed attempts that were tried again.
+    /// Failed attempts that were retried.
     pub retried: i64,
-    /// Jobs given up.
+    /// Jobs that became dead letters.
     pub dead: i64,
-    /// Jobs called off.
+    /// Cancelled jobs.
     pub cancelled: i64,
-    /// Attempts given back uncounted: limits, shutdowns.
+    /// Releases, which count no attempt: for rate limits or shutdowns.
     pub limited: i64,
     /// How long attempts took.
     pub latency: Histogram,
-    /// All of them together, in microseconds.
+    /// Their total in microseconds.
     pub latency_us: i64,
     /// How long jobs waited before their first attempt.
     pub wait: Histogram,
-    /// All of them together, in microseconds.
+    /// Their total in microseconds.
     pub wait_us: i64,
 }
 
-/// One of the queue's tables, as Postgres' statistics have it.
+/// One of the queue's tables, from Postgres' statistics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HotTable {
     /// Its name in the schema `headgate`.
     pub name: String,
-    /// Rows.
+    /// Live rows.
     pub live_rows: i64,
-    /// Versions of rows that nobody needs any more.
+    /// Dead row versions.
     pub dead_rows: i64,
-    /// With its indexes.
+    /// Its size with indexes.
     pub bytes: i64,
-    /// Since the last vacuum, ours or Postgres' own; none before the first.
+    /// Since the last vacuum, ours or autovacuum's; none before the first.
     pub seconds_since_vacuum: Option<f64>,
     /// Whether our database user may vacuum it.
     pub is_ours: bool,
 }
 
-/// A transaction that is open.
+/// An open transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OldTransaction {
-    /// For how long.
+    /// How long it has been open.
     pub age_seconds: f64,
-    /// Whose: the application's name.
+    /// The application's name.
     pub application: String,
-    /// The server process; none of a prepared transaction.
+    /// The server process; none for a prepared transaction.
     pub pid: Option<i32>,
 }
 

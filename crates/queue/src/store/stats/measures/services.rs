@@ -1,7 +1,7 @@
-//! How the maintenance services do, as the leader tells everyone.
+//! The state of the maintenance services, which the leader publishes.
 //!
-//! Each process counts for itself what its services did. A leader goes on where the last one stopped, so that the sums it tells never fall when
-//! the lead changes hands: whoever adds up what they rose by (Prometheus) would take a fall for a restart, and the way back for as many runs.
+//! Each process counts the runs of its own services. A new leader adds them to the sums of the last one, so that the published sums never fall:
+//! Prometheus takes a fall of a counter for a restart, and would count everything after it again.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -13,23 +13,23 @@ use std::collections::HashMap;
 pub struct ServiceState {
     /// Its name.
     pub name: String,
-    /// Runs that went well, whoever led. A change of leaders may forget those of the last seconds.
+    /// Successful runs, under all leaders. Those of the last seconds before a change of leaders may be lost.
     pub runs: u64,
-    /// Runs that did not.
+    /// Failed runs.
     pub failures: u64,
-    /// Failures since the last run that went well.
+    /// Failures since the last successful run.
     pub failures_in_a_row: u32,
-    /// Rows it could not move and passed over.
+    /// Rows it could not process and skipped.
     pub passed_over: u64,
-    /// How long ago the last run went well.
+    /// How long ago the last successful run was.
     pub seconds_since_success: Option<f64>,
     /// How long the last run took.
     pub took_seconds: f64,
-    /// Whether it does its work, apart from passing troubles.
+    /// Whether it works, apart from passing trouble.
     pub is_healthy: bool,
 }
 
-/// What leaders before counted, besides what this process does.
+/// What earlier leaders counted, to be added to the counts of this process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CarriedOver(HashMap<String, Base>);
 
@@ -42,26 +42,26 @@ struct Base {
 }
 
 impl CarriedOver {
-    /// From what was told last, then, and what this process counts itself by now.
+    /// From the states published last, the time of that, and what this process itself has counted by now.
     #[must_use]
-    pub fn new(told: &[ServiceState], told_at: DateTime<Utc>, own: &[ServiceState]) -> Self {
-        let base = |told: &ServiceState| {
-            let own = own.iter().find(|own| own.name == told.name).cloned().unwrap_or_default();
-            let above = |told: u64, own: u64| i128::from(told) - i128::from(own);
+    pub fn new(published: &[ServiceState], published_at: DateTime<Utc>, own: &[ServiceState]) -> Self {
+        let base = |last: &ServiceState| {
+            let own = own.iter().find(|own| own.name == last.name).cloned().unwrap_or_default();
+            let above = |last: u64, own: u64| i128::from(last) - i128::from(own);
             let base = Base {
-                runs: above(told.runs, own.runs),
-                failures: above(told.failures, own.failures),
-                passed_over: above(told.passed_over, own.passed_over),
-                succeeded_at: told
-                    .seconds_since_success
-                    .map(|seconds| told_at - chrono::TimeDelta::milliseconds((seconds * 1_000.0) as i64)),
+                runs: above(last.runs, own.runs),
+                failures: above(last.failures, own.failures),
+                passed_over: above(last.passed_over, own.passed_over),
+                succeeded_at: last.seconds_since_success.map(|seconds| {
+                    published_at - chrono::TimeDelta::milliseconds((seconds * 1_000.0) as i64)
+                }),
             };
-            (told.name.clone(), base)
+            (last.name.clone(), base)
         };
-        Self(told.iter().map(base).collect())
+        Self(published.iter().map(base).collect())
     }
 
-    /// What is to be told now.
+    /// The states to publish now.
     #[must_use]
     pub fn add(&self, own: Vec<ServiceState>, now: DateTime<Utc>) -> Vec<ServiceState> {
         let sum = |own: u64, base: i128| u64::try_from(i128::from(own) + base).unwrap_or(own);
@@ -95,27 +95,27 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_on_when_the_lead_goes_to_another_process_and_back() {
+    fn sums_continue_when_the_lead_goes_to_another_process_and_back() {
         let at = DateTime::<Utc>::UNIX_EPOCH;
         let in_a_minute = at + chrono::TimeDelta::minutes(1);
-        let told =
+        let published =
             |states: Vec<ServiceState>| (states[0].runs, states[0].failures, states[0].seconds_since_success);
 
         let first = CarriedOver::default().add(vec![state(1_000, 3, Some(2.0))], at);
-        assert_eq!(told(first.clone()), (1_000, 3, Some(2.0)), "nobody led before");
+        assert_eq!(published(first.clone()), (1_000, 3, Some(2.0)), "there was no leader before");
 
         let second = CarriedOver::new(&first, at, &[state(0, 0, None)]);
         assert_eq!(
-            told(second.add(vec![state(0, 1, None)], in_a_minute)),
+            published(second.add(vec![state(0, 1, None)], in_a_minute)),
             (1_000, 4, Some(62.0)),
             "it failed at once"
         );
         let second = second.add(vec![state(5, 1, Some(1.0))], in_a_minute);
-        assert_eq!(told(second.clone()), (1_005, 4, Some(1.0)));
+        assert_eq!(published(second.clone()), (1_005, 4, Some(1.0)));
 
         // The first process counted a thousand itself.
         let back = CarriedOver::new(&second, in_a_minute, &[state(1_000, 3, Some(62.0))]);
-        assert_eq!(told(back.add(vec![state(1_001, 3, Some(0.0))], in_a_minute)), (1_006, 4, Some(0.0)));
-        assert_eq!(back.add(vec![], in_a_minute), [], "a service that is no more is not told of");
+        assert_eq!(published(back.add(vec![state(1_001, 3, Some(0.0))], in_a_minute)), (1_006, 4, Some(0.0)));
+        assert_eq!(back.add(vec![], in_a_minute), [], "a service that no longer exists is not published");
     }
 }

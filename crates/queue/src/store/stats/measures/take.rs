@@ -1,4 +1,4 @@
-//! Taking them: the statistics Postgres keeps anyway, the catalogue, and a few rows of sums.
+//! Taking the measures: from Postgres' own statistics, the catalogue, and a few rows of sums.
 
 use super::{HotTable, Measures, OldTransaction, Sums};
 use crate::{
@@ -8,19 +8,16 @@ use crate::{
 use model::{histogram::Histogram, text::sanitise};
 use sqlx::PgPool;
 
-/// What was measured last, for what need not be measured each time.
+/// The last values of what need not be measured each time.
 #[derive(Debug, Default)]
 pub struct LastSeen {
     database: Option<(std::time::Instant, i64)>,
 }
 
-/// The size of a database is the sum of all its files: looked at once a minute.
+/// Postgres sums the sizes of all files for the size of a database, so it is read once a minute only.
 const SIZE_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Measures everything but the services, which the leader knows.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// Measures everything but the services, whose states the leader has in memory.
 pub async fn measures(pool: &PgPool, seen: &mut LastSeen) -> Result<Measures, QueueError> {
     let sums = sums(pool).await?;
     let tables = tables(pool).await?;
@@ -101,8 +98,8 @@ async fn tables(pool: &PgPool) -> Result<Vec<HotTable>, QueueError> {
     Ok(tables)
 }
 
-/// Of this database: what other databases' transactions see keeps none of our rows. A vacuum's own snapshot keeps none either, and an index that is
-/// made anew is our own doing.
+/// The oldest of this database: transactions in other databases keep none of our dead rows. A vacuum's own snapshot keeps none either, and the rebuild of
+/// an index is our own.
 async fn oldest_transaction(pool: &PgPool) -> Result<Option<OldTransaction>, QueueError> {
     let oldest = sqlx::query!(
         r#"

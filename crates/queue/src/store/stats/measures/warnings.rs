@@ -1,24 +1,24 @@
-//! What of it an operator should look at.
+//! Warnings that follow from the measures.
 
 use super::Measures;
 use model::stats::Warning;
 
-/// A transaction older than this keeps dead rows from being removed long enough to be felt (RELIABILITY 0.6).
+/// An older transaction keeps dead rows from being removed for long enough to slow the queue down.
 const OLD_TRANSACTION_SECONDS: f64 = 60.0;
-/// Fewer days made ahead than this, and nobody has made any for most of a week.
-const FEW_DAYS_AHEAD: i32 = 2;
+/// Fewer days ahead mean that no process has created partitions for most of a week.
+const MIN_DAYS_AHEAD: i32 = 2;
 
 impl Measures {
-    /// What an operator should look at, worst first.
+    /// Warnings for operators, worst first.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut warn = |code: &str, message| warnings.push(Warning { code: code.to_owned(), message });
-        if self.partition_days_ahead < FEW_DAYS_AHEAD {
+        if self.partition_days_ahead < MIN_DAYS_AHEAD {
             warn(
                 "partitions_missing",
                 format!(
-                    "Day partitions are made for only {} days ahead; without today's nothing can be recorded. The log of the service partitions says why.",
+                    "Day partitions exist for only {} days ahead; without today's no result can be recorded. The log of the service partitions says why.",
                     self.partition_days_ahead
                 ),
             );
@@ -32,13 +32,13 @@ impl Measures {
         if !failing.is_empty() {
             warn(
                 "service_failing",
-                format!("Maintenance fails again and again: {}. The log says why.", failing.join(", ")),
+                format!("Maintenance services keep failing: {}. The log says why.", failing.join(", ")),
             );
         }
         if let Some(open) =
             self.oldest_transaction.as_ref().filter(|open| open.age_seconds >= OLD_TRANSACTION_SECONDS)
         {
-            let whose = if open.application.is_empty() { "an unnamed program" } else { &open.application };
+            let program = if open.application.is_empty() { "an unnamed program" } else { &open.application };
             let remedy = open.pid.map_or_else(
                 || "Commit it or roll it back.".to_owned(),
                 |pid| format!("End it, or run select pg_terminate_backend({pid})."),
@@ -46,7 +46,7 @@ impl Measures {
             warn(
                 "old_transaction",
                 format!(
-                    "A transaction of {whose} has been open for {} s: no dead row can be removed meanwhile, and the queue slows down. {remedy}",
+                    "A transaction of {program} has been open for {} s: no dead row can be removed meanwhile, and the queue slows down. {remedy}",
                     open.age_seconds.round()
                 ),
             );
@@ -55,7 +55,7 @@ impl Measures {
             warn(
                 "counts_drift",
                 format!(
-                    "The last recount found counters wrong by {} jobs and put them right. That is a fault of Headgate: please report it with the log.",
+                    "The last recount found counters wrong by {} jobs and corrected them. This is a bug in Headgate: please report it with the log.",
                     self.recount.drift
                 ),
             );
@@ -77,7 +77,7 @@ mod tests {
     use crate::store::stats::{HotTable, OldTransaction, ServiceState, recounts::LastRecount};
 
     #[test]
-    fn what_is_wrong_is_said_and_nothing_else() {
+    fn there_are_warnings_of_what_is_wrong_and_no_others() {
         let well = Measures {
             partition_days_ahead: 7,
             oldest_transaction: Some(OldTransaction { age_seconds: 59.0, ..OldTransaction::default() }),

@@ -1,7 +1,7 @@
-//! How a minute's gauges are kept: JSON of what differs from the last whole minute, deflated.
+//! The stored form of a minute's gauges: JSON of the differences from the last whole minute, deflated.
 //!
-//! Most integrations stand still most of the time, and of one that works few fields change. Field by field is exact for every field there
-//! is, and for those that a later version adds.
+//! Most integrations do not change most of the time, and of one that does few fields change. A comparison field by field is exact for all
+//! fields, also for those that a later version adds.
 
 use crate::error::QueueError;
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
@@ -17,21 +17,20 @@ use std::{
     io::{Read as _, Write as _},
 };
 
-/// What one row says.
 #[derive(Serialize, Deserialize)]
 struct Body {
-    /// The snapshot, but for its integrations.
+    /// The snapshot without its integrations.
     snapshot: Snapshot,
     workers: Vec<Worker>,
-    /// Whole gauges, or of each that changed the id and the fields that did.
+    /// Whole gauges, or the id and the changed fields of each gauge that changed.
     gauges: Vec<Map<String, Value>>,
-    /// Integrations of the whole minute that are there no more.
+    /// Integrations of the whole minute that no longer exist.
     gone: BTreeSet<IntegrationId>,
 }
 
 const ID: &str = "integration_id";
 
-/// A moment as it is written; without `whole` all of it, else what differs from that.
+/// The stored form of a moment: its differences from `whole`, or all of it.
 pub(super) fn write(moment: &Moment, whole: Option<&Snapshot>) -> Result<Vec<u8>, QueueError> {
     let before: BTreeMap<_, _> = whole
         .iter()
@@ -63,7 +62,7 @@ pub(super) fn write(moment: &Moment, whole: Option<&Snapshot>) -> Result<Vec<u8>
     deflated.finish().map_err(undecodable)
 }
 
-/// The moment that a row tells, with the snapshot of the whole minute it builds on.
+/// The moment of a row, given the snapshot of the whole minute that it is based on.
 pub(super) fn read(deflated: &[u8], whole: Option<&Snapshot>) -> Result<Moment, QueueError> {
     let mut json = Vec::new();
     ZlibDecoder::new(deflated).read_to_end(&mut json).map_err(undecodable)?;
@@ -81,7 +80,7 @@ pub(super) fn read(deflated: &[u8], whole: Option<&Snapshot>) -> Result<Moment, 
         gauge.extend(changed);
         all.insert(id, serde_json::from_value(Value::Object(gauge)).map_err(undecodable)?);
     }
-    // A snapshot's order is that of ids, as in Postgres.
+    // A snapshot is ordered by id, as in Postgres.
     snapshot.integrations = all.into_values().collect();
     Ok(Moment { snapshot, workers })
 }
@@ -93,7 +92,7 @@ fn fields(gauge: &IntegrationGauge) -> Result<Map<String, Value>, QueueError> {
     }
 }
 
-/// A row of a newer version, while processes of both run, may not be readable.
+/// A row of a newer version may not be readable while processes of both versions run.
 fn undecodable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> QueueError {
     QueueError::Database(sqlx::Error::Decode(error.into()))
 }

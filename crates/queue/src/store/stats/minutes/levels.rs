@@ -1,14 +1,11 @@
-//! What stood where over time, as a chart shows it.
+//! Numbers of jobs by state over time, for charts.
 
 use crate::error::QueueError;
 use chrono::{DateTime, Utc};
 use model::stats::{Levels, LevelsBucket, Window};
 use sqlx::PgPool;
 
-/// The buckets of a window that ends now, or at a moment of the past; of each the most that was recorded. Minutes are the finest there is.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The buckets of a window that ends now or at `until`, with the maximum recorded in each. Buckets are a minute at least.
 pub async fn levels(
     pool: &PgPool,
     window: Window,

@@ -1,6 +1,6 @@
-//! The deployment as it was, a row a minute: what sparklines, yesterday's ghost and `?at=` read.
+//! Past snapshots, a row a minute: sparklines, the comparison with yesterday, and `?at=` read them.
 //!
-//! A minute is told by the first snapshot taken in it. One that nobody sampled has no row: it is a gap, never a nought.
+//! A minute is represented by the first snapshot taken in it. One without a snapshot has no row: it is a gap, never a zero.
 
 mod body;
 mod levels;
@@ -16,7 +16,7 @@ use model::{
 use sqlx::PgPool;
 use std::collections::HashMap;
 
-/// How long ago a minute may be that is asked for as it was.
+/// How far back minutes can be read.
 pub const KEPT: Duration = Duration::hours(25);
 
 /// The minute of a moment.
@@ -25,7 +25,7 @@ pub fn minute(at: DateTime<Utc>) -> DateTime<Utc> {
     at.duration_trunc(Duration::minutes(1)).unwrap_or(at)
 }
 
-/// What a writer keeps from minute to minute: the last whole one, which the next ones build on.
+/// Writes minutes, and keeps the last whole one, on which the next ones are based.
 #[derive(Debug, Default)]
 pub struct Writer {
     whole: Option<(Term, DateTime<Utc>, Snapshot)>,
@@ -33,17 +33,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Whether the minute of a snapshot is still to be written.
+    /// Whether the minute of a snapshot is not written yet.
     #[must_use]
     pub fn wants(&self, snapshot: &Snapshot) -> bool {
         self.written_at.is_none_or(|written| minute(snapshot.at) > written)
     }
 
-    /// Writes the minute unless it is there, and forgets what is over in the same statement: totals after 8 days, gauges after 26 hours (one
-    /// more than is promised, because rows build on one of the hour before). False when the term is over, or somebody wrote it already.
-    ///
-    /// # Errors
-    /// When the database cannot be asked.
+    /// Writes the minute unless it exists, and deletes expired ones in the same statement: totals after 8 days, gauges after 26 hours (one
+    /// more than can be read, because rows are based on one of the hour before). False when the term is over, or the minute exists.
     pub async fn write(&mut self, pool: &PgPool, term: Term, moment: &Moment) -> Result<bool, QueueError> {
         let at = minute(moment.snapshot.at);
         let base = self.whole.as_ref().filter(|(of, whole_at, _)| *of == term && is_same_hour(*whole_at, at));
@@ -54,9 +51,9 @@ impl Writer {
             r#"
             with own as materialized (
                 select $3::timestamptz as at where headgate.is_leader($1, $2)
-            ), forgotten_totals as (
+            ), expired_totals as (
                 delete from headgate.total_minutes where at < (select at from own) - interval '8 days'
-            ), forgotten_gauges as (
+            ), expired_gauges as (
                 delete from headgate.gauge_minutes where at < (select at from own) - interval '26 hours'
             ), totals as (
                 insert into headgate.total_minutes (at, sampled_at, backlog, processing, to_be_retried, dead_letters, delivered_per_minute,
@@ -100,19 +97,13 @@ fn is_same_hour(whole_at: DateTime<Utc>, at: DateTime<Utc>) -> bool {
     at.duration_trunc(Duration::hours(1)).is_ok_and(|hour| whole_at >= hour && whole_at <= at)
 }
 
-/// The deployment as it was at a minute; none when nothing was recorded then, or it is kept no more.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The snapshot of a minute; none when none was recorded, or it has expired.
 pub async fn moment(pool: &PgPool, at: DateTime<Utc>) -> Result<Option<Moment>, QueueError> {
     let at = minute(at);
     Ok(moments(pool, at, at).await?.pop())
 }
 
-/// The moments from one minute to another, both included, oldest first; those whose whole minute is gone are left out.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The snapshots from one minute to another, both included, oldest first; those whose whole minute is gone are left out.
 pub async fn moments(
     pool: &PgPool,
     from: DateTime<Utc>,
@@ -153,10 +144,7 @@ pub async fn moments(
     Ok(moments)
 }
 
-/// The recorded minute nearest to one that is not there, of those that can be asked for; none before the first.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The recorded minute nearest to one that is not, within [`KEPT`]; none before the first.
 pub async fn nearest(pool: &PgPool, at: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, QueueError> {
     let found = sqlx::query_scalar!(
         r#"
@@ -164,7 +152,7 @@ pub async fn nearest(pool: &PgPool, at: DateTime<Utc>) -> Result<Option<DateTime
             (select at from headgate.gauge_minutes where at <= $1 and at > clock_timestamp() - $2::interval order by at desc limit 1)
             union all
             (select at from headgate.gauge_minutes where at > $1 and at > clock_timestamp() - $2::interval order by at limit 1)
-        ) beside
+        ) neighbours
         order by abs(extract(epoch from at - $1)) limit 1
         "#,
         at,
@@ -176,9 +164,6 @@ pub async fn nearest(pool: &PgPool, at: DateTime<Utc>) -> Result<Option<DateTime
 }
 
 /// The totals from one minute to another, both included, oldest first.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn totals(
     pool: &PgPool,
     from: DateTime<Utc>,
@@ -213,9 +198,6 @@ pub async fn totals(
 }
 
 /// The retry pyramid at a minute, or the last one recorded in the five before it.
-///
-/// # Errors
-/// When the database cannot be asked.
 pub async fn retry_pyramid(pool: &PgPool, at: DateTime<Utc>) -> Result<Option<Vec<i64>>, QueueError> {
     let pyramid = sqlx::query_scalar!(
         r#"

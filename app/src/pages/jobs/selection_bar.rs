@@ -1,0 +1,175 @@
+//! Actions on selected jobs, or on all that match: the buttons below the list, each with its count.
+
+use crate::{
+    calls::jobs::Bulk,
+    format,
+    state::{base_path, page_url::PageUrl, selection::Selection},
+    ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm},
+};
+use leptos::{ev::MouseEvent, prelude::*};
+use model::matched::Matched;
+use uuid::Uuid;
+
+/// How rows are selected, by the address: `selected=page`, `selected=all`, or one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Selected {
+    Rows,
+    Page,
+    All,
+}
+
+impl Selected {
+    pub(super) fn of(url: &PageUrl) -> Self {
+        match url.get("ticked") {
+            Some("page") => Self::Page,
+            Some("all") => Self::All,
+            _ => Self::Rows,
+        }
+    }
+}
+
+/// The bar below the list.
+#[component]
+pub fn SelectionBar(
+    /// The list, without a question in its address.
+    here: PageUrl,
+    /// Selected rows of all pages.
+    selection: Selection,
+    /// The page's rows.
+    page: StoredValue<Vec<Uuid>>,
+    /// How many match; `None` when counting takes too long, or the list is not filtered.
+    matched: Option<Matched>,
+    /// Whether the list is filtered: all rows of an unfiltered one cannot be selected.
+    has_filter: bool,
+    bulk: ServerAction<Bulk>,
+) -> impl IntoView {
+    let selected = Selected::of(&here);
+    let rows = here.without("ticked");
+    let all = rows.clone().without("cursor").with("ticked", "all");
+    let count = matched.map(|matched| matched.all.to_string());
+    let select_all = match &count {
+        Some(count) => format!("Select all {count} that match"),
+        None => "Select all that match".to_owned(),
+    };
+    if selected == Selected::All && has_filter {
+        return view! { <AllSelected here=rows matched=matched /> }.into_any();
+    }
+    let whole_page = rows.clone().with("ticked", "page").to_string();
+    let tick_page = move |event: MouseEvent| {
+        event.prevent_default();
+        page.with_value(|page| selection.set_all(page, true));
+    };
+    let on_page = page.with_value(Vec::len);
+    let says = move || {
+        let elsewhere = page.with_value(|page| selection.elsewhere(page)).len();
+        match (selection.len(), elsewhere) {
+            (0, _) => "Selected jobs:".to_owned(),
+            (n, 0) => format!("{} selected:", format::counted(n as i64, "job", "jobs")),
+            (n, m) => format!(
+                "{} selected, {} of them on other pages:",
+                format::counted(n as i64, "job", "jobs"),
+                format::count(m as i64)
+            ),
+        }
+    };
+    let elsewhere = move || page.with_value(|page| selection.elsewhere(page));
+    view! {
+        <PostForm
+            action=bulk
+            id="chosen"
+            class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line"
+            hidden=HiddenFields::default()
+                .with("subject", "jobs")
+                .with("action", "requeue")
+                .with("back", rows.to_string())
+        >
+            <For each=elsewhere key=|id| *id let:id>
+                <input type="hidden" name="ids[]" value=id.to_string() />
+            </For>
+            <span class="type-label text-muted mr-1" aria-live="polite">{says}</span>
+            <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
+            <Button
+                kind=ButtonKind::Danger
+                method="get"
+                to=base_path::current().join("/jobs")
+                name="confirm"
+                value="cancel"
+            >
+                "Cancel"
+            </Button>
+            <span class="flex flex-wrap gap-2 ml-auto type-label">
+                {move || {
+                    (!selection.is_empty())
+                        .then(|| {
+                            view! {
+                                <button type="button" class="text-accent hover:underline" on:click=move |_| selection.clear()>
+                                    "Clear selection"
+                                </button>
+                            }
+                        })
+                }}
+                <span on:click=tick_page>
+                    <Link href=whole_page keep_scroll=true class="text-accent hover:underline">
+                        {format!("Select {}", if on_page == 1 { "the one on this page".to_owned() } else { format!("all {on_page} on this page") })}
+                    </Link>
+                </span>
+                {has_filter
+                    .then(|| {
+                        view! {
+                            <Link href=all.to_string() keep_scroll=true class="text-accent hover:underline">
+                                {select_all}
+                            </Link>
+                        }
+                    })}
+            </span>
+        </PostForm>
+    }
+    .into_any()
+}
+
+/// All that match are selected, on every page, including jobs that are created in the meantime.
+#[component]
+fn AllSelected(here: PageUrl, matched: Option<Matched>) -> impl IntoView {
+    let ask = |action: &str| {
+        here.clone().without("cursor").with("ticked", "all").with("confirm", action).to_string()
+    };
+    let words = |verb: &str, n: Option<String>| n.map_or_else(|| verb.to_owned(), |n| format!("{verb} {n}"));
+    let all = matched.map(|matched| matched.all.to_string());
+    let says = match all {
+        Some(all) => format!("All {all} that match are selected, on every page."),
+        None => "All that match are selected, on every page.".to_owned(),
+    };
+    let can_be = |n: i64| n != 0;
+    let (requeue, cancel) = (matched.map(|matched| matched.requeue), matched.map(|matched| matched.cancel));
+    view! {
+        <div class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line">
+            <span class="type-label mr-1" aria-live="polite">
+                {says}
+            </span>
+            {requeue
+                .is_none_or(|n| can_be(n.n))
+                .then(|| {
+                    view! {
+                        <LinkButton href=ask("requeue") glyph=Glyph::Undo>
+                            {words("Requeue", requeue.map(|n| n.to_string()))}
+                        </LinkButton>
+                    }
+                })}
+            {cancel
+                .is_none_or(|n| can_be(n.n))
+                .then(|| {
+                    view! {
+                        <LinkButton href=ask("cancel") kind=ButtonKind::Danger>
+                            {words("Cancel", cancel.map(|n| n.to_string()))}
+                        </LinkButton>
+                    }
+                })}
+            <span class="ml-auto type-label">
+                <Link href=here.to_string() keep_scroll=true class="text-accent hover:underline">
+                    "Select row by row"
+                </Link>
+            </span>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,82 @@
+//! Election: acquires and renews the leader's lease, on a connection of its own, because a pool that the work has exhausted must not cost the lead.
+
+use crate::{
+    error::QueueError,
+    pool,
+    store::leader::{self, Term},
+};
+use model::id::WorkerId;
+use sqlx::{Connection as _, PgConnection, PgPool};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// After so long without an answer the connection is given up.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A process's part in the election.
+pub(super) struct Election {
+    pool: PgPool,
+    holder: WorkerId,
+    connection: Option<PgConnection>,
+}
+
+impl Election {
+    pub(super) fn new(pool: PgPool, holder: WorkerId) -> Self {
+        Self { pool, holder, connection: None }
+    }
+
+    /// Closes the connection.
+    pub(super) async fn close(self) {
+        if let Some(connection) = self.connection {
+            // Nothing is pending on it: a failed close loses nothing.
+            let _ = timeout(ANSWER_TIMEOUT, connection.close()).await;
+        }
+    }
+
+    /// Becomes the leader, if there is none.
+    pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>, QueueError> {
+        let mut connection = self.connection().await?;
+        let acquired = with_timeout(leader::acquire(&mut connection, self.holder, lease)).await;
+        self.keep_sound(connection, &acquired);
+        acquired
+    }
+
+    /// Renews the lease; false when it is lost.
+    pub(super) async fn renew(&mut self, term: Term, lease: Duration) -> Result<bool, QueueError> {
+        let mut connection = self.connection().await?;
+        let renewed = with_timeout(leader::renew(&mut connection, term, lease)).await;
+        self.keep_sound(connection, &renewed);
+        renewed
+    }
+
+    pub(super) async fn release(&mut self, term: Term) -> Result<(), QueueError> {
+        let mut connection = self.connection().await?;
+        let released = with_timeout(leader::release(&mut connection, term)).await;
+        self.keep_sound(connection, &released);
+        released
+    }
+
+    async fn connection(&mut self) -> Result<PgConnection, QueueError> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let options = self.pool.connect_options();
+        with_timeout(async {
+            let mut connection = PgConnection::connect_with(&options).await?;
+            pool::prepare(&mut connection, Some(ANSWER_TIMEOUT)).await?;
+            Ok(connection)
+        })
+        .await
+    }
+
+    /// A connection that failed, or was given up before its answer, is not used again.
+    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T, QueueError>) {
+        if answer.is_ok() {
+            self.connection = Some(connection);
+        }
+    }
+}
+
+async fn with_timeout<T>(answer: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+    timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)))
+}
