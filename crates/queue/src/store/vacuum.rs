@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 ///
 /// The small ones too: whoever reads a page cleans it as long as nothing but the row changed, but each claim walks past the dead entries of an
 /// index, and past all dead notes of `lane_wakes`, which has none. Left to Postgres: `leader`, `workers`, `totals`, `recounts` and `tidied`
-/// (a row each, or one per process); `records` and `sent_records` (their indexes make a pass dear; migration 0010 lets autovacuum come earlier).
+/// (a row each, or one per process); `records` and `sent_records` (their indexes make a pass dear; autovacuum comes earlier to them).
 pub const HOT_TABLES: [&str; 25] = [
     "jobs",
     "ready",

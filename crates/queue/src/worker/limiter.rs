@@ -1,6 +1,6 @@
 //! Send times: one limiter per process reserves them in the database for all waiting jobs of an integration at once.
 //!
-//! The database hands out slots at least one emission apart, over all processes (`reserve_slots`, migration 0003). A job sleeps to
+//! The database hands out slots at least one emission apart, over all processes (`reserve_slots`). A job sleeps to
 //! its slot on this process's monotonic clock ([`DatabaseClock`]). Two things keep what arrives within what was reserved: a slot is
 //! never used early, and one that comes late never bunches with those behind it: the only process of a deployment waits until the window
 //! has room ([`RecentSends`]); where several send, a slot that would be used too late is given up and another is reserved. Whatever is

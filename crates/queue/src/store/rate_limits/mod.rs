@@ -1,4 +1,4 @@
-//! Rate limits as people look at them, now and over time. Slots are reserved by the SQL function `reserve_slots` (migration 0003).
+//! Rate limits as people look at them, now and over time. Slots are reserved by the SQL function `reserve_slots`.
 
 mod collect;
 mod history;
