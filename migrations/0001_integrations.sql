@@ -27,8 +27,8 @@ create table headgate.integrations (
     -- What a program that uses the queue as a library calls its lane. Operators may change `name`; this stays, so that the program
     -- finds its lane again.
     own_lane text,
-    -- The program that does the jobs of `own_lane`; without one it means nothing. Two programs may each have a lane of one name.
-    own_program text not null default 'main',
+    -- The program that does the jobs of `own_lane`. Two programs may each have a lane of one name.
+    own_program text,
     endpoint_url text,
     state text not null default 'active',
     state_reason text,
@@ -64,6 +64,7 @@ create table headgate.integrations (
     constraint integrations_type_known check (integration_type in ('webhook', 'rest', 'bundle', 'external')),
     constraint integrations_state_known check (state in ('active', 'paused', 'disabled')),
     constraint integrations_endpoint_present check ((integration_type = 'external') = (endpoint_url is null)),
+    constraint integrations_own_lane_has_program check ((own_lane is null) = (own_program is null)),
     constraint integrations_own_lane_external check (own_lane is null or (integration_type = 'external' and not is_built_in)),
     constraint integrations_bundle_window_present check ((integration_type = 'bundle') = (bundle_window_seconds is not null)),
     constraint integrations_bundle_window_range check (bundle_window_seconds between 1 and 86400),
@@ -127,7 +128,7 @@ create function headgate.set_served_by() returns trigger
 language plpgsql
 as $$
 begin
-    new.served_by := (select i.own_program from headgate.integrations i where i.id = new.integration_id and i.own_lane is not null);
+    new.served_by := (select i.own_program from headgate.integrations i where i.id = new.integration_id);
     return new;
 end;
 $$;

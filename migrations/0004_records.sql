@@ -52,34 +52,6 @@ create table headgate.unsure_records (
 ) with (fillfactor = 80);
 comment on table headgate.unsure_records is 'What an external system may have taken in although it never said so.';
 
-create function headgate.delivery_material(asked_integration uuid, asked_job uuid, asked_type text, asked_record text)
-returns table (
-    now timestamptz, integration_type text, state text, endpoint_url text, headers jsonb, signing_secret bytea, previous_secret bytea,
-    credentials bytea, version bigint, attributes jsonb, deleted_at timestamptz, sent_version bigint, sent_attributes jsonb,
-    is_unsure boolean, unsure_attributes text[], was_lost boolean
-)
-language plpgsql volatile
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-    return query
-    select clock_timestamp(), i.integration_type, i.state, i.endpoint_url, i.headers, i.signing_secret_sealed,
-        case when i.previous_secret_until > clock_timestamp() then i.previous_secret_sealed end, i.credentials_sealed,
-        r.version, r.attributes, r.deleted_at, s.version, s.attributes, u.integration_id is not null, u.attributes,
-        coalesce(j.may_have_arrived, false)
-    from headgate.integrations i
-    left join headgate.records r on r.app_id = i.app_id and r.record_type = asked_type and r.record_id = asked_record
-    left join headgate.sent_records s on s.integration_id = i.id and s.record_type = asked_type and s.record_id = asked_record
-    left join headgate.unsure_records u on u.integration_id = i.id and u.record_type = asked_type and u.record_id = asked_record
-    left join headgate.jobs j on j.id = asked_job
-    where i.id = asked_integration;
-end;
-$$;
-
 create table headgate.record_counts (
     app_id uuid not null,
     record_type text not null,

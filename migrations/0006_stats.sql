@@ -54,8 +54,8 @@ create table headgate.latency_deltas (
     latency_us bigint not null,
     wait_us bigint not null,
     -- HTTP statuses (0: no answer came) and how many of each.
-    statuses smallint[] not null default '{}',
-    status_counts int[] not null default '{}'
+    statuses smallint[] not null,
+    status_counts int[] not null
 );
 comment on table headgate.latency_deltas is 'What each process appends once a second, a row for each integration that had ends; folded into throughput and answers.';
 

@@ -104,12 +104,6 @@ comment on table headgate.operation_jobs is 'Where jobs stood before a bulk acti
 -- Retention.
 create index operation_jobs_by_age on headgate.operation_jobs (kept_at);
 
-create table headgate.cancel_requests (
-    job_id uuid primary key,
-    assignment_id uuid not null,
-    requested_at timestamptz not null default clock_timestamp()
-);
-
 create table headgate.idempotency_keys (
     -- Who asked (key or user id), so that one tenant's keys never meet another's.
     owner text not null,

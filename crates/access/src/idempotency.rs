@@ -58,11 +58,10 @@ pub async fn begin(
         Err(error) => return Err(error),
     }
     let row = store::get(conn, call).await?;
-    Ok(match (row.body_hash == body_hash.as_slice(), row.status) {
-        (false, _) => Turn::OtherBody,
-        (true, None) => Turn::InProgress,
-        (true, Some(status)) => Turn::Done { status, answer: row.answer },
-    })
+    if row.body_hash != body_hash.as_slice() {
+        return Ok(Turn::OtherBody);
+    }
+    Ok(Turn::Done { status: row.status, answer: row.answer })
 }
 
 /// Writes the answer down, for the next time.

@@ -90,7 +90,6 @@ fn words(name: &str) -> String {
         "promote" => "Makes jobs whose time has come claimable",
         "lease_recovery" => "Gives back the jobs of workers that vanished",
         "breakers" => "Ends the waits of open circuits",
-        "cancels" => "Sees to it that called-off jobs end",
         "expiry" => "Ends jobs whose time has run out",
         "fold_counts" => "Adds up counters",
         "rollup" => "Adds up what was done, for charts",
@@ -105,7 +104,7 @@ fn words(name: &str) -> String {
         "recount" => "Proves the counters",
         "reindex" => "Keeps the indexes small",
         "tidy" => "Removes what belongs to nothing",
-        "resync" | "resyncs" => "Sends catalogs again",
+        "resyncs" => "Sends catalogs again",
         // Of a newer version.
         other => return other.replace('_', " "),
     }

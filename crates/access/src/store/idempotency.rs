@@ -7,12 +7,11 @@ use std::time::Duration;
 /// A row as it stands.
 pub(crate) struct Row {
     pub(crate) body_hash: Vec<u8>,
-    pub(crate) status: Option<i16>,
+    pub(crate) status: i16,
     pub(crate) answer: Option<Vec<u8>>,
 }
 
-/// Takes the key when nobody has it, or its time is over: waits for a transaction that is about to have it. A row without an answer is of a
-/// process of the version before, which wrote key and answer apart: it holds for two minutes, as that one believes.
+/// Takes the key when nobody has it, or its time is over: waits for a transaction that is about to have it.
 pub(crate) async fn take(
     conn: &mut PgConnection,
     call: &Call,
@@ -25,8 +24,7 @@ pub(crate) async fn take(
         values ($1, $2, $3, $4, $5)
         on conflict (owner, method, path, key) do update
             set body_hash = excluded.body_hash, status = null, answer = null, created_at = clock_timestamp()
-            where (k.status is null and k.created_at < clock_timestamp() - interval '2 minutes')
-               or k.created_at < clock_timestamp() - interval '24 hours'
+            where k.created_at < clock_timestamp() - interval '24 hours'
         returning set_config('lock_timeout', $6, true)
         "#,
         call.owner,
@@ -46,7 +44,7 @@ pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sql
     sqlx::query_as!(
         Row,
         r#"
-        select body_hash, status, answer from headgate.idempotency_keys
+        select body_hash, status as "status!", answer from headgate.idempotency_keys
         where owner = $1 and method = $2 and path = $3 and key = $4
         "#,
         call.owner,

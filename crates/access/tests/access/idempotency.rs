@@ -67,15 +67,3 @@ async fn yesterdays_answer_frees_the_key(pool: PgPool) {
     sqlx::query(pass).execute(&pool).await.unwrap();
     done(&pool, &call).await;
 }
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_of_the_version_before_holds_a_key_for_two_minutes(pool: PgPool) {
-    let call = call("key:1");
-    let mut tx = pool.begin().await.unwrap();
-    turn(&mut tx, &call, b"body").await;
-    tx.commit().await.unwrap();
-    assert!(matches!(turn(&mut pool.begin().await.unwrap(), &call, b"body").await, Turn::InProgress));
-    let pass = "update headgate.idempotency_keys set created_at = created_at - interval '3 minutes'";
-    sqlx::query(pass).execute(&pool).await.unwrap();
-    done(&pool, &call).await;
-}

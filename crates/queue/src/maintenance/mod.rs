@@ -6,7 +6,6 @@
 
 mod breakers;
 mod call_offs;
-mod cancels;
 mod deleted_records;
 mod expiry;
 mod failures;
@@ -37,7 +36,6 @@ mod views;
 
 pub use breakers::Breakers;
 pub use call_offs::CallOffs;
-pub use cancels::Cancels;
 pub use deleted_records::DeletedRecords;
 pub use expiry::Expiry;
 pub use failures::Failures;

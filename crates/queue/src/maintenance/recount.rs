@@ -144,7 +144,7 @@ impl Recount {
             let in_sync = prove_in_sync(connection, term, id, self.patience).await?;
             match in_sync {
                 Some(0) => {}
-                // No fault: a process of an older version appends nothing, nor is waited for what is under way for who takes no more jobs.
+                // No fault: of an integration that takes no more jobs, what is under way is not waited for.
                 Some(off_by) => tracing::info!(
                     integration.id = %id, off_by,
                     "the number of records integration {id} has in their current version was put right"

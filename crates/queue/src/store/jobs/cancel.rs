@@ -187,12 +187,6 @@ async fn ask_workers(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec
         ), marked as (
             update headgate.jobs j set cancel_requested_at = clock_timestamp(), cancel_requested_of = j.assignment_id
             from held h where j.id = h.id and j.cancel_requested_of is distinct from j.assignment_id
-        ), noted as (
-            -- For the leader, should the worker not heed it: see `unheeded`.
-            insert into headgate.cancel_requests as r (job_id, assignment_id)
-            select id, assignment_id from held order by id
-            on conflict (job_id) do update set assignment_id = excluded.assignment_id, requested_at = clock_timestamp()
-            where r.assignment_id <> excluded.assignment_id
         ), told as materialized (
             -- A notification holds 8,000 bytes.
             select pg_notify($2, string_agg(h.assignment_id::text, ','))

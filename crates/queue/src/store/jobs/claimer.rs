@@ -161,8 +161,7 @@ pub async fn look_ahead(
     Ok(ahead)
 }
 
-/// Spelled out instead of `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions that are planned otherwise: each sets and
-/// resets four settings, and the whole took three times as long.
+/// One statement, and no functions: each sets and resets four settings, and the whole took three times as long.
 async fn look_ahead_on(
     connection: &mut PgConnection,
     most: i32,

@@ -38,7 +38,6 @@ mod requeue;
 mod rows;
 mod take_back;
 mod trail;
-mod unheeded;
 pub(crate) mod walk;
 
 pub(crate) use bring_back::{Which, bring_back};
@@ -78,4 +77,3 @@ pub use requeue::requeue;
 pub(crate) use requeue::requeue_many;
 pub(crate) use take_back::{lock_untried, revive, stand_as_before};
 pub use trail::{RecordKey, TrailKeys, trail};
-pub(crate) use unheeded::{forget_requests, unheeded};

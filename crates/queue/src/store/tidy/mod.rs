@@ -1,4 +1,4 @@
-//! Rows that belong to nothing any more, and jobs that stand in no queue: left by a fault, by an older version, or by hands. Looked for in pieces.
+//! Rows that belong to nothing any more, and jobs that stand in no queue: left by a fault or by hands. Looked for in pieces.
 //!
 //! An entry without a job is deleted only when it is older than anything that may be under way, and only when there is still no such job
 //! afterwards, seen by a fresh snapshot: one that came back under its old id at this very moment would be left without an entry.
