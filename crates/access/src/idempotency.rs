@@ -55,11 +55,10 @@ pub async fn begin(
         Err(error) => return Err(error),
     }
     let row = store::get(conn, call).await?;
-    Ok(match (row.body_hash == body_hash.as_slice(), row.status) {
-        (false, _) => CallState::OtherBody,
-        (true, None) => CallState::InProgress,
-        (true, Some(status)) => CallState::Done { status, answer: row.answer },
-    })
+    if row.body_hash != body_hash.as_slice() {
+        return Ok(CallState::OtherBody);
+    }
+    Ok(CallState::Done { status: row.status, answer: row.answer })
 }
 
 /// Stores the answer for repeats. When this fails, the caller must roll the work back.

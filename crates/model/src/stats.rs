@@ -28,8 +28,7 @@ pub struct Snapshot {
     pub integrations: Vec<IntegrationGauge>,
     /// Processes that claim jobs.
     pub workers: i64,
-    /// Failures by cause, of all apps together: left out where less is told. Minutes that an older version kept know of none.
-    #[serde(default)]
+    /// Failures by cause, of all apps together: left out where less is told.
     pub failures: FailureSummary,
     /// What is wrong with the deployment itself, worst first; of no concern to a single app, and left out there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -87,7 +87,6 @@ fn words(name: &str) -> String {
         "promote" => "Moves due jobs into the queue",
         "lease_recovery" => "Recovers jobs of lost leases",
         "breakers" => "Ends the waits of open circuits",
-        "cancels" => "Makes sure that cancelled jobs stop",
         "expiry" => "Ends expired jobs",
         "fold_counts" => "Adds up counters",
         "rollup" => "Aggregates statistics for charts",

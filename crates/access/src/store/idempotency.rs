@@ -4,12 +4,11 @@ use std::time::Duration;
 
 pub(crate) struct Row {
     pub(crate) body_hash: Vec<u8>,
-    pub(crate) status: Option<i16>,
+    pub(crate) status: i16,
     pub(crate) answer: Option<Vec<u8>>,
 }
 
-/// Takes the key when it is free or has expired, and waits for a transaction that is taking it. A row without an answer was written by a process
-/// of the previous version, which wrote key and answer separately; like there, it reserves the key for two minutes.
+/// Takes the key when it is free or has expired, and waits for a transaction that is taking it.
 pub(crate) async fn take(
     conn: &mut PgConnection,
     call: &Call,
@@ -22,8 +21,7 @@ pub(crate) async fn take(
         values ($1, $2, $3, $4, $5)
         on conflict (owner, method, path, key) do update
             set body_hash = excluded.body_hash, status = null, answer = null, created_at = clock_timestamp()
-            where (k.status is null and k.created_at < clock_timestamp() - interval '2 minutes')
-               or k.created_at < clock_timestamp() - interval '24 hours'
+            where k.created_at < clock_timestamp() - interval '24 hours'
         returning set_config('lock_timeout', $6, true)
         "#,
         call.owner,
@@ -43,7 +41,7 @@ pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sql
     sqlx::query_as!(
         Row,
         r#"
-        select body_hash, status, answer from headgate.idempotency_keys
+        select body_hash, status as "status!", answer from headgate.idempotency_keys
         where owner = $1 and method = $2 and path = $3 and key = $4
         "#,
         call.owner,

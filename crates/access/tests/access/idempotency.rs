@@ -65,15 +65,3 @@ async fn a_key_is_free_again_after_24_hours(pool: PgPool) {
     sqlx::query(pass).execute(&pool).await.unwrap();
     done(&pool, &call).await;
 }
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_of_the_previous_version_reserves_a_key_for_two_minutes(pool: PgPool) {
-    let call = call("key:1");
-    let mut tx = pool.begin().await.unwrap();
-    claim(&mut tx, &call, b"body").await;
-    tx.commit().await.unwrap();
-    assert!(matches!(claim(&mut pool.begin().await.unwrap(), &call, b"body").await, CallState::InProgress));
-    let pass = "update headgate.idempotency_keys set created_at = created_at - interval '3 minutes'";
-    sqlx::query(pass).execute(&pool).await.unwrap();
-    done(&pool, &call).await;
-}

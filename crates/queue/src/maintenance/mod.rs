@@ -7,7 +7,6 @@
 mod backup_fold;
 mod batch_cancels;
 mod breakers;
-mod cancels;
 mod deleted_records;
 mod election;
 mod expiry;
@@ -37,7 +36,6 @@ mod views;
 
 pub use batch_cancels::BatchCancels;
 pub use breakers::Breakers;
-pub use cancels::Cancels;
 pub use deleted_records::DeletedRecords;
 pub use expiry::Expiry;
 pub use failures::Failures;

@@ -145,8 +145,7 @@ impl Recount {
             let in_sync = prove_in_sync(connection, term, id, self.count_timeout).await?;
             match in_sync {
                 Some(0) => {}
-                // No fault: a process of an older version appends no deltas, and jobs under way for an integration that takes no more jobs are not
-                // waited for.
+                // No fault: jobs under way for an integration that takes no more jobs are not waited for.
                 Some(off_by) => tracing::info!(
                     integration.id = %id, off_by,
                     "the number of records that integration {id} has in their current version has been corrected"

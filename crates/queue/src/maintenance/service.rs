@@ -1,7 +1,7 @@
 //! The trait of a service, and the engine's own services.
 
 use super::{
-    Breakers, Cancels, CountViews, DeletedRecords, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse,
+    Breakers, CountViews, DeletedRecords, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse,
     MaintenanceHealth, Partitions, Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy,
     Vacuum,
 };
@@ -57,7 +57,6 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
-        Arc::new(Cancels::default()),
         Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Rollup::default()),

@@ -17,8 +17,6 @@ with taken as materialized (
         coalesce((array_agg(t.error_message order by t.failed > 0 desc, t.at desc) filter (where t.error_message is not null))[1], '') as error_message,
         max(t.response_status) as response_status
     from taken t
-    -- Fingerprints of an older format contain no cause.
-    where t.fingerprint ~ '^[0-9a-f]{16}'
     group by t.fingerprint, t.integration_id
 ), counts as (
     insert into headgate.failure_counts as c (fingerprint, integration_id, waiting, dead, failed, first_at, last_at, error_kind, error_message,
@@ -49,7 +47,7 @@ with taken as materialized (
     select k.key, date_bin('15 minutes', d.at, to_timestamp(0)), sum(d.failed)
     from taken d
     cross join lateral (values (d.fingerprint), (left(d.fingerprint, 16))) k (key)
-    where d.failed > 0 and d.fingerprint ~ '^[0-9a-f]{16}-'
+    where d.failed > 0
     group by 1, 2
     order by 1, 2
     on conflict (key, bucket_at) do update set failed = t.failed + excluded.failed

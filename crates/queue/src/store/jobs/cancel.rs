@@ -188,12 +188,6 @@ async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Ve
         ), marked as (
             update headgate.jobs j set cancel_requested_at = clock_timestamp(), cancel_requested_of = j.assignment_id
             from running r where j.id = r.id and j.cancel_requested_of is distinct from j.assignment_id
-        ), noted as (
-            -- For the leader, should the worker not heed it: see `unheeded`.
-            insert into headgate.cancel_requests as r (job_id, assignment_id)
-            select id, assignment_id from running order by id
-            on conflict (job_id) do update set assignment_id = excluded.assignment_id, requested_at = clock_timestamp()
-            where r.assignment_id <> excluded.assignment_id
         ), notified as materialized (
             -- In parts, because the payload of a notification is limited to 8,000 bytes.
             select pg_notify($2, string_agg(r.assignment_id::text, ','))

@@ -159,8 +159,7 @@ pub async fn find_next_work(
     Ok(next)
 }
 
-/// Written out instead of calling the functions `lanes_are_left`, `is_work_left` and `next_wake_at`, which are for sessions with other planner
-/// settings: each sets and resets four of them, and together they took three times as long.
+/// One statement without SQL functions: each function sets and resets four planner settings, and together they took three times as long.
 async fn find_next_work_on(
     connection: &mut PgConnection,
     limit: i32,

@@ -37,7 +37,6 @@ mod test_kit;
 mod trail;
 mod try_lock;
 mod undo;
-mod unheeded;
 mod wait_for_cancel;
 pub(crate) mod walk;
 
@@ -79,5 +78,4 @@ pub(crate) use restore::{EndedIds, restore_to_queue};
 pub(crate) use test_kit::{claim_one, claim_order, let_time_pass, promote_everything, remove_worker};
 pub use trail::{RecordKey, TrailKeys, trail};
 pub(crate) use undo::{lock_untried, restore_attempts, restore_cancelled};
-pub(crate) use unheeded::{forget_requests, unheeded};
 pub use wait_for_cancel::{CANCEL_TIMEOUT, wait_for_cancel};

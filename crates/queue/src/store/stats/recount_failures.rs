@@ -15,15 +15,15 @@ pub async fn next_cause(
         r#"
         select least(
             (select cause from headgate.failure_groups where cause > $1 order by cause limit 1),
-            (select cause from headgate.failure_counts where cause > $1 and cause ~ '^[0-9a-f]{16}$' order by cause limit 1),
+            (select cause from headgate.failure_counts where cause > $1 order by cause limit 1),
             (
                 select left(fingerprint, 16) from headgate.failing_jobs
-                where left(fingerprint, 16) > $1 and left(fingerprint, 16) ~ '^[0-9a-f]{16}$'
+                where left(fingerprint, 16) > $1
                 order by left(fingerprint, 16) limit 1
             ),
             (
                 select left(fingerprint, 16) from headgate.dead_letter_jobs
-                where left(fingerprint, 16) > $1 and left(fingerprint, 16) ~ '^[0-9a-f]{16}$'
+                where left(fingerprint, 16) > $1
                 order by left(fingerprint, 16) limit 1
             )
         ) as next

@@ -1,4 +1,4 @@
-//! Repairs what a fault, an older version or somebody with psql left behind: rows whose job is gone, and jobs that are in no queue. It scans the tables
+//! Repairs what a fault or somebody with psql left behind: rows whose job is gone, and jobs that are in no queue. It scans the tables
 //! in chunks.
 //!
 //! An entry without a job is deleted only when it is older than any transaction that may be under way, and only when a fresh snapshot afterwards still has

@@ -207,34 +207,6 @@ async fn a_job_and_what_stands_behind_it_can_be_called_off_together(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_mark_is_good_for_the_lease_it_names_alone(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let lane = world.lane().await;
-    let worker = world.worker().await;
-    let ids = world.accept_plain(lane, 1).await;
-    let held = world.claim(worker, 1).await;
-    world.cancel(ids[0]).await.unwrap();
-    // A worker of the version before knows nothing of it and gives the job back as ever.
-    sqlx::raw_sql(
-        "update headgate.jobs set status = 0, attempt = 0, assignment_id = null, worker_id = null;
-         insert into headgate.ready select integration_id, rank, created_at, id from headgate.jobs;
-         update headgate.job_counts set n = 0;
-         delete from headgate.job_count_deltas;
-         insert into headgate.job_count_deltas select integration_id, 0, 0, 1 from headgate.jobs",
-    )
-    .execute(&pool)
-    .await
-    .unwrap();
-    let job = world.get(ids[0]).await.job;
-    assert_eq!((job.status, job.cancel_requested_at), (JobStatus::Pending, None));
-    let again = world.claim(worker, 1).await;
-    assert_ne!(again[0].assignment_id, held[0].assignment_id);
-    assert_eq!(world.finish(&[end(&again[0], retried(Duration::ZERO))]).await, [Applied::Yes]);
-    assert_eq!(world.get(ids[0]).await.job.status, JobStatus::Retrying);
-    world.must_be_sound().await;
-}
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_called_off_job_takes_no_work_over_from_a_dead_letter(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;

@@ -31,7 +31,10 @@ async fn no_index_that_always_serves_has_a_key_behind_other_columns(pool: PgPool
     .fetch_all(&pool)
     .await
     .unwrap();
-    assert!(rivals.is_empty(), "give them a predicate that always holds, as 0035 does: {rivals:?}");
+    assert!(
+        rivals.is_empty(),
+        "give them a predicate that always holds, as jobs_by_integration has: {rivals:?}"
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

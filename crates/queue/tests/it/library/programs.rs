@@ -173,32 +173,6 @@ async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn lanes_made_by_an_older_version_are_its_programs(pool: PgPool) {
-    let world = World::new(&pool).await;
-    // As it does: it knows no programs.
-    sqlx::query(
-        "insert into headgate.integrations (id, app_id, name, own_lane, integration_type, signing_secret_sealed)
-         values (gen_random_uuid(), $1, 'jobs', 'jobs', 'external', '')",
-    )
-    .bind(world.app_id)
-    .execute(&pool)
-    .await
-    .unwrap();
-    sqlx::raw_sql(
-        "insert into headgate.lanes (integration_id, app_id, is_external, max_concurrency)
-         select id, app_id, false, 100 from headgate.integrations",
-    )
-    .execute(&pool)
-    .await
-    .unwrap();
-    let slug = world.app_id.0.simple().to_string();
-    let client = Client::open(&pool, &slug).await.unwrap();
-    client.enqueue(&pool, print(1)).await.unwrap();
-    assert_eq!(world.number("select count(*) from headgate.integrations where not is_built_in").await, 1);
-    assert_eq!((claimed(&world, None).await, claimed(&world, Some("main")).await), (0, 1));
-}
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_program_has_a_name(pool: PgPool) {
     for name in ["", "a\nb"] {
         assert!(matches!(Client::open_for(&pool, "shop", name).await, Err(QueueError::Invalid(_))));

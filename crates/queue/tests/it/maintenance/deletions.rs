@@ -202,7 +202,7 @@ async fn nobody_waits_for_a_large_deletion(pool: PgPool) {
     assert_eq!(large.number("select count(*) from headgate.records").await, i64::from(MANY));
 }
 
-/// As processes of the version before do it.
+/// As somebody does it by hand.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn without_a_note_everything_goes_with_the_row(pool: PgPool) {
     let world = World::new(&pool).await;

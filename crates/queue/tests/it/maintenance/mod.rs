@@ -3,7 +3,6 @@
 mod answers;
 mod bulk_pace;
 mod bulk_reach;
-mod cancels;
 mod deletions;
 mod expiry;
 mod fold;

@@ -96,7 +96,7 @@ async fn a_wrong_counter_is_found_reported_and_put_right(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    // Two records, of which it has one as it is, and is said to have five: put right, and no fault, because older processes do not count.
+    // Two records, of which it has one as it is, and is said to have five: put right, and no fault.
     sqlx::query(
         "with records as (
             insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes)

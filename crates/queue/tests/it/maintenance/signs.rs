@@ -54,7 +54,6 @@ async fn there_is_a_sign_of_everything_there_is_to_do(pool: PgPool) {
             "insert into headgate.breakers as b (integration_id, is_watched) select id, true from headgate.integrations
              on conflict (integration_id) do update set is_watched = true",
         ),
-        ("cancels", "insert into headgate.cancel_requests select id, gen_random_uuid() from headgate.jobs"),
         ("expiry", "update headgate.jobs set expires_at = clock_timestamp() - interval '1 second'"),
     ] {
         let (mut trying, sign) = (pool.begin().await.unwrap(), sign(name));
